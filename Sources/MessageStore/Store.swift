@@ -21,6 +21,7 @@ package final class Store: Sendable {
     let files: JournalFiles
     let conversations: ConversationPartitions
     let index: IndexedConversations
+    let deliveryIndex: DeliveryIndex
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates
@@ -69,6 +70,7 @@ package final class Store: Sendable {
             maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
         files = JournalFiles(dataDirectory: configuration.directory)
         reader = SegmentReader(directory: directory.journal)
+        deliveryIndex = DeliveryIndex(directory: directory.journal, reader: reader)
         var writer = JournalWriter(
             configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
         let left: [UInt64: InFlightCalls.Step]

@@ -14,16 +14,52 @@ extension Store {
 
     /// The latest message or replay with this id; nil when the journal has none.
     ///
-    /// Reads the whole journal, on a queue of its own. Throws what reading the journal throws.
+    /// Reads the journal from its end to the message; the whole journal when the message is older than the deduplication
+    /// window. Throws what reading the journal throws.
     package func trace(of message: MessageID, to business: BusinessID) async throws -> Trace? {
-        // A record may still be on its way to the file.
-        await journal.flush()
+        if let trace = try await latestTrace(of: message, to: business) { return trace }
         let events = try await files.eventsOnQueue {
             $0.id == message && $0.business == business && $0.outboundKind == nil && !$0.isReplyFailure
         }
         guard let event = events.last else { return nil }
         let names = event.replies.indices.map { ReplyID(record: event.record, index: $0) }
         return Trace(event: event, replies: names.isEmpty ? [] : try await files.repliesOnQueue(names))
+    }
+
+    /// The latest message or replay with an id that the deduplication window has.
+    private func latestTrace(of message: MessageID, to business: BusinessID) async throws -> Trace? {
+        // A record may still be on its way to the file.
+        await journal.flush()
+        guard var record = deduplicator.record(of: MessageKey(business: business, id: message)) else {
+            return nil
+        }
+        var trace: Trace?
+        while let found = try await self.trace(of: record), found.event.outboundKind == nil {
+            trace = found
+            // A replay is later than the message that it repeats.
+            guard let replay = found.event.replayedAs, replay > record else { break }
+            record = replay
+        }
+        return trace
+    }
+
+    /// The message with this record and its replies; nil when the journal has none.
+    private func trace(of record: UInt64) async throws -> Trace? {
+        let (index, reader) = (deliveryIndex, reader)
+        return try await index.onQueue { () throws(StoreError) in
+            var trace: Trace?
+            _ = try index.walk(downTo: record) { event throws(StoreError) in
+                let state = event.state
+                guard state.record == record else { return true }
+                var replies: [JournalReply] = []
+                for place in state.replies.indices where !state.isPlaceholder(place) {
+                    replies.append(try JournalReply(state, index: place, from: reader))
+                }
+                trace = Trace(event: try JournalEvent(state, from: reader), replies: replies)
+                return false
+            }
+            return trace
+        }
     }
 }
 

@@ -16,8 +16,8 @@ struct ConversationIndex: Sendable {
 
     /// The entries that a list wants.
     struct Filter: Sendable {
-        /// The wanted holders; empty for all.
-        var holders: Set<IndexEntry.Holder> = []
+        /// The digests that are not wanted, by their first words.
+        var excluded: Set<UInt64> = []
         /// The kind of the last line.
         var kind: Kind?
         /// The earliest time of the last line.
@@ -38,8 +38,8 @@ struct ConversationIndex: Sendable {
     /// The folders of the businesses, by number.
     private(set) var businesses: [String] = []
     private var numbers: [String: UInt16] = [:]
-    /// For each business, the order of its entries for each holder.
-    private var orders: [[IndexOrder]] = []
+    /// For each business, the order of its entries.
+    private var orders: [IndexOrder] = []
     private var pages = IndexPages()
     private var table = IndexTable()
     /// The slots of entries that the index's file does not have; a slot may be listed twice, or no longer be unwritten.
@@ -53,7 +53,7 @@ struct ConversationIndex: Sendable {
     /// The memory of the entries, the table and the orders.
     var sizeBytes: Int {
         pages.sizeBytes + table.sizeBytes + unwritten.capacity * 4
-            + orders.reduce(0) { $0 + $1.reduce(0) { $0 + $1.sizeBytes } }
+            + orders.reduce(0) { $0 + $1.sizeBytes }
     }
 
     /// The number of a business's folder; nil when the index has no room for another business.
@@ -61,7 +61,7 @@ struct ConversationIndex: Sendable {
         if let number = numbers[business] { return number }
         guard let number = UInt16(exactly: businesses.count) else { return nil }
         businesses.append(business)
-        orders.append(Array(repeating: IndexOrder(), count: IndexEntry.Holder.allCases.count))
+        orders.append(IndexOrder())
         numbers[business] = number
         return number
     }
@@ -73,16 +73,16 @@ struct ConversationIndex: Sendable {
     }
 
     /// Sets the last line of a conversation; the index's file does not have it yet.
-    mutating func record(_ line: Line, of name: ConversationName, heldBy holder: IndexEntry.Holder? = nil) {
+    mutating func record(_ line: Line, of name: ConversationName) {
         guard let number = number(of: name.business) else { return }
         var entry = IndexEntry(line, name.digest, business: number)
         entry.isUnwritten = true
-        set(entry, heldBy: holder)
+        set(entry)
     }
 
     /// Adds an entry that was read from a file, unless a later one is known; returns whether it was added.
     @discardableResult
-    mutating func restore(_ entry: IndexEntry, heldBy holder: IndexEntry.Holder? = nil) -> Bool {
+    mutating func restore(_ entry: IndexEntry) -> Bool {
         guard Int(entry.business) < businesses.count else { return false }
         var entry = entry
         entry.isUnwritten = false
@@ -91,7 +91,7 @@ struct ConversationIndex: Sendable {
         {
             return false
         }
-        set(entry, heldBy: holder)
+        set(entry)
         return true
     }
 
@@ -101,35 +101,24 @@ struct ConversationIndex: Sendable {
         restore(IndexEntry(line, name.digest, business: number))
     }
 
-    private mutating func set(_ entry: IndexEntry, heldBy holder: IndexEntry.Holder?) {
-        var entry = entry
+    private mutating func set(_ entry: IndexEntry) {
         let business = Int(entry.business)
         guard let slot = table.slot(of: entry.digest, business: entry.business, in: pages) else {
-            entry.holder = holder ?? .handler
             let slot = pages.insert(entry)
             table.insert(slot, in: pages)
-            orders[business][Int(entry.holder.rawValue)].insert(slot, in: pages)
+            orders[business].insert(slot, in: pages)
             if entry.isUnwritten { unwritten.append(slot) }
             return
         }
         let old = pages[slot]
-        entry.holder = holder ?? old.holder
-        if old.milliseconds == entry.milliseconds, old.holder == entry.holder {
+        if old.milliseconds == entry.milliseconds {
             pages[slot] = entry
         } else {
-            orders[business][Int(old.holder.rawValue)].remove(slot, in: pages)
+            orders[business].remove(slot, in: pages)
             pages[slot] = entry
-            orders[business][Int(entry.holder.rawValue)].insert(slot, in: pages)
+            orders[business].insert(slot, in: pages)
         }
         if entry.isUnwritten, !old.isUnwritten { unwritten.append(slot) }
-    }
-
-    /// Sets the holder of a conversation, if it has an entry.
-    mutating func setHolder(_ holder: IndexEntry.Holder, of name: ConversationName) {
-        guard var entry = entry(of: name), entry.holder != holder else { return }
-        // A rewrite of the file that is in progress may miss an entry that moves.
-        entry.isUnwritten = true
-        set(entry, heldBy: holder)
     }
 
     /// Removes the entry of a conversation; the index's file is told.
@@ -157,22 +146,17 @@ struct ConversationIndex: Sendable {
         for entry in takeUnwritten(maximum: .max) {
             var entry = entry
             entry.isUnwritten = true
-            kept.set(entry, heldBy: entry.holder)
+            kept.set(entry)
         }
         self = kept
     }
 
     private mutating func remove(_ slot: UInt32) {
         let entry = pages[slot]
-        orders[Int(entry.business)][Int(entry.holder.rawValue)].remove(slot, in: pages)
+        orders[Int(entry.business)].remove(slot, in: pages)
         table.remove(slot, in: pages)
         pages[slot].isUnwritten = false
         pages.remove(slot)
-    }
-
-    /// The number of a business's entries with this holder.
-    func count(of business: String, heldBy holder: IndexEntry.Holder) -> Int {
-        numbers[business].map { orders[Int($0)][Int(holder.rawValue)].count } ?? 0
     }
 
     /// The latest entries of a business before a position; compares at most about `budget` entries with the filter.
@@ -184,46 +168,35 @@ struct ConversationIndex: Sendable {
     ) -> Page {
         var page = Page()
         guard let number = numbers[business], limit > 0 else { return page }
-        let start = [position, filter.until.map(Self.position)].compactMap(\.self).min()
-        let earliest = filter.since?.milliseconds ?? .min
-        var walks = walks(of: orders[Int(number)], filter.holders, before: start)
         var last: IndexEntry.Position?
-        while let latest = walks.indices.max(by: { walks[$0].head.position < walks[$1].head.position }) {
-            let entry = walks[latest].head
-            if entry.milliseconds < earliest { break }
+        let order = orders[Int(number)]
+        let start = [position, filter.until.map(Self.position)].compactMap(\.self).min()
+        var place = start.map { order.place($0, in: pages) } ?? order.end
+        while let slot = order.previous(&place) {
+            let entry = pages[slot]
+            if let since = filter.since, entry.milliseconds < since.milliseconds { break }
             if page.entries.count == limit || page.examined == budget {
                 page.next = last
                 return page
             }
             page.examined += 1
             last = entry.position
-            if filter.kind == nil || filter.kind == entry.kind { page.entries.append(entry) }
-            if let slot = orders[Int(number)][walks[latest].order].previous(&walks[latest].place) {
-                walks[latest].head = pages[slot]
-            } else {
-                walks.remove(at: latest)
-            }
+            if filter.wants(entry) { page.entries.append(entry) }
         }
         return page
     }
 
-    private struct Walk {
-        let order: Int
-        var place: IndexOrder.Place
-        var head: IndexEntry
-    }
-
-    private func walks(
-        of orders: [IndexOrder], _ holders: Set<IndexEntry.Holder>, before start: IndexEntry.Position?
-    ) -> [Walk] {
-        orders.indices.compactMap { index in
-            guard let holder = IndexEntry.Holder(rawValue: UInt8(index)),
-                holders.isEmpty || holders.contains(holder)
-            else { return nil }
-            let order = orders[index]
-            var place = start.map { order.place($0, in: pages) } ?? order.end
-            return order.previous(&place).map { Walk(order: index, place: place, head: pages[$0]) }
-        }
+    /// The entries of these conversations before a position that a filter wants, latest first.
+    func page(
+        of names: [ConversationName], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
+    ) -> Page {
+        let entries = names.compactMap(entry).filter { entry in
+            filter.wants(entry) && filter.wantsTime(of: entry)
+                && (position.map { entry.position < $0 } ?? true)
+        }.sorted { $0.position > $1.position }
+        let shown = Array(entries.prefix(limit))
+        return Page(
+            entries: shown, next: entries.count > limit ? shown.last?.position : nil, examined: names.count)
     }
 
     private static func position(_ time: Timestamp) -> IndexEntry.Position {
@@ -253,7 +226,7 @@ extension ConversationIndex {
 
     /// A step of a walk through all entries, in the order in which reading them back is fast.
     struct Cursor: Sendable {
-        fileprivate var order = 0
+        fileprivate var business = 0
         fileprivate var after: IndexEntry.Position?
     }
 
@@ -261,20 +234,19 @@ extension ConversationIndex {
     ///
     /// An entry that changes during the walk may be missing or occur twice; it is unwritten then.
     func next(_ cursor: inout Cursor, maximum: Int) -> [IndexEntry] {
-        let holders = IndexEntry.Holder.allCases.count
         var entries: [IndexEntry] = []
-        while cursor.order < orders.count * holders {
-            let order = orders[cursor.order / holders][cursor.order % holders]
-            var place =
-                cursor.after.map { order.place($0, in: pages) }
-                ?? order.place(Self.first, in: pages)
+        while cursor.business < orders.count {
+            let order = orders[cursor.business]
+            var place = order.place(cursor.after ?? Self.first, in: pages)
             while entries.count < maximum, let slot = order.next(&place) {
                 let entry = pages[slot]
                 if entry.position != cursor.after { entries.append(entry) }
             }
-            cursor.after = entries.last?.position ?? cursor.after
-            if entries.count == maximum { return entries }
-            cursor = Cursor(order: cursor.order + 1, after: nil)
+            if entries.count == maximum {
+                cursor.after = entries.last?.position
+                return entries
+            }
+            cursor = Cursor(business: cursor.business + 1, after: nil)
             if !entries.isEmpty { return entries }
         }
         return entries
@@ -290,5 +262,18 @@ extension IndexEntry {
         self.init(
             digest, business: business, at: line.at.milliseconds, lines: UInt32(clamping: line.sequence),
             kindNumber: Self.number(of: line.kind), isOutbound: line.isOutbound)
+    }
+}
+
+extension ConversationIndex.Filter {
+    /// Whether an entry is wanted, apart from its time.
+    fileprivate func wants(_ entry: IndexEntry) -> Bool {
+        (kind == nil || kind == entry.kind) && (excluded.isEmpty || !excluded.contains(entry.digest.first))
+    }
+
+    /// Whether the time of an entry's last line is wanted.
+    fileprivate func wantsTime(of entry: IndexEntry) -> Bool {
+        (since.map { $0.milliseconds <= entry.milliseconds } ?? true)
+            && (until.map { $0.milliseconds > entry.milliseconds } ?? true)
     }
 }

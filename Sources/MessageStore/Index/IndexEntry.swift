@@ -3,14 +3,6 @@ import BusinessMessages
 
 /// A conversation's entry in an index, in 48 bytes.
 struct IndexEntry: Hashable, Sendable {
-    /// The person or program that has a conversation.
-    enum Holder: UInt8, CaseIterable, Sendable {
-        case handler
-        case waiting
-        case person
-        case closed
-    }
-
     /// The place of an entry in the order of an index: by time, then by digest.
     struct Position: Hashable, Comparable, Sendable {
         let milliseconds: Int64
@@ -49,7 +41,6 @@ struct IndexEntry: Hashable, Sendable {
     private enum Flag {
         static let outbound: UInt8 = 1
         static let unwritten: UInt8 = 2
-        static let holder: UInt8 = 0b1100
     }
 
     /// The entry in a list that numbers its business otherwise.
@@ -68,11 +59,6 @@ struct IndexEntry: Hashable, Sendable {
     var isUnwritten: Bool {
         get { flags & Flag.unwritten != 0 }
         set { flags = newValue ? flags | Flag.unwritten : flags & ~Flag.unwritten }
-    }
-
-    var holder: Holder {
-        get { Holder(rawValue: (flags & Flag.holder) >> 2) ?? .handler }
-        set { flags = flags & ~Flag.holder | newValue.rawValue << 2 }
     }
 
     /// The kind of the last line.

@@ -6,8 +6,10 @@ extension Store {
     package struct ConversationQuery: Sendable {
         /// The business.
         package var business: BusinessID
-        /// The only wanted customer.
-        package var customer: CustomerID?
+        /// The only wanted customers; nil for all.
+        package var only: [CustomerID]?
+        /// The customers that are not wanted, few.
+        package var excluding: [CustomerID] = []
         /// The kind of the last line.
         package var kind: Kind?
         /// The earliest time of the last line.
@@ -49,6 +51,8 @@ extension Store {
     package struct ListedConversation: Sendable {
         /// The name of its file: the SHA-256 of the customer.
         package let digest: ConversationDigest
+        /// The place in the list.
+        package let position: ConversationPosition
         /// The time of the last line.
         package let lastAt: Timestamp
         /// The number of lines.
@@ -104,16 +108,17 @@ extension Store {
     package func conversations(_ query: ConversationQuery) -> ConversationPage? {
         guard index.phase == .ready else { return nil }
         let folder = ConversationPath.business(query.business)
-        let filter = ConversationIndex.Filter(kind: query.kind, since: query.since, until: query.until)
+        let filter = ConversationIndex.Filter(
+            excluded: Set(query.excluding.map { ConversationDigest(of: $0).first }), kind: query.kind,
+            since: query.since, until: query.until)
+        let only = query.only?.map { ConversationName(ConversationDigest(of: $0), in: folder) }
         let page = index.withIndex { index in
-            guard let customer = query.customer else {
-                return index.page(
-                    of: folder, filter, before: query.position?.position, limit: query.limit,
-                    budget: Self.maximumExamined)
+            if let only {
+                return index.page(of: only, filter, before: query.position?.position, limit: query.limit)
             }
-            let entry = index.entry(of: ConversationName(ConversationDigest(of: customer), in: folder))
-            let isWanted = entry.map { filter.wants($0) && query.position == nil } ?? false
-            return ConversationIndex.Page(entries: isWanted ? [entry].compactMap(\.self) : [])
+            return index.page(
+                of: folder, filter, before: query.position?.position, limit: query.limit,
+                budget: Self.maximumExamined)
         }
         return ConversationPage(
             conversations: page.entries.map(ListedConversation.init),
@@ -127,18 +132,10 @@ extension Store {
 extension Store.ListedConversation {
     fileprivate init(_ entry: IndexEntry) {
         digest = entry.digest
+        position = Store.ConversationPosition(entry.position)
         lastAt = Timestamp(milliseconds: entry.milliseconds)
         lines = Int(entry.lines)
         kind = entry.kind
         direction = entry.isOutbound ? .outbound : .inbound
-    }
-}
-
-extension ConversationIndex.Filter {
-    /// Whether an entry is wanted.
-    fileprivate func wants(_ entry: IndexEntry) -> Bool {
-        (holders.isEmpty || holders.contains(entry.holder)) && (kind == nil || kind == entry.kind)
-            && (since.map { $0.milliseconds <= entry.milliseconds } ?? true)
-            && (until.map { $0.milliseconds > entry.milliseconds } ?? true)
     }
 }

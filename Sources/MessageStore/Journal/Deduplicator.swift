@@ -27,6 +27,9 @@ final class Deduplicator: Sendable {
     /// The number of known messages.
     var count: Int { index.withLock { $0.count } }
 
+    /// The record of a message; nil when it is unknown or not on disk yet.
+    func record(of key: MessageKey) -> UInt64? { index.withLock { $0.record(of: key) } }
+
     /// Journals a message unless it is known.
     func append(
         _ message: ReceivedMessage, to journal: Journal, isPrompt: Bool,

@@ -33,6 +33,14 @@ struct SegmentLines {
         buffer = [UInt8](repeating: 0, count: stepBytes)
     }
 
+    /// Continues behind a line that was read earlier, with the assessment of the lines up to there.
+    init(_ file: File, continuing scan: SegmentScan, at offset: Int, stepBytes: Int = 512 << 10) {
+        self.file = file
+        self.scan = scan
+        origin = offset
+        buffer = [UInt8](repeating: 0, count: stepBytes)
+    }
+
     /// The next valid line, with its range in ``buffer``; nil at the end.
     mutating func next() throws(SystemError) -> SegmentScan.Line? {
         while true {

@@ -66,9 +66,9 @@ struct IndexedConversationsTests {
         #expect(page.conversations.first?.kind == .text)
         #expect(page.conversations.first?.direction == .inbound)
         var query = Store.ConversationQuery(of: BusinessID("b"))
-        query.customer = CustomerID("b")
+        query.only = [CustomerID("b")]
         #expect(store.conversations(query)?.conversations.map(\.digest) == [digest("b")])
-        query.customer = CustomerID("unknown")
+        query.only = [CustomerID("unknown")]
         #expect(store.conversations(query)?.conversations.isEmpty == true)
         await store.close()
     }

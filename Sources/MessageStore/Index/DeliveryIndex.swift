@@ -1,0 +1,136 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Synchronization
+
+/// The messages of the journal with the states of their deliveries, newest first, so that no list reads the whole journal
+/// for each page.
+///
+/// A segment is read once, and then only where it has grown. The messages of the newest segments are cached. Of every
+/// segment that was read, the records about messages of earlier segments stay in memory: these are few.
+final class DeliveryIndex: Sendable {
+    /// The limits of one request; at least one segment is read.
+    struct Budget: Sendable {
+        var bytes = 64 << 20
+        var time = Duration.milliseconds(250)
+    }
+
+    /// The segments that were read, by their first records.
+    private let segments = Mutex<[UInt64: SegmentEvents]>([:])
+    private let directory: String
+    private let reader: SegmentReader
+    private let maximumEvents: Int
+    private let queue = DispatchQueue(label: "balloon.deliveries")
+
+    /// Caches about so many messages, each with 500 bytes.
+    init(directory: String, reader: SegmentReader, maximumEvents: Int = 65_536) {
+        self.directory = directory
+        self.reader = reader
+        self.maximumEvents = maximumEvents
+    }
+
+    /// Runs `body`, which may call ``walk(before:downTo:since:budget:_:)``, on a queue, so that no other task waits for the disk.
+    func onQueue<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(StoreError) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Swift.Result { () throws(StoreError) in try body() }) }
+        }
+    }
+
+    /// Calls `visit` with every message from before `record` down to `earliest`, newest first, until it returns false or the
+    /// budget is used up.
+    ///
+    /// Without a budget it reads as far as necessary. Segments whose latest message is older than `since` are not visited.
+    /// Returns the record before which a later walk continues; nil at the end.
+    func walk(
+        before record: UInt64 = .max, downTo earliest: UInt64 = 0, since: Timestamp? = nil,
+        budget: Budget? = nil, _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
+    ) throws(StoreError) -> UInt64? {
+        let journal = try JournalReader(directory)
+        return try segments.withLock { segments throws(StoreError) in
+            let kept = Set(journal.segments)
+            segments = segments.filter { kept.contains($0.key) }
+            defer { Self.dropOldest(&segments, keeping: maximumEvents) }
+            let began = ContinuousClock.now
+            var readBytes = 0
+            var later: [UInt64: [SegmentEvents.Later]] = [:]
+            var position = record
+            for segment in journal.segments.reversed() {
+                let isOver =
+                    budget.map { readBytes >= $0.bytes || ContinuousClock.now - began >= $0.time } ?? false
+                if isOver, readBytes > 0 { return position }
+                let isLast = segment == journal.segments.last
+                var events =
+                    segments.removeValue(forKey: segment)
+                    ?? SegmentEvents(segment, abandoned: journal.abandoned)
+                if !events.isComplete || (segment < record && !events.isLoaded) {
+                    do throws(SystemError) {
+                        readBytes += try events.read(
+                            journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
+                    } catch {
+                        // A running server deleted it meanwhile.
+                        if error.isMissing { continue }
+                        throw .unavailable(path: journal.path(segment), error)
+                    }
+                }
+                segments[segment] = events
+                if segment < record {
+                    if let since, let latest = events.latestAt, latest < since { return nil }
+                    for event in events.newestFirst(before: record, downTo: earliest) {
+                        guard try visit(event.changed(by: later)) else { return event.state.record }
+                    }
+                    position = segment
+                }
+                if segment <= earliest { return nil }
+                for change in events.later { later[change.subject, default: []].append(change) }
+            }
+            return try visitCarried(later, before: min(record, journal.segments.first ?? 0), visit)
+        }
+    }
+
+    /// Visits dead letters whose own segment was deleted.
+    private func visitCarried(
+        _ later: [UInt64: [SegmentEvents.Later]], before record: UInt64,
+        _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
+    ) throws(StoreError) -> UInt64? {
+        for subject in later.keys.sorted(by: >) where subject < record {
+            var state: MessageState?
+            for change in (later[subject] ?? []).sorted(by: { $0.number < $1.number }) {
+                if state == nil, case .record(.carried(_, let reply), let location) = change.change {
+                    state = MessageState(carried: subject, reply: reply, at: location)
+                } else {
+                    state?.apply(change)
+                }
+            }
+            // When only a reply was carried, the message itself is deleted.
+            guard let state, state.status != .handled else { continue }
+            let event = try JournalEvent(state, from: reader)
+            let carried = SegmentEvents.Event(
+                conversation: ConversationKey(business: event.business, customer: event.customer),
+                at: event.at,
+                state: state)
+            guard try visit(carried) else { return subject }
+        }
+        return nil
+    }
+
+    /// Drops the messages of the oldest segments, and never those of the newest.
+    private static func dropOldest(_ segments: inout [UInt64: SegmentEvents], keeping maximum: Int) {
+        var count = segments.values.reduce(0) { $0 + $1.count }
+        for segment in segments.keys.sorted().dropLast() where count > maximum {
+            count -= segments[segment]?.count ?? 0
+            segments[segment]?.drop()
+        }
+    }
+}
+
+extension SegmentEvents.Event {
+    /// The message with the records of later segments applied, in their order.
+    fileprivate func changed(by later: [UInt64: [SegmentEvents.Later]]) -> Self {
+        guard !later.isEmpty, let changes = later[state.record] else { return self }
+        var event = self
+        for change in changes.sorted(by: { $0.number < $1.number }) { event.state.apply(change) }
+        return event
+    }
+}
