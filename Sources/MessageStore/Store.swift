@@ -6,8 +6,8 @@ import Synchronization
 
 /// The durable core: the journal, the conversations and the deliveries of one data directory.
 ///
-/// Stored messages are never lost. They are delivered in the order of their conversation, and after a restart
-/// again until they are finished.
+/// Stored messages are never lost. They are delivered in the order of their conversation; unfinished ones are
+/// delivered again after a restart.
 package final class Store: Sendable {
     let deduplicator: Deduplicator
     let journal: Journal
@@ -141,17 +141,17 @@ package final class Store: Sendable {
 
     /// Stores a message unless it is known; calls the completion once.
     ///
-    /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's
-    /// queue, or at once on the caller's thread when the answer is known: a duplicate of a durable message, a
-    /// limit reached, or a closed store. A caller that appends many messages passes false for prompt and
-    /// calls ``beginWriting()`` after the last, so that the writer is woken once.
+    /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's queue,
+    /// or at once on the caller's thread when the answer is known: a duplicate of a durable message, a limit reached,
+    /// or a closed store. A caller that appends many messages passes false for `isPrompt` and calls
+    /// ``beginWriting()`` after the last, so that the writer is woken once.
     package func append(
         _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
     ) {
         deduplicator.append(message, to: journal, isPrompt: isPrompt, completion: completion)
     }
 
-    /// Starts writing messages that were appended without prompt; fast when there are none.
+    /// Starts writing the messages that were appended with `isPrompt` set to false; fast when there are none.
     package func beginWriting() { journal.begin() }
 
     /// Stops leasing deliveries and references: waiting callers get nil, and pauses end.
@@ -232,7 +232,7 @@ package final class Store: Sendable {
                 try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.recordWrite()
             } catch {
-                // Other conversations are served; this one is retried before the next checkpoint.
+                // Other conversations are served; this conversation is retried before the next checkpoint.
                 if case .quarantinedConversation = error { return }
                 checkpointer.distrust(error)
             }
@@ -243,8 +243,9 @@ package final class Store: Sendable {
 extension RecoveredJournal {
     /// The unfinished deliveries in order, with the suspects of the last crash.
     ///
-    /// A delivery is a suspect when it was leased, and so is each one before it in its conversation: that was leased earlier,
-    /// and the crash lost the record of its end. No other delivery waits for one of the `held` conversations.
+    /// A delivery is a suspect when it was leased at the crash. Each delivery before it in its conversation is one
+    /// too: it was leased earlier, and the crash lost the record of its end. The deliveries of the `held`
+    /// conversations are no suspects, since no other delivery waits for them.
     fileprivate func leases(
         left: [UInt64: InFlightCalls.Step], held: Set<ConversationKey>
     ) -> [Lease] {
@@ -260,7 +261,7 @@ extension RecoveredJournal {
             pending.isRecordingSuspect = step?.isDelivery == false
             pending.isSuspect =
                 pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
-            // It was due when it was leased.
+            // A suspect was due already when it was leased.
             if pending.isSuspect { pending.due = nil }
             leases.append(Lease(conversation: key, pending: pending))
         }
@@ -271,7 +272,8 @@ extension RecoveredJournal {
 /// Counts a crash for the message that was delivered or recorded alone when the last process ended; returns all
 /// messages that were delivered, resolved or recorded then.
 ///
-/// The crash is journalled before its line is removed from the file, so that every crash is counted.
+/// The crash is journalled before the message's line is removed from the file of calls, so that every crash is
+/// counted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
     _ logger: Logger
@@ -282,7 +284,7 @@ private func countCrashes(
         if !crashed.isEmpty { _ = try writer.commit(crashed) }
         try calls.clear()
     } catch {
-        // The next start counts them again.
+        // The lines stay in the file, so the next start counts these crashes.
         logger.error("record of handler crashes not written", metadata: ["error": "\(error)"])
     }
     return (calls, left)

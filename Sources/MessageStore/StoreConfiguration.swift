@@ -45,7 +45,7 @@ package struct StoreConfiguration: Sendable {
     package var lazyDelay = Duration.milliseconds(10)
     /// The interval between probes of the disk after a failed sync.
     package var probeInterval = Duration.seconds(1)
-    /// The pauses before a failed step is tried again.
+    /// The pauses before a released delivery is leased again, and before a failed recording is retried.
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
     /// How long all deliveries wait after a crash for suspects whose handlers are not ready.
     package var suspectPatience = Duration.seconds(20)

@@ -4,10 +4,10 @@ package import BalloonPOSIX
 package enum StoreError: Error, Hashable, Sendable {
     /// Another process owns the data directory: stop it, or choose another directory.
     case inUse(path: String, process: Int32?)
-    /// The directory has an unknown version: upgrade the program, or choose another directory. Empty when the
-    /// directory has a journal without a VERSION file.
+    /// The directory has an unknown version: upgrade the program, or choose another directory. `found` is empty when
+    /// the directory has a journal without a VERSION file.
     case unknownVersion(found: String, path: String)
-    /// No store created this directory: name the right one.
+    /// No store created this directory: name the right directory.
     case noData(path: String)
     /// A complete line is damaged: the disk is broken, or the file was edited. Restore it from a backup.
     /// Lines count from 1; 0 when only the end of the file was read.
@@ -57,7 +57,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case replyNotDead(ReplyID)
     /// The message has ended: look it up in the list.
     case notPending(record: UInt64)
-    /// The assignment of the conversation does not allow it; nothing has changed.
+    /// The assignment of the conversation does not allow the operation; nothing has changed.
     case assignment(AssignmentRefusal)
 }
 

@@ -13,9 +13,9 @@ package struct StoreStatistics: Hashable, Sendable {
     package let queuedReplies: Int
     /// The number of payload references that wait for their download.
     package let pendingReferences: Int
-    /// The number of bytes that wait for a sync.
+    /// The number of journal bytes that wait for a sync.
     package let waitingBytes: Int
-    /// The error of the last batch; nil after a success.
+    /// The error of the journal's last batch; nil after a success.
     package let lastSyncFailure: SystemError?
     /// The number of messages in the deduplication index.
     package let indexedMessages: Int

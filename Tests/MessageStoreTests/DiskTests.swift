@@ -34,7 +34,7 @@ struct DiskTests {
         }
         #expect(taken.count > 10)
         #expect(refused.count == 5)
-        // Not checked with the statistics: the store's small probe may still fit.
+        // The log is checked instead of the statistics, because the store's small probe may still fit on the disk.
         #expect(log.lines.contains { $0.contains("disk write failed") && $0.contains("No space left") })
         #expect(store.statistics.waitingBytes < 1 << 20)
         #expect(store.statistics.pendingDeliveries == taken.count)
@@ -43,7 +43,7 @@ struct DiskTests {
         for id in refused { #expect(await store.append(message(id)) == .stored) }
         for id in taken { #expect(await store.append(message(id)) == .duplicate) }
         await store.close()
-        // Space for the conversations' lines too.
+        // The disk gets space for conversation lines too.
         try disk.resize(to: 8 << 20)
         let restarted = try Store.open(configuration, logger: log.logger)
         restarted.startRecording { try restarted.write($0, as: .text) }
@@ -74,7 +74,7 @@ struct DiskTests {
             #expect(await store.append(received) == .stored)
         }
         let filler = try File(disk.path + "/filler", for: .appending)
-        // Up to the last page.
+        // The disk is filled up to its last page.
         while (try? filler.append([UInt8](repeating: 1, count: 4096))) != nil {}
         var failures = 0
         for _ in 1...5 {
@@ -100,7 +100,7 @@ struct DiskTests {
         #expect(verification.lines == 2 * count)
         let restarted = try Store.open(configuration, logger: log.logger)
         #expect(restarted.statistics.pendingDeliveries == 0)
-        // Everything is known to be on disk: no recovery from the journal is needed.
+        // All lines are known to be on disk: no recovery from the journal is needed.
         #expect(restarted.accounts.withLedger { $0.checkpoint } > 0)
         await restarted.close()
     }
@@ -137,7 +137,7 @@ struct DiskTests {
     }
 }
 
-/// A clock that is changed, as seen by a restart.
+/// Restarts after changes of the wall clock.
 struct ClockTests {
     private let directory = StoreDirectory()
 

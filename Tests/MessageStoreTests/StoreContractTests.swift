@@ -4,12 +4,12 @@ import MessageStore
 import TestSupport
 import Testing
 
-/// The promises of every kind of storage, tested by the store's surface alone.
+/// The promises of every kind of storage, tested only through the store's own methods.
 ///
-/// Nothing here names a path, a file, an offset or a segment; only ``Storage`` knows what is behind the store. Tests of files
-/// are elsewhere.
+/// No test here names a path, a file, an offset or a segment; only ``Storage`` knows where the store keeps its data.
+/// Tests of files are elsewhere.
 struct StoreContractTests {
-    /// A storage of a test's own, and stores opened on it one after the other.
+    /// The storage of one test, and the stores that are opened on it one after the other.
     private final class Storage: Sendable {
         private let directory = TemporaryDirectory()
 
@@ -28,7 +28,7 @@ struct StoreContractTests {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
     }
 
-    /// Appends all of them before the first is answered; returns the answers in the order of the messages.
+    /// Appends all messages before the first is answered; returns the answers in the order of the messages.
     private func append(_ messages: [ReceivedMessage], to store: Store) async -> [AppendResult] {
         let answers = Answers()
         for (place, message) in messages.enumerated() {
@@ -38,7 +38,7 @@ struct StoreContractTests {
         return await answers.wait(for: messages.count)
     }
 
-    @Test func `each message of a batch has an answer of its own, once`() async throws {
+    @Test func `each message of a batch gets one answer of its own`() async throws {
         let store = try storage.open()
         store.limitPending([BusinessID("small"): 1], others: 1000)
         let results = await append(
@@ -91,7 +91,7 @@ struct StoreContractTests {
         #expect(await second.nextDelivery(for: business) == nil)
     }
 
-    @Test func `a message is in its conversation when it is leased, and once however often it was leased`()
+    @Test func `a leased message is in its conversation, and only once however often it was leased`()
         async throws
     {
         let store = try storage.open()
@@ -119,7 +119,7 @@ struct StoreContractTests {
         #expect(store.queuedReplies(of: business, customer).map(\.reply) == [reply("a"), reply("b")])
         await store.close()
         let second = try storage.open()
-        // Its delivery has not ended; nothing is decided twice.
+        // The delivery of the message has not ended, but its outcome is decided.
         #expect(try await second.lease().decided == outcome)
         let entry = try #require(second.leaseReply())
         #expect(entry.reply == reply("a"))
@@ -137,7 +137,8 @@ struct StoreContractTests {
         await third.close()
     }
 
-    @Test func `a payload reference is resolved once, and its message waits for that`() async throws {
+    @Test func `a payload reference is resolved once, and its message is not delivered before`() async throws
+    {
         let store = try storage.open()
         #expect(await store.append(message("1", reference: true)) == .stored)
         let reference = try #require(await store.nextReference())
@@ -168,7 +169,7 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a postponed delivery stays first, and its attempts count in the next life`()
+    @Test func `a postponed delivery stays first, and its attempts are still counted after a restart`()
         async throws
     {
         let store = try storage.open()
@@ -178,7 +179,7 @@ struct StoreContractTests {
         store.postpone(first, after: .zero)
         let again = try await store.lease()
         #expect((again.id, again.attempt) == (MessageID("1"), 2))
-        // Without an attempt.
+        // The release costs no attempt.
         #expect(store.release(again) != nil)
         await store.close()
         let second = try storage.open()
@@ -187,7 +188,7 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a parked delivery lets the next one pass, which reports the gap`() async throws {
+    @Test func `the delivery after a parked one can be leased, and reports the gap`() async throws {
         let store = try storage.open()
         for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
         store.postpone(try await store.lease(), after: .seconds(3600), parks: true)
@@ -201,7 +202,7 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a handler's state is that of the last decision, in this life of the store and in the next`()
+    @Test func `a handler's state is that of the last decision, before and after a restart`()
         async throws
     {
         let store = try storage.open()
@@ -264,7 +265,8 @@ private final class Answers: Sendable {
 
     func add(_ result: AppendResult, at place: Int) { answers.yield((result, place)) }
 
-    /// Waits until so many answers are there; a second one for a message would displace another's.
+    /// Waits until this many answers have arrived; a second answer for one message takes the place of another
+    /// message's answer.
     func wait(for count: Int) async -> [AppendResult] {
         var results: [Int: AppendResult] = [:]
         var taken = 0

@@ -20,11 +20,11 @@ struct ConversationStorePartsTests {
         "000000000001.jsonl.damaged",
         "000000000001.jsonl.12.new", ".jsonl", "99999999999999999999999.jsonl",
     ])
-    func `a file with another name is not a segment`(name: String) {
+    func `a file with another name is not listed as a segment`(name: String) {
         #expect(SegmentName.firstRecord(name) == nil)
     }
 
-    @Test func `conversation keys compare bytes, also where texts are canonically equivalent`() {
+    @Test func `conversation keys compare bytes, even when their texts are canonically equivalent`() {
         func key(_ customer: String) -> ConversationKey {
             ConversationKey(business: BusinessID("b"), customer: CustomerID(customer))
         }
@@ -37,7 +37,7 @@ struct ConversationStorePartsTests {
         #expect(key("a") != ConversationKey(business: BusinessID("c"), customer: CustomerID("a")))
     }
 
-    @Test func `only a complete line is parsed`() {
+    @Test func `only a complete journal line with a correct checksum is parsed`() {
         var lines: [UInt8] = []
         JournalLine.write(body: Array(#"{"type":"x"}"#.utf8), record: 12, batch: 11, onto: &lines)
         #expect(
@@ -74,7 +74,7 @@ struct ConversationStorePartsTests {
         #""type":"finished","of":"x","result":"handled""#, #""type":"finished""#,
         #""type":"attempt","of":3,"attempt":2,"parked":true,"next":"2026-11-21T10:00:00.123Z""#,
     ])
-    func `a scanned record equals its parsed JSON`(members: String) throws {
+    func `a record that is scanned equals the same record parsed as JSON`(members: String) throws {
         let line = journalLine(12, batch: 11, members).dropLast()
         let root = try JSONDocument(Array(line)).root
         let expected = JournalRecord.read(root) ?? .other

@@ -19,6 +19,6 @@ struct ConversationKey: Hashable, Sendable {
         left.digest == right.digest && left.customer == right.customer && left.business == right.business
     }
 
-    // A customer belongs to one business, so the customer suffices for the hash.
+    // A customer id rarely occurs with two businesses, so the hash of the customer suffices.
     func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

@@ -133,7 +133,7 @@ struct ConversationEntry: Sendable {
     /// Whether the line is redacted.
     var isRedacted: Bool {
         guard result == nil, !isFilesOnly, Self.redactedKinds.contains(kind) else { return false }
-        // Only few lines are parsed for this; all others are compared as they are.
+        // Only a message of an unrecognized kind is parsed for this.
         return kind != .unrecognized || redacted(message) != nil
     }
 
@@ -178,23 +178,23 @@ struct ConversationEntry: Sendable {
     }
 }
 
-/// The identity of a line in its conversation: an inbound line's record and whether it is a files line, or
-/// also its reply's id.
+/// The identity of a line in its conversation: its record, the id of the reply in an outbound line, and whether it is
+/// a files line.
 struct LineIdentity: Hashable, Sendable {
     let record: UInt64
     let reply: MessageID?
     var isFilesOnly = false
 
-    /// The line's place among missing lines: by record, then the message, its files and its replies.
+    /// The order in which missing lines are inserted: by record, then the message, its files and its replies.
     var place: (record: UInt64, part: Int) { (record, reply != nil ? 2 : isFilesOnly ? 1 : 0) }
 }
 
-/// Tokens and private answers are for the handler only: the line has the redacted message.
+/// Returns the message as a line contains it: without tokens and private answers, which are for the handler only.
 private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
     ConversationEntry.redactedKinds.contains(kind) ? redacted(message) ?? message : message
 }
 
-/// Nil when the message needs no redaction.
+/// Returns the message without its secrets; nil when it needs no redaction.
 private func redacted(_ message: [UInt8]) -> [UInt8]? {
     // The journal contains only validated JSON.
     (try? JSONDocument(message, limits: .journal)).flatMap {

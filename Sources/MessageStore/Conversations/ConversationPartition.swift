@@ -7,8 +7,8 @@ import Synchronization
 final class ConversationPartition: Sendable {
     /// Runs the `record` stage of this partition's messages, in sequence.
     ///
-    /// Its work must not wait for a sync, a download, a handler or the gateway. The partitions share threads: one while it
-    /// keeps up, more when a file blocks one of them.
+    /// Its work must not wait for a sync, a download, a handler or the gateway. All partitions share their threads:
+    /// one thread while it keeps up, more when a file blocks it.
     let executor: BlockingTaskExecutor
     private let pool: Mutex<ConversationPool>
     /// The number of quarantined conversations.
@@ -23,7 +23,7 @@ final class ConversationPartition: Sendable {
         executor = BlockingTaskExecutor(on: threads)
     }
 
-    /// Appends a line and returns when the system has it; with `mightBeThere`, skips an existing line.
+    /// Appends a line and returns when the operating system has it; with `mightBeThere`, skips an existing line.
     ///
     /// Syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
@@ -44,7 +44,8 @@ final class ConversationPartition: Sendable {
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
         let end = try withPool { pool throws(StoreError) in try pool.end(of: key) }
-        // Read without the lock; repeat with the lock only when the result quarantines the conversation.
+        // Read without the lock. After an error, read again with the lock, so that a damaged conversation is
+        // quarantined.
         do throws(StoreError) {
             return try end?.lines(maximum: maximum, maximumBytes: maximumBytes) ?? []
         } catch {
@@ -102,7 +103,7 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
     }
 
-    /// Clears the list of conversations that refused lines: each was written since, or quarantined.
+    /// Clears the list of conversations whose files refused lines: each was written or quarantined since.
     func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
 
     /// The number of conversations whose file refused their latest line for a reason other than the whole
@@ -122,10 +123,10 @@ final class ConversationPartition: Sendable {
     /// The number of quarantined conversations; never blocks.
     var quarantinedCount: Int { quarantines.load(ordering: .relaxed) }
 
-    /// Refuses every later call.
+    /// Closes the files; every later call throws ``StoreError/closed``.
     func close() { pool.withLock { $0.close() } }
 
-    /// Runs `body` on the unsynced files; for short steps without disk access.
+    /// Runs `body` on the pool; for short steps without disk access, such as changes of the unsynced files.
     func withUnsynced<Result: Sendable>(_ body: (inout ConversationPool) -> Result) -> Result {
         pool.withLock { body(&$0) }
     }

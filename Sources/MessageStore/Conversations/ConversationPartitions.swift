@@ -41,7 +41,7 @@ final class ConversationPartitions: Sendable {
     /// The partition of a conversation.
     func partition(of key: ConversationKey) -> ConversationPartition { all[Self.place(of: key)] }
 
-    /// The index of that partition in ``all``.
+    /// The index of a conversation's partition in ``all``.
     static func place(of key: ConversationKey) -> Int { Int(key.digest >> 56) % count }
 
     /// Runs `body` for each of the conversations, in parallel for different partitions; returns after the
@@ -75,7 +75,7 @@ final class ConversationPartitions: Sendable {
         return Int(firstByte ?? 0) % count
     }
 
-    /// Appends a line and returns when the system has it; with `mightBeThere`, skips an existing line.
+    /// Appends a line and returns when the operating system has it; with `mightBeThere`, skips an existing line.
     ///
     /// Syncs nothing.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
@@ -101,7 +101,7 @@ final class ConversationPartitions: Sendable {
         if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }
     }
 
-    /// Clears the record of refused lines, because every conversation was written or quarantined.
+    /// Clears the lists of conversations whose files refused lines: each was written or quarantined since.
     func forgetRefused() { for partition in all { partition.forgetRefused() } }
 
     /// The number of conversations whose file refused their latest line for a reason other than the whole
@@ -117,6 +117,6 @@ final class ConversationPartitions: Sendable {
     /// Whether any file is not synced.
     var hasUnsynced: Bool { !all.allSatisfy { $0.withUnsynced { $0.unsynced.isEmpty } } }
 
-    /// Refuses every later call.
+    /// Closes all files; every later call throws ``StoreError/closed``.
     func close() { for partition in all { partition.close() } }
 }

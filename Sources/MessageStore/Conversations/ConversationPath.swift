@@ -6,12 +6,12 @@ import BusinessMessages
 /// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits.
 /// `<business>` is the business id where it is a valid file name, otherwise `x-` and its SHA-256.
 enum ConversationPath {
-    /// `<business>/<2 hex>`.
+    /// The folder of a conversation's file: `<business>/<2 hex>`.
     static func directory(_ key: ConversationKey) -> String {
         business(key.business) + "/" + hash(key.customer.rawValue).prefix(2)
     }
 
-    /// `<business>/<2 hex>/<64 hex>.jsonl`.
+    /// The path of a conversation's file: `<business>/<2 hex>/<64 hex>.jsonl`.
     static func file(_ key: ConversationKey) -> String {
         business(key.business) + "/" + file(of: key.customer)
     }
@@ -25,7 +25,7 @@ enum ConversationPath {
         return name.prefix(2) + "/" + name + ".jsonl"
     }
 
-    /// `<business>/<2 hex>/<64 hex>.json`, below the folder of all states.
+    /// The path of a handler's state below the folder of all states: `<business>/<2 hex>/<64 hex>.json`.
     static func state(_ key: ConversationKey) -> String { String(file(key).dropLast()) }
 
     /// Whether the path is one of this customer's conversations.

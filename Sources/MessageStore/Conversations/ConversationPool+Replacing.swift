@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// A conversation's new content; its file is written and synced without the pool.
+/// The new content of a conversation; its file is written and synced without holding the pool's lock.
 struct ConversationReplacement: Sendable {
     let name: ConversationName
     let path: String
@@ -9,12 +9,13 @@ struct ConversationReplacement: Sendable {
     let repair: ConversationRepair
 }
 
-/// How the file of a conversation whose sync failed is replaced, without the pool while the new one is written.
+/// Replaces the file of a conversation whose sync failed, without holding the pool's lock while the new file is
+/// written.
 extension ConversationPool {
     /// Determines the new content of a conversation whose sync failed; nil when the file stays.
     ///
-    /// From now on a caller that appends one of these lines is told that the file has it. A conversation that lost lines, or whose file cannot be
-    /// read, is quarantined.
+    /// After this call, an append of one of these lines is skipped, as if the file had the line. A conversation that
+    /// lost lines, or whose file cannot be read, is quarantined.
     mutating func beginReplacing(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationReplacement? {
@@ -46,7 +47,7 @@ extension ConversationPool {
         return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
     }
 
-    /// Puts the new file in the place of the old one, with the lines that were appended to that one meanwhile.
+    /// Puts the new file in the place of the old one, with the lines that were appended to the old file meanwhile.
     mutating func install(
         _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
     ) throws(StoreError) {

@@ -1,26 +1,26 @@
-/// How the files are synced: in rounds, a few at a time, and without the pool while a sync runs.
+/// Syncs the files in rounds, a few at a time, without holding the pool's lock during a sync.
 extension ConversationPool {
-    /// Puts everything that was written until now into a round.
+    /// Starts a round that contains everything written until now.
     mutating func beginRound() { unsynced.beginRound() }
 
-    /// The next files of the round; those before them are on disk.
+    /// Returns the next files of the round to sync; the previous ones are on disk by now.
     mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
         unsynced.takeFiles(maximum: maximum).map {
             ConversationSync(path: directory + "/" + $0.path, file: open[$0]?.end.file)
         }
     }
 
-    /// Whether a file that was not found is still to be synced; it may have been quarantined meanwhile.
+    /// Whether the file at this path must still be synced; false when it was quarantined or replaced meanwhile.
     func awaitsSync(_ path: String) -> Bool {
         unsynced.inFlight.contains { directory + "/" + $0.path == path }
     }
 
-    /// The folders that have new names; all files of the round are on disk.
+    /// Returns the folders with new names to sync; all files of the round are on disk by now.
     mutating func takeFolders() -> Set<String> { unsynced.takeFolders() }
 
     /// Ends the round: everything in it is on disk.
     mutating func endRound() { unsynced.endRound() }
 
-    /// Ends the round: everything in it is in the next.
+    /// Cancels the round: everything in it moves to the next round.
     mutating func cancelRound() { unsynced.cancelRound() }
 }

@@ -83,7 +83,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// The current end of a conversation, to be read without the pool; nil when the conversation does not
+    /// The current end of a conversation, to be read without the pool's lock; nil when the conversation does not
     /// exist.
     mutating func end(of key: ConversationKey) throws(StoreError) -> ConversationEnd? {
         let name = name(of: key)

@@ -4,19 +4,18 @@ import Logging
 
 /// The quarantined conversations: damaged files are moved to a separate folder until they are rebuilt.
 ///
-/// A file that cannot be moved is marked by an empty file there.
+/// A file that cannot be moved stays in its place, and an empty file in that folder marks it.
 ///
-/// They cannot be read, and their new lines wait, so that no damaged conversation is mistaken for an empty
-/// one.
+/// A quarantined conversation cannot be read, and its new lines wait, so that it is not mistaken for an empty one.
 struct ConversationQuarantine: Sendable {
-    /// The files, as paths below the folder; they have the same paths as below the folder of all
-    /// conversations.
+    /// The paths of the quarantined files below the folder of quarantined conversations, which are the same as their
+    /// paths below the folder of all conversations.
     private(set) var paths: Set<String>
     private let directory: String
     private let logger: Logger
-    /// Lines that wait since this process started; older ones are in the journal.
+    /// The lines of each conversation that wait since this process started; older ones are in the journal.
     private var waiting: [String: Deque<ConversationEntry>] = [:]
-    /// The limit for one conversation; further lines are in the journal only.
+    /// The maximum number of waiting lines of one conversation; beyond it, the oldest lines are only in the journal.
     private static let maximumWaitingLines = 1000
 
     /// Loads the conversations that earlier processes quarantined.
@@ -32,7 +31,7 @@ struct ConversationQuarantine: Sendable {
         do throws(SystemError) {
             guard Directory.exists(directory) else { return [] }
             for business in try Directory.names(in: directory) {
-                // Files in `journal` are segments.
+                // The folder `journal` contains damaged segments, which are files instead of folders.
                 for folder in try Directory.names(in: directory + "/" + business)
                 where Directory.isDirectory(directory + "/" + business + "/" + folder) {
                     let names = try Directory.names(in: directory + "/" + business + "/" + folder)
@@ -60,15 +59,14 @@ struct ConversationQuarantine: Sendable {
     /// Keeps a line until its conversation is rebuilt.
     mutating func keep(_ entry: ConversationEntry) {
         let path = ConversationPath.file(entry.conversation)
-        // The oldest ones are certainly in the journal.
+        // The oldest lines are in the journal for certain.
         if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { _ = waiting[path]?.popFirst() }
         waiting[path, default: Deque()].append(entry)
     }
 
-    /// Quarantines a damaged or unwritable conversation, and logs it.
+    /// Moves a damaged or unwritable conversation into quarantine, and logs this.
     ///
-    /// Returns the error to throw, and the folders that must be synced before a checkpoint covers lines after
-    /// the damage.
+    /// Returns the error to throw, and the folders that must be synced before the next checkpoint.
     mutating func add(
         _ path: String, from conversations: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> (error: StoreError, folders: [String]) {
@@ -112,8 +110,10 @@ struct ConversationQuarantine: Sendable {
     /// The lines of a conversation that wait since this process started.
     func waitingEntries(of path: String) -> [ConversationEntry] { waiting[path].map(Array.init) ?? [] }
 
-    /// Rewrites a conversation and syncs it, from the file that replaced it or from the damaged one; it stays
-    /// quarantined.
+    /// Rewrites a quarantined conversation and syncs it; the conversation stays quarantined.
+    ///
+    /// The content comes from the file at the conversation's usual place if there is one, otherwise from the
+    /// quarantined file.
     ///
     /// Returns the written content; without any line, no file is created.
     func rebuild(
@@ -131,7 +131,8 @@ struct ConversationQuarantine: Sendable {
                 }
                 return shown[line.customer]?.contains(line.identity) == true
             }
-            // The file that replaced an empty one is kept next to it as well.
+            // An empty file in quarantine marks a conversation that could not be moved; a copy of its content is kept
+            // there.
             if isThere, try File(source, for: .reading).sizeBytes() == 0, !base.isEmpty {
                 try AtomicFile.write(base, to: source)
             }
@@ -166,7 +167,7 @@ struct ConversationQuarantine: Sendable {
         waiting[path] = nil
     }
 
-    /// The lines of the customer's conversations with all businesses; unreadable ones are skipped.
+    /// The identities of all lines of the customer's conversations with any business; unreadable lines are skipped.
     private static func lines(of customer: CustomerID, in conversations: String) -> Set<LineIdentity> {
         let businesses = (try? Directory.names(in: conversations)) ?? []
         return businesses.reduce(into: []) { lines, business in

@@ -6,21 +6,21 @@ import BusinessMessages
 /// A value computed from bytes and entries. Lines are renumbered; a line that is neither intact nor in the
 /// journal is lost and counted.
 struct ConversationRepair: Sendable {
-    /// The complete file.
+    /// The content of the repaired file.
     private(set) var bytes: [UInt8] = []
-    /// The number of lines of the complete file.
+    /// The number of lines in the repaired file.
     private(set) var count = 0
     /// The number of written lines that the file lacked.
     private(set) var restored = 0
     /// The number of the file's lines that differed from the journal and were corrected.
     private(set) var corrected = 0
-    /// The number of lost lines.
+    /// The number of lines that the file once had and that cannot be restored.
     private(set) var lost = 0
     /// The number of damaged lines: texts between two line feeds that are no line of this conversation.
     private(set) var broken = 0
     /// The records of the intact lines after the first damaged or missing one.
     private(set) var behindDamage: [UInt64] = []
-    /// The identities of the file's lines.
+    /// The identities of the lines in the repaired file.
     private(set) var identities: Set<LineIdentity> = []
 
     /// A line to be written.
@@ -32,8 +32,8 @@ struct ConversationRepair: Sendable {
 
     /// Repairs a file, given its path below the folder of all conversations and its lines in the journal.
     ///
-    /// A missing line is inserted after all earlier lines of the journal, and after the last line that
-    /// `isSettled`. A line that another conversation contains too is omitted and does not count as lost.
+    /// A missing line is inserted after all earlier lines of the journal, and after the last line whose record
+    /// `isSettled` accepts. A line that another conversation contains too is omitted and does not count as lost.
     init(
         _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry],
         behind isSettled: (UInt64) -> Bool = { _ in false },
@@ -70,7 +70,7 @@ struct ConversationRepair: Sendable {
         let settledCount = parts.lastIndex { isSettled($0.identity.record) }.map { $0 + 1 } ?? 0
         for entry in entries where known.insert(entry.identity).inserted {
             let part = Part(identity: entry.identity, text: Self.text(entry))
-            // Lines of parked messages stay in their place.
+            // Lines of parked messages may precede earlier ones, and stay in their place.
             let place = parts.lastIndex { $0.identity.place <= part.identity.place }.map { $0 + 1 } ?? 0
             parts.insert(part, at: max(place, settledCount))
             restored += 1
@@ -116,7 +116,7 @@ struct ConversationRepair: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The entry's line without its number, from the comma after it.
+    /// The entry's line without its sequence number: the text from the comma after the number.
     private static func text(_ entry: ConversationEntry) -> [UInt8] {
         let line = entry.line(sequence: 0)
         return Array(line[(line.firstIndex(of: UInt8(ascii: ",")) ?? line.endIndex)...].dropLast())

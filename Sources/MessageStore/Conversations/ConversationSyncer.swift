@@ -27,7 +27,7 @@ final class ConversationSyncer: Sendable {
     /// Above this number of files, one sync of the whole file system is cheaper.
     private static let maximumSingleSyncs = 64
 
-    /// `lastRecord` returns the journal's last record, which shows whether messages arrive.
+    /// Creates a syncer; `lastRecord` returns the journal's last record, which shows whether messages arrive.
     init(
         _ partitions: ConversationPartitions, directory: DataDirectory, _ configuration: StoreConfiguration,
         lastRecord: @escaping @Sendable () -> UInt64
@@ -83,7 +83,7 @@ final class ConversationSyncer: Sendable {
                     if isPaced, await !wait(pause) { return .stopped }
                 }
             }
-            // After the files: a file that was quarantined instead of synced has new names as well.
+            // Folders are synced after the files, because quarantining a file creates names in other folders.
             for partition in partitions.all {
                 let folders = partition.withUnsynced { $0.takeFolders() }
                 try await onQueue { () throws(StoreError) in try self.synchronize(folders) }
@@ -148,6 +148,6 @@ final class ConversationSyncer: Sendable {
 /// A conversation's file to be synced.
 struct ConversationSync: Sendable {
     let path: String
-    /// Nil for a closed file.
+    /// The file if the store has it open, otherwise nil.
     let file: File?
 }

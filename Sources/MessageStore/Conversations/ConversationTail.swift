@@ -20,7 +20,7 @@ enum ConversationTail {
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {
         var start = if let endBytes { endBytes } else { try file.sizeBytes() }
         var bytes: [UInt8] = []
-        // Their offsets in the file, the last one first.
+        // The offsets of the line feeds in the file, the last one first.
         var feeds: [Int] = []
         while start > 0, feeds.count <= maximum, feeds.count < 2 || bytes.count <= maximumBytes {
             // The steps grow, so that a long line is not copied many times.
@@ -39,7 +39,7 @@ enum ConversationTail {
         guard let last = feeds.first else { return ([], 0) }
         var lines: [[UInt8]] = []
         for (position, feed) in feeds.enumerated().prefix(maximum) {
-            // Only the end of the line at which reading stopped was read.
+            // Omit the line at which reading stopped: only its end was read.
             guard position + 1 < feeds.count || start == 0 else { break }
             let before = position + 1 < feeds.count ? feeds[position + 1] + 1 : 0
             if position > 0, last - before > maximumBytes { break }

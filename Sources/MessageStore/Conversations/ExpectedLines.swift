@@ -23,7 +23,7 @@ struct ExpectedLines {
         let checksum: UInt32?
         /// The checksum of the same line from a version that did not record capabilities.
         let olderChecksum: UInt32?
-        /// The index of its folder in the list of folders.
+        /// The index of the conversation's path in `paths`.
         let path: Int32
         var isFound = false
     }
@@ -55,7 +55,7 @@ struct ExpectedLines {
         checksum(entry.line(sequence: 0).dropLast())
     }
 
-    /// Ends the insertion: lines after the last checkpoint need not be on disk yet.
+    /// Ends the insertion, and frees memory that only insertions need.
     mutating func finish() { places = [:] }
 
     /// Removes the lines of a conversation that cannot be checked.
@@ -82,7 +82,7 @@ struct ExpectedLines {
         return found == checksum || found == known.olderChecksum ? .same : .differs
     }
 
-    /// The lines that must be on disk and were not found, in the order of their records.
+    /// The lines up to the last checkpoint that were not found, in the order of their records.
     var missing: [(record: UInt64, path: String)] {
         lines.values.filter { !$0.isFound && $0.end <= checkpoint }
             .map { ($0.record, paths[Int($0.path)]) }

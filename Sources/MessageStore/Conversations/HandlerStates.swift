@@ -6,9 +6,9 @@ import Synchronization
 
 /// The handlers' states of conversations: one small JSON file for each state.
 ///
-/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state, so that
-/// an older decision from the journal never replaces it. The files are derived from the journal, replaced
-/// atomically, and on disk when the call returns.
+/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state, so that an
+/// older decision from the journal never replaces it. The files are derived from the journal and replaced atomically.
+/// A stored state is on disk when the call that stores it returns.
 final class HandlerStates: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.states")
@@ -93,7 +93,7 @@ extension Store {
         try await states.state(of: ConversationKey(business: business, customer: customer))
     }
 
-    /// Stores the state of a decision, which may come from an earlier process.
+    /// Stores the state in a decision, which may come from an earlier process; does nothing without a state.
     func remember(
         _ state: [UInt8]?, decidedBy decision: UInt64, in conversation: ConversationKey
     ) async throws {

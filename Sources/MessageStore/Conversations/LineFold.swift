@@ -78,7 +78,7 @@ extension MessageRecords {
 }
 
 extension RecoveredJournal.Recovered {
-    /// The event that begins with a record; nil where none does.
+    /// The event that begins with a record; nil when no event begins with it.
     init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
         case .message(let message):

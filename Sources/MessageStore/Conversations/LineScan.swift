@@ -1,8 +1,8 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Determines the lines of a conversation without a JSON index, for the start after a power failure, which
-/// checks many conversations.
+/// Reads the identities of a conversation's lines without a JSON index, because a start after a power failure checks
+/// many conversations.
 enum LineScan {
     /// The identities of the lines in a file's content, which must have the numbers 1 to `lastSequence`.
     ///
@@ -48,7 +48,8 @@ enum LineScan {
         if scanner.name(direction, is: Name.outbound) {
             return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
         }
-        // Other members of an inbound line, also of a files line, come between its record and its message.
+        // Only an inbound line whose message follows its record number is read here; an inbound line with other
+        // members between them is parsed as JSON.
         guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
             return nil
         }

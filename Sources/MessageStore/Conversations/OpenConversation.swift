@@ -11,7 +11,7 @@ struct OpenConversation: Sendable {
     private(set) var end: ConversationEnd
     /// The identities of the file's lines; read only when a line may exist already.
     private var known: Set<LineIdentity>?
-    /// The number of its last use.
+    /// The number of the file's last use; a later use has a larger number.
     var lastUse: UInt64 = 0
 
     /// Opens or creates the file; removes an unfinished last line.
@@ -86,7 +86,7 @@ struct ConversationEnd: Sendable {
 
     /// The last lines, oldest first; at most `maximumBytes` in total, but always the last line.
     ///
-    /// An invalid line is damage.
+    /// Throws ``StoreError/damaged(file:line:)`` for an invalid line.
     func lines(maximum: Int, maximumBytes: Int) throws(StoreError) -> [ConversationLine] {
         let texts: [[UInt8]]
         do throws(SystemError) {
@@ -124,7 +124,9 @@ struct ConversationEnd: Sendable {
     }
 }
 
-/// Parses lines of which the last has the number `lastSequence`; an invalid line is damage.
+/// Parses lines of which the last has the number `lastSequence`.
+///
+/// Throws ``StoreError/damaged(file:line:)`` for an invalid line.
 func parse(_ texts: [[UInt8]], lastSequence: Int, path: String) throws(StoreError) -> [ConversationLine] {
     var lines: [ConversationLine] = []
     lines.reserveCapacity(texts.count)

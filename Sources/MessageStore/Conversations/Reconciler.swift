@@ -1,7 +1,7 @@
 /// Decides the content of a conversation's file from its current content, the journal, and the lines that may
 /// be missing.
 ///
-/// The three are compared only here. A pure function: ``ConversationPartition`` applies the decision.
+/// No other code compares the three. A pure function: ``ConversationPartition`` applies the decision.
 enum Reconciler {
     /// The reason for the comparison.
     enum Cause: Sendable {
@@ -15,12 +15,12 @@ enum Reconciler {
 
     /// The decision about the file.
     enum Action: Sendable {
-        /// Keep this many bytes of it, and append the rest of the repaired content; everything after them is
-        /// in the journal.
+        /// Keep this many bytes of the file, and append the rest of the repaired content; everything after them is in
+        /// the journal.
         case complete(keptBytes: Int)
         /// Replace the file with the repaired content.
         case replace
-        /// Quarantine it: lines are lost that the journal does not contain.
+        /// Quarantine the file: lines are lost that the journal does not contain.
         case quarantine
     }
 
@@ -48,7 +48,7 @@ enum Reconciler {
         }
     }
 
-    /// The size of the complete lines at the start that both have.
+    /// The size of the complete lines that both contents have in common at their start.
     private static func commonBytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var lineEnd = 0
         for (index, pair) in zip(left, right).enumerated() {

@@ -21,7 +21,8 @@ package enum RecordedFile: Hashable, Sendable {
     /// The member `files` of a record or a line; a list over the limit of attachments is treated as empty.
     static func list(in root: JSONValue) -> [RecordedFile]? {
         root["files"].map { files in
-            // Earlier versions downloaded any number of attachments; such a message has none today.
+            // Earlier versions downloaded any number of attachments; a message with more than the limit has none
+            // today.
             files.count > MessageBounds.standard.attachments
                 ? [] : files.elements.compactMap { RecordedFile($0) }
         }

@@ -3,7 +3,7 @@ struct SyncPace: Sendable {
     /// The number of files between two readings of the clock.
     let batch: Int
     private let maximumPerSecond: Int
-    /// The start of the last batch, possibly in the future.
+    /// The time at which the current batch may start; in the future during a pause.
     private var began: ContinuousClock.Instant
     private var lastRecord: UInt64
     private var lastRecordAt: ContinuousClock.Instant
@@ -18,7 +18,7 @@ struct SyncPace: Sendable {
         (began, lastRecordAt) = (now, now)
     }
 
-    /// The wait after `count` files were synced.
+    /// Returns how long to wait after `count` files were synced; zero while no messages arrive.
     mutating func pause(behind count: Int, lastRecord: UInt64, at now: ContinuousClock.Instant) -> Duration {
         if lastRecord != self.lastRecord {
             self.lastRecord = lastRecord

@@ -44,14 +44,14 @@ struct UnsyncedConversations: Sendable {
         dirty.removeAll()
     }
 
-    /// The next files of the round; the previous ones are on disk.
+    /// Returns the next files of the round to sync; the previous ones are on disk by now.
     mutating func takeFiles(maximum: Int) -> [ConversationName] {
         inFlight = Array(waiting.suffix(maximum))
         waiting.removeLast(inFlight.count)
         return inFlight
     }
 
-    /// The folders; all files of the round are on disk.
+    /// Returns the folders with new names to sync; all files of the round are on disk by now.
     mutating func takeFolders() -> Set<String> {
         inFlight = []
         foldersInFlight = folders

@@ -16,11 +16,11 @@ final class CachedMessage: Sendable {
     deinit { budget.release(bytes) }
 }
 
-/// The limit of cached bytes.
+/// Limits the memory of all cached messages.
 final class MemoryBudget: Sendable {
     private let used = Atomic(0)
     private let maximumBytes: Int
-    /// The overhead of a message besides its text.
+    /// The memory assumed for a message besides its text.
     private static let overheadBytes = 512
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sleeps that all end at once when the store stops.
+/// Pauses tasks, and ends all of their pauses at once when the store stops.
 final class CancellableSleep: Sendable {
     private struct State {
         var sleepers: [UInt64: Task<Void, Never>] = [:]
@@ -15,7 +15,7 @@ final class CancellableSleep: Sendable {
         let pause = state.withLock { state -> (number: UInt64, sleeper: Task<Void, Never>)? in
             if state.isOver { return nil }
             state.nextNumber += 1
-            // A cancellation ends the pause early.
+            // A cancelled sleep throws: the pause ends early.
             let sleeper = Task { _ = try? await Task.sleep(for: duration) }
             state.sleepers[state.nextNumber] = sleeper
             return (state.nextNumber, sleeper)
@@ -33,7 +33,7 @@ final class CancellableSleep: Sendable {
         return !isOver && !Task.isCancelled
     }
 
-    /// Ends every sleep; later ones end at once.
+    /// Ends every pause; later pauses end at once.
     func end() {
         let sleepers = state.withLock { state in
             state.isOver = true

@@ -14,7 +14,7 @@ import BusinessMessages
 /// A value without side effects. Each change reports whether the conversation became deliverable or
 /// recordable.
 struct ConversationQueues: Sendable {
-    /// The possibilities that a change opened.
+    /// The steps that a change made possible.
     struct Progress: OptionSet, Sendable {
         /// A delivery of the conversation can be leased.
         static let deliverable = Progress(rawValue: 1)
@@ -141,7 +141,7 @@ struct ConversationQueues: Sendable {
         return Lease(conversation: key, pending: conversation.pending[index])
     }
 
-    /// The conversations with a message to be recorded alone that waits for no reference.
+    /// The conversations with a message to be recorded alone, whose first unrecorded message waits for no reference.
     var withUnrecordedSuspects: [ConversationKey] {
         conversations.keys.filter { nextSuspectToRecord(of: $0) != nil }
     }
@@ -172,27 +172,28 @@ struct ConversationQueues: Sendable {
         } ?? 0
     }
 
-    /// Allows recording of a conversation again.
+    /// Allows recording of a conversation again; returns the steps that became possible.
     mutating func resumeRecording(of key: ConversationKey) -> Progress {
         withConversation(key) { if $0.recording == .postponed { $0.recording = .idle } }
         return advance(key)
     }
 
-    /// Whether the last relevant unfinished message closes the conversation; nil when there is none.
+    /// Whether the last unfinished message that writes to or closes the conversation closes it; nil without such a
+    /// message.
     func closes(_ key: ConversationKey) -> Bool? {
         guard let pending = conversations[key]?.pending else { return nil }
         let last = pending.lastIndex { $0.act != .neither }
         return last.map { pending[$0].act == .closes }
     }
 
-    /// Releases a lease until ``resume(_:of:)``; false when it is not leased.
+    /// Ends a lease until ``resume(_:of:)``; false when the delivery is not leased.
     mutating func postpone(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard leased(record, of: key) != nil else { return false }
         withConversation(key) { $0.head = .postponed }
         return true
     }
 
-    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when it is not
+    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when the delivery is not
     /// leased.
     mutating func park(_ record: UInt64, of key: ConversationKey) -> Progress? {
         guard leased(record, of: key) != nil else { return nil }
@@ -200,7 +201,7 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Allows leasing a postponed delivery again.
+    /// Allows leasing a postponed or parked delivery again; returns the steps that became possible.
     mutating func resume(_ record: UInt64, of key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             if conversation.makeDue(record) { return }
@@ -211,7 +212,7 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Blocks a leased delivery until a restart.
+    /// Blocks a conversation whose leased delivery is unreadable, until a restart.
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 
     /// Removes a leased delivery; nil when it is not leased.
@@ -259,7 +260,7 @@ struct ConversationQueues: Sendable {
     private mutating func advance(_ key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             var progress: Progress = []
-            // Called first, because it counts messages that need no recording.
+            // `makeRecordable` is called first, because it counts messages that need no recording.
             if conversation.makeRecordable() { progress.insert(.recordable) }
             if conversation.makeReady() { progress.insert(.deliverable) }
             return progress
@@ -277,7 +278,7 @@ struct ConversationQueues: Sendable {
 }
 
 extension ConversationQueues.Conversation {
-    /// Whether nothing is left, so that the gap need not be remembered either.
+    /// Whether no message is left; the gap need not be remembered then.
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
 
     fileprivate var firstUnrecorded: Int? {
@@ -288,8 +289,9 @@ extension ConversationQueues.Conversation {
         (recordedCount..<max(recordedCount, pending.count)).contains { pending[$0].isRecordingSuspect }
     }
 
-    /// The place of a message among those in the order, which are sorted by record but for those that came with another
-    /// message's end: a replay, or a reply that failed.
+    /// The index of a message in `pending`; nil when it is parked or absent.
+    ///
+    /// Messages are sorted by record, except those that begin with another message's end: replays and failed replies.
     fileprivate func index(of record: UInt64) -> Int? {
         var low = 0
         var high = pending.count
@@ -344,7 +346,9 @@ extension ConversationQueues.Conversation {
             ?? due.first { $0.record == record }
     }
 
-    /// An entry of the list of ready conversations is harmless: leasing asks whether the conversation is ready.
+    /// Removes a message that is not leased.
+    ///
+    /// The conversation may stay in the list of ready conversations: leasing checks whether it is ready.
     fileprivate mutating func remove(_ record: UInt64) {
         parked.removeAll { $0.record == record }
         _ = due.remove { $0.record == record }
@@ -371,13 +375,13 @@ extension ConversationQueues.Conversation {
 
     /// Makes a due parked delivery leasable; false when it is not parked.
     ///
-    /// It precedes the others as soon as none of them is leased or postponed.
+    /// The delivery precedes the others as soon as none of them is leased or postponed.
     fileprivate mutating func makeDue(_ record: UInt64) -> Bool {
         guard let index = parked.firstIndex(where: { $0.record == record }) else { return false }
         let delivery = parked.remove(at: index)
-        // The delivery at the front is the one that is leased.
+        // The delivery at the front of a ready conversation is leased next, so the due delivery goes there.
         if case .ready = head { prepend(delivery) } else { due.append(delivery) }
-        // The conversation is ready for its suspect now: it is announced again.
+        // The next delivery is a suspect now, so the conversation must be reported as ready once more.
         if case .ready = head, delivery.isSuspect { head = .idle }
         return true
     }

@@ -4,13 +4,13 @@ package import BusinessMessages
 package struct DecidedOutcome: Hashable, Sendable {
     /// The result of the event itself.
     package enum Verdict: Hashable, Sendable {
-        /// The handler handled it.
+        /// The handler handled the event.
         case handled
-        /// The handler rejected it.
+        /// The handler rejected the event.
         case rejected(reason: String)
         /// A person takes over.
         case handedOff(reason: String)
-        /// The handler's answer was refused; the replies are its fallback's.
+        /// The handler's answer broke a rule; the replies are those of its fallback.
         case refused(RefusedAnswer)
     }
 
@@ -34,7 +34,7 @@ package struct DecidedOutcome: Hashable, Sendable {
         self.waitsForPerson = waitsForPerson
     }
 
-    /// Whether a record of its own is needed: without one, the end of the delivery says everything.
+    /// Whether the outcome needs a record of its own; otherwise the record of the delivery's end contains all of it.
     package var needsRecord: Bool { !replies.isEmpty || state != nil || waitsForPerson }
 }
 
@@ -57,18 +57,18 @@ package struct DecidedReply: Hashable, Sendable {
 
 /// The end of a reply.
 package enum ReplyResult: Hashable, Sendable {
-    /// The gateway accepted it.
+    /// The gateway accepted the reply.
     case accepted(status: Int)
-    /// The gateway refused it with this status, or a local check found a broken rule; a retry does not help.
+    /// The gateway refused the reply with this status, or a local check found a broken rule; a retry does not help.
     case refused(status: Int?, reason: String)
     /// The reply was not sent in time.
     case expired(reason: String)
     /// The reply was no longer wanted.
     case dropped(reason: String)
-    /// An earlier version of this program stopped retrying it.
+    /// An earlier version of this program stopped retrying the reply.
     case failed(reason: String)
 
-    /// The name in journal and conversation.
+    /// The name of the result in the journal and in conversations.
     package var name: String {
         switch self {
         case .accepted: ReplyState.Status.accepted.rawValue
@@ -88,7 +88,7 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// The reason why it was not accepted.
+    /// The reason why the reply was not accepted; nil for an accepted reply.
     package var reason: String? {
         switch self {
         case .accepted: nil
@@ -119,11 +119,11 @@ package enum ReplyResult: Hashable, Sendable {
 
 /// The end of a delivery.
 package enum DeliveryResult: Hashable, Sendable {
-    /// A handler handled it; its replies may still be queued.
+    /// A handler handled the event; its replies may still be queued.
     case handled
     /// The business has no handler for this kind.
     case unhandled
-    /// The handler rejected it.
+    /// The handler rejected the event.
     case rejected(reason: String)
     /// A person took over.
     case handedOff(reason: String)
@@ -135,10 +135,10 @@ package enum DeliveryResult: Hashable, Sendable {
     case repeated(of: MessageID)
     /// A person has the conversation, or it waits for one, and no handler was called or its answer was dropped.
     case withPerson
-    /// An operator dropped it, or its business was removed.
+    /// An operator dropped the event, or its business was removed.
     case dropped(reason: String)
 
-    /// The name in the journal.
+    /// The name of the result in the journal.
     var name: String {
         switch self {
         case .dropped: "dropped"
@@ -163,7 +163,7 @@ package enum DeliveryResult: Hashable, Sendable {
     /// Whether a handler got the event.
     var reachedHandler: Bool { JournalEvent.Status(rawValue: name)?.reachedHandler ?? false }
 
-    /// The result while a person has the conversation.
+    /// The result that replaces this one while a person has the conversation.
     var withPerson: DeliveryResult {
         switch self {
         case .repeated, .dropped: self
@@ -174,7 +174,7 @@ package enum DeliveryResult: Hashable, Sendable {
     /// The reason why the event is a dead letter; nil for any other outcome.
     package var reasonOfDeadLetter: String? { isDeadLetter ? reason ?? "" : nil }
 
-    /// The result of a delivery with this outcome.
+    /// The result with which the delivery ends.
     ///
     /// The event of a failed reply is dropped instead of becoming a dead letter, because the reply already is one.
     func end(of pending: PendingDelivery) -> DeliveryResult {

@@ -52,7 +52,7 @@ package struct Delivery: Sendable {
 
     /// The receiving business.
     package var business: BusinessID { conversation.business }
-    /// The customer who sent it.
+    /// The customer who sent the message.
     package var customer: CustomerID { conversation.customer }
 
     init(_ lease: Lease, _ texts: MessageRecords, afterPerson: Int?) {

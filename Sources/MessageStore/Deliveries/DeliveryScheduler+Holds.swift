@@ -2,10 +2,14 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The reasons to lease no delivery for a while: failing disk writes, and suspects of a crash, which run alone.
+/// Pauses all leases while disk writes fail, and while the suspects of a crash run alone.
+///
+/// A suspect is a message that may have crashed the last process, because it was leased or recorded at that time.
 extension DeliveryScheduler {
-    /// Pauses all deliveries until those that were leased when the last process crashed have run, one at a
-    /// time, after the messages that were recorded then.
+    /// Pauses all deliveries until the suspects have run, one at a time.
+    ///
+    /// The suspects are the deliveries that were leased when the last process crashed, `count` in number. With
+    /// `recording`, messages that were recorded at that time are recorded first.
     ///
     /// The pause ends early when no suspect has run for `suspectPatience`, because their handlers are not ready.
     func holdForSuspects(_ count: Int, recording: Bool) {
@@ -28,10 +32,10 @@ extension DeliveryScheduler {
     /// Whether a suspect is leased while all other deliveries wait.
     var isTrying: Bool { ready.withLock { $0.trial != .none } }
 
-    /// Records that the leased suspect waits for its handler, or waits no longer; false when it does not run alone.
+    /// Records whether the leased suspect waits for its handler; false when no suspect runs alone.
     func setTrialWaiting(_ isWaiting: Bool) -> Bool { ready.withLock { $0.setTrialWaiting(isWaiting) } }
 
-    /// Ends the lease of a suspect that did not crash the process.
+    /// Ends the lone run of a suspect that did not crash the process; does nothing for other deliveries.
     func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
         let (hasRun, handovers) = ready.withLock { $0.endTrial() }
@@ -42,10 +46,10 @@ extension DeliveryScheduler {
     /// The reasons why no delivery is leased at the moment; empty when deliveries are leased.
     var holds: ReadyConversations.Holds { ready.withLock { $0.holds } }
 
-    /// Pauses all leases for this reason; returns whether they were not paused before.
+    /// Adds a reason to pause all leases; returns whether no failed write paused them before.
     func hold(_ reason: ReadyConversations.Holds) -> Bool { ready.withLock { $0.hold(reason) } }
 
-    /// Removes a reason; returns whether it was the last.
+    /// Removes a reason to pause all leases; returns whether it was the last one.
     func release(_ reason: ReadyConversations.Holds) -> Bool {
         let (handovers, isFree) = ready.withLock { ready in
             let wasHeld = !ready.holds.isEmpty
@@ -55,7 +59,8 @@ extension DeliveryScheduler {
         return isFree
     }
 
-    /// Leases one delivery while conversation writes fail; returns whether they still do.
+    /// Leases one delivery as a test while writes to conversations fail; returns whether leases are still paused for
+    /// this.
     func probe() -> Bool {
         let (handover, isHeld) = ready.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
         handOver(handover)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Leases: each recorded message is leased to one task at a time, until it is postponed, parked, released or finished.
 extension DeliveryScheduler {
-    /// Leases a delivery of a business if one is ready.
+    /// Leases a delivery of a business; nil when none is ready.
     func nextReady(for business: BusinessID) -> Lease? {
         while let key = ready.withLock({ $0.next(of: business) }) {
             if let lease = withQueues(of: key, { $0.lease(key) }) { return lease }
@@ -13,14 +13,17 @@ extension DeliveryScheduler {
         return nil
     }
 
-    /// Waits for a delivery of a business; nil when closed or cancelled.
+    /// Waits until a delivery of a business is ready, and leases it.
+    ///
+    /// Returns nil when the scheduler is closed or the task is cancelled.
     func next(for business: BusinessID) async -> Lease? {
         if !Task.isCancelled, let lease = nextReady(for: business) { return lease }
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waiter = LeaseWaiter(id: id, continuation: continuation)
-                // A cancellation is visible before its handler runs, so one of the two sees the other.
+                // `isCancelled` is set before `onCancel` runs: either this closure sees it, or `onCancel` finds the
+                // waiter in the list.
                 handOver(
                     ready.withLock {
                         Task.isCancelled ? waiter.handover : $0.next(of: business, or: waiter)
@@ -44,7 +47,7 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.update(record, of: key, change) }
     }
 
-    /// Releases a lease for a while; false when it is not leased.
+    /// Ends a lease, and makes the delivery available again after `delay`; false when the delivery is not leased.
     func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)
@@ -68,8 +71,9 @@ extension DeliveryScheduler {
         return isReleased ? delay : nil
     }
 
-    /// Parks a delivery: releases its lease until its retry, so that later deliveries of the conversation can be
-    /// leased; false when it is not leased.
+    /// Parks a leased delivery until its retry, so that later deliveries of the conversation can be leased.
+    ///
+    /// Returns false when the delivery is not leased.
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)
@@ -82,7 +86,7 @@ extension DeliveryScheduler {
         return true
     }
 
-    /// Blocks an unreadable leased delivery until a restart.
+    /// Blocks the conversation of a leased delivery whose records are unreadable, until a restart.
     func markUnreadable(_ lease: Lease) {
         clear(lease.pending, of: lease.conversation)
         withQueues(of: lease.conversation) { $0.markUnreadable(lease.conversation) }
@@ -92,7 +96,7 @@ extension DeliveryScheduler {
     /// Counts a message that cannot be read back, which blocks its conversation.
     func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
 
-    /// Ends a delivery; nil when it is not leased.
+    /// Removes a leased delivery that has ended; nil when it is not leased.
     func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         let now = SystemClock.nanoseconds()
         let finished = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
@@ -119,7 +123,7 @@ extension DeliveryScheduler {
             let waiter = next.waiter
             guard let key = next.conversation else { return waiter.continuation.resume(returning: nil) }
             let lease = withQueues(of: key) { $0.lease(key) }
-            // An operator may have ended the suspect meanwhile.
+            // An operator may have ended the suspect since it was chosen.
             let isCancelled = next.isTrial && lease?.pending.isSuspect != true
             let others = isCancelled ? ready.withLock { $0.cancelTrial() } : []
             if let lease {

@@ -4,26 +4,28 @@ import Synchronization
 
 /// The `record` stage: each message is recorded in its conversation's order, on the executor of its partition.
 ///
-/// A partition has one task for this while it has messages to record, so that two messages of a conversation are never
-/// recorded at the same time.
+/// At most one task records the messages of a partition, so that two messages of a conversation are never recorded at
+/// the same time.
 extension DeliveryScheduler {
     /// Writes the line of a message and returns the kind under which it was recorded; throws when the write fails.
     ///
-    /// A type and no bare closure: a closure that a generic `Mutex` holds gets one more wrapper each time it is read, and
-    /// keeps it.
+    /// A type instead of a closure, because a generic `Mutex` wraps a closure once more each time the closure is
+    /// read, and keeps the wrapper.
     struct Recorder: Sendable {
-        /// The second argument is whether nothing else is recorded or delivered at the same time.
+        /// The second argument tells whether nothing else is recorded or delivered at the same time.
         let record: @Sendable (Lease, Bool) throws -> RecordedLine
     }
 
-    /// Whether messages are recorded, and by what.
+    /// Whether messages are recorded, and the function that records them.
     struct Recording {
-        /// Nil before the suspects of the last process are recorded, and after the stop.
+        /// Nil until the suspects of the last process are recorded, and again after the stop.
         var recorder: Recorder?
         var isStopped = false
     }
 
-    /// Starts recording messages with `record`, each on the executor of its partition; suspects first, one at a time.
+    /// Starts recording messages with `record`, each on the executor of its partition.
+    ///
+    /// Suspects of the last crash are recorded first, one at a time.
     func startRecording(_ record: @escaping @Sendable (Lease, Bool) throws -> RecordedLine) {
         start(Recorder(record: record), behind: partitions[...])
     }

@@ -8,7 +8,8 @@ extension DeliveryScheduler {
     /// The number of references that wait for their download.
     var referenceCount: Int { references.withLock { $0.count } }
 
-    /// Waits for a message whose reference needs a download; nil when closed or cancelled.
+    /// Waits for a message whose reference needs a download; nil when the scheduler is closed or the task is
+    /// cancelled.
     func nextReference() async -> Lease? {
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
@@ -24,7 +25,7 @@ extension DeliveryScheduler {
     /// Releases the slot of a leased reference.
     func releaseReference(of business: BusinessID) { resume(references.withLock { $0.release(business) }) }
 
-    /// Sets the number of concurrent references, and the share that each business may always use.
+    /// Sets how many references may be leased at the same time, and how many of these each business may always have.
     func limitReferences(slots: Int, share: Int) {
         resume(references.withLock { $0.resize(slots: slots, share: share) })
     }
@@ -34,12 +35,13 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.awaitsReference(record, of: key) }
     }
 
-    /// Ends a reference; the message can then be recorded in its turn.
+    /// Records that a reference was resolved or failed, by the record at `location`; the message can then be recorded
+    /// in its turn.
     func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) {
         change(key) { $0.resolve(record, of: key, at: location) }
     }
 
-    /// Makes an unreadable reference available again after a pause.
+    /// Makes a reference available again after a pause, because its message could not be read.
     func releaseReference(_ lease: Lease) {
         var pending = lease.pending
         pending.releases = min(pending.releases, .max - 1) + 1

@@ -69,7 +69,7 @@ final class DeliveryScheduler: Sendable {
     /// The number of unfinished deliveries.
     var pendingCount: Int { pending.load(ordering: .relaxed) }
 
-    /// Adds deliveries in order; returns for each the backlog of its business before it.
+    /// Adds deliveries in order; returns for each the backlog of its business, including the delivery itself.
     @discardableResult
     func add(_ deliveries: [Lease]) -> [Int] {
         pending.add(deliveries.count, ordering: .relaxed)
@@ -95,7 +95,8 @@ final class DeliveryScheduler: Sendable {
         return backlogs
     }
 
-    /// Whether the last relevant unfinished message closes the conversation; nil when there is none.
+    /// Whether the last unfinished message that writes to or closes the conversation closes it; nil without such a
+    /// message.
     func closes(_ key: ConversationKey) -> Bool? { withQueues(of: key) { $0.closes(key) } }
 
     /// All messages that are not finished.

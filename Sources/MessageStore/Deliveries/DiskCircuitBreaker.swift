@@ -3,10 +3,10 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Pauses deliveries after a failed disk write, since each would be a failing attempt with a log line.
+/// Pauses deliveries after a failed disk write, because each delivery would fail as well and log an error.
 ///
-/// It resumes automatically. The journal retries the disk by itself; for conversations, one delivery at a
-/// time is leased until a line is written.
+/// Deliveries resume automatically. The journal retries its writes by itself. After a failed write to a conversation,
+/// one delivery at a time is leased until a line is written.
 final class DiskCircuitBreaker: Sendable {
     private struct State {
         var holds: ReadyConversations.Holds = []
@@ -18,9 +18,9 @@ final class DiskCircuitBreaker: Sendable {
     private let logger: Logger
     private let timers = DispatchQueue(label: "balloon.gate")
     private let state = Mutex(State())
-    /// The number of ended pauses for conversations.
+    /// How often a pause because of conversation writes has ended.
     private let resumptions = Atomic<UInt64>(0)
-    /// The current reasons, for writers that must not wait for a lock.
+    /// The current reasons to pause, for writers that must not wait for the lock.
     private let hint = Atomic<UInt8>(0)
 
     init(_ scheduler: DeliveryScheduler, probeInterval: Duration, logger: Logger) {
@@ -40,13 +40,15 @@ final class DiskCircuitBreaker: Sendable {
         }
     }
 
-    /// The number of ended pauses, to be read before a conversation line is written.
+    /// How often a pause because of conversation writes has ended; a writer reads this before it writes a line, for
+    /// ``recordFailure(_:since:)``.
     var resumptionCount: UInt64 { resumptions.load(ordering: .relaxed) }
 
-    /// Records that a conversation line was written.
+    /// Ends the pause because of conversation writes, since a line was written.
     func recordWrite() { release(.conversations) }
 
-    /// Records that a conversation line could not be written; an error of one file alone pauses no delivery.
+    /// Pauses deliveries, since a conversation line could not be written; an error of one file alone pauses no
+    /// delivery.
     ///
     /// `count` is ``resumptionCount`` from before the write. When a pause has ended since, another write succeeded
     /// meanwhile, and the failure is ignored: it says nothing about the disk as it is now.

@@ -3,16 +3,17 @@ package import BusinessMessages
 
 /// A fair queue for work of several businesses that share a limited number of slots.
 ///
-/// A business may get a slot while it has fewer than its share. It may have more while no other business waits and it has
-/// fewer slots than are free: so a business alone never has the last slots, and another one that comes later starts at
-/// once. Slots beyond the share are not taken back when another business comes; they only count against the next ones.
+/// A business may get a slot while it has fewer slots than its share. Beyond its share, it may get one while no other
+/// business waits and it has fewer slots than are free. A single busy business therefore never has the last slots,
+/// and another business that comes later starts at once. A business keeps the slots beyond its share until it
+/// releases them.
 ///
-/// Among the businesses that may get a slot, the one with the fewest slots is next; of equals, the one whose first element
-/// has waited longest. Within a business it is first in, first out.
+/// Among the businesses that may get a slot, the one with the fewest slots is next; among equals, the one whose first
+/// element has waited longest. Within a business, elements leave first in, first out.
 ///
 /// A separate type because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
-/// `ReferenceQueue` for references that wait in the store. A value without effects; the time of a step is proportional to
-/// the number of businesses that wait or have slots.
+/// `ReferenceQueue` for references that wait in the store. A value without side effects; the time of a step is
+/// proportional to the number of businesses that wait or have slots.
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {
         var held = 0
@@ -36,7 +37,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         self.share = max(1, share)
     }
 
-    /// Changes the number of slots; held slots stay held.
+    /// Changes the number of slots and the share; held slots stay held.
     package mutating func resize(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)
@@ -49,7 +50,8 @@ package struct FairQueue<Element: Sendable>: Sendable {
         waitingCount += 1
     }
 
-    /// Removes the next element and gives its business a slot, until `release(_:)`; nil when none may leave.
+    /// Removes the next element and gives its business a slot, until `release(_:)`; nil when no element may get a
+    /// slot.
     package mutating func next() -> Element? {
         let free = slots - held
         guard free > 0, waitingCount > 0 else { return nil }
@@ -79,7 +81,8 @@ package struct FairQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Removes the first element of a business that satisfies `condition` before its turn; nil when none does.
+    /// Removes the first waiting element of a business that satisfies `condition`, without giving it a slot; nil when
+    /// none does.
     package mutating func remove(of business: BusinessID, where condition: (Element) -> Bool) -> Element? {
         guard let removed = businesses[business]?.waiting.remove(where: { condition($0.element) }) else {
             return nil
@@ -91,7 +94,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         return removed.element
     }
 
-    /// Removes all elements that wait.
+    /// Removes all waiting elements, and returns them.
     package mutating func removeAll() -> [Element] {
         var removed: [Element] = []
         for business in Array(businesses.keys) {

@@ -1,24 +1,27 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The messages that may crash the process at the moment, in a file that survives it.
+/// Keeps the messages that are delivered or recorded at the moment in a file, which survives a crash of the process.
 ///
-/// Each has a line of 19 characters: the record's digits, of which the first is the step; 19 spaces when free. A line is
-/// written when the step begins and never synced: written data survives the process, and after a power failure crashes
-/// are not counted.
+/// The next process learns from the file which messages may have caused the crash.
+///
+/// Each message has a line of 19 characters: one for the step, and the record number in 18 digits. A free line has 19
+/// spaces. A line is written when the step begins and is never synced: written data survives the end of the process,
+/// and a power failure need not be counted as a crash.
 final class InFlightCalls: Sendable {
     /// A step that may crash the process.
     enum Step: UInt8, Sendable {
-        /// The delivery is leased: `0`.
+        /// The delivery is leased; written as `0`.
         case delivers = 0x30
-        /// The delivery is leased, and no other one is: `!`.
+        /// The delivery is leased, and no other delivery is; written as `!`.
         case deliversAlone = 0x21
-        /// The message of an earlier process is resolved or recorded: `r`.
+        /// The message of an earlier process is resolved or recorded; written as `r`.
         case records = 0x72
-        /// The message of an earlier process is recorded, and no other message is recorded or delivered: `R`.
+        /// The message of an earlier process is recorded, and no other message is recorded or delivered; written as
+        /// `R`.
         case recordsAlone = 0x52
 
-        /// Whether a crash is the fault of this message.
+        /// Whether no other message is processed in this step, so that a crash is the fault of this message.
         var isAlone: Bool { self == .deliversAlone || self == .recordsAlone }
         var isDelivery: Bool { self == .delivers || self == .deliversAlone }
     }
@@ -35,7 +38,8 @@ final class InFlightCalls: Sendable {
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
 
-    /// Opens the file; returns the messages in it when the last process ended, and the step of each.
+    /// Opens the file; returns it with the messages that were in it when the last process ended, and the step of
+    /// each.
     static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
@@ -55,7 +59,7 @@ final class InFlightCalls: Sendable {
 
     private init(_ file: File) { self.file = file }
 
-    /// Clears the old entries after they were journalled.
+    /// Clears the entries of the last process after its crashes were journalled.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
     /// Records the beginning of a step; called on a thread that may wait for the disk.
@@ -83,7 +87,7 @@ final class InFlightCalls: Sendable {
             line[index] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         }
-        // A record number has fewer digits than the line.
+        // A record number has at most 18 digits, so the first character is free for the step.
         line[0] = step.rawValue
         return line
     }
@@ -96,18 +100,18 @@ final class InFlightCalls: Sendable {
         state.withLock { $0.free.append(place) }
     }
 
-    /// Records a normal end of the process, regardless of running handlers.
+    /// Clears the file at a normal end of the process: a handler that still runs does not count as a crash.
     func close() {
         state.withLock { state in
             state.isClosed = true
-            // A remaining line counts as a crash incorrectly; three crashes are needed for a consequence.
+            // If this fails, the remaining lines count as a crash by mistake. Only three crashes have a consequence.
             try? file.truncate(to: 0)
         }
     }
 
-    /// On a full disk, a crash is not counted, but the delivery continues.
+    /// Writes a line; an error is ignored, so on a full disk a crash is not counted, but deliveries continue.
     ///
-    /// Called without the lock: each place has one owner, so a blocking write delays no other caller.
+    /// The caller does not hold the lock: each place has one owner, so a blocking write delays no other caller.
     private func write(_ line: [UInt8], at place: Int) {
         try? file.write(line, at: place * Self.lineBytes)
     }

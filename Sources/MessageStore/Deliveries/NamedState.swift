@@ -1,6 +1,6 @@
 /// A finished message with the state that an operator saw, as the target of a command.
 ///
-/// A repeated command names the same state and finds that it has changed.
+/// A repeated command names the same state again, and the store detects that the message has changed since.
 package struct NamedState: Hashable, Sendable {
     /// The number of the message's record.
     package let record: UInt64
@@ -9,14 +9,14 @@ package struct NamedState: Hashable, Sendable {
     /// The record of its latest replay; nil when there was none.
     package let replay: UInt64?
 
-    /// Creates the name of a message's state.
+    /// Names a state of the message with this record.
     package init(record: UInt64, status: JournalEvent.Status, replay: UInt64?) {
         self.record = record
         self.status = status
         self.replay = replay
     }
 
-    /// The state of an event.
+    /// Names the current state of an event.
     package init(_ event: JournalEvent) {
         self.init(record: event.record, status: event.status, replay: event.replayedAs)
     }
@@ -28,7 +28,7 @@ package struct ReplayResult: Hashable, Sendable {
     package let record: UInt64
     /// The record of the replay.
     package let replay: UInt64
-    /// Whether an earlier command replayed it, so that this one changed nothing.
+    /// Whether an earlier command replayed the message, so that this command changed nothing.
     package let isRepetition: Bool
 
     /// Creates a result.

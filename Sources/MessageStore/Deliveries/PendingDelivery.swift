@@ -7,9 +7,9 @@ struct PendingDelivery: Sendable {
     enum Recording: Sendable {
         /// The message's line is not in its conversation yet.
         case open
-        /// The line is written, or the file refused it and the journal contains it.
+        /// The line is written; or the file refused the line, and only the journal contains it.
         case written(Kind, repeats: MessageID?)
-        /// No line is needed, because the message has one already.
+        /// The delivery needs no line of its own: it replays a message, or reports a failed reply.
         case notNeeded
 
         var isDone: Bool { if case .open = self { false } else { true } }
@@ -21,15 +21,15 @@ struct PendingDelivery: Sendable {
 
     let record: UInt64
     let location: RecordLocation
-    /// Its further records (resolved, files, outcome), in order.
+    /// The places of the message's further records (resolved, files, outcome), in order.
     var related: [RecordLocation] = []
     /// The message, if it is cached.
     var text: CachedMessage?
-    /// The event decoded for recording, as long as the text is in memory.
+    /// The event that was decoded to record the message, as long as the text is in memory.
     var event: DecodedEvent?
     /// The number of started attempts.
     var attempt: Int32 = 0
-    /// Whether its payload reference is unresolved.
+    /// Whether the message's payload reference is unresolved.
     var awaitsReference: Bool
     /// Whether the delivery replays a finished message.
     var isReplay = false
@@ -38,21 +38,21 @@ struct PendingDelivery: Sendable {
     /// The message's effect on the conversation.
     var act = ReceivedMessage.Act.writes
     var isDecided = false
-    /// The time of the decision, until its replies are queued.
+    /// The time of the handler's decision; nil before it, and after its replies are queued.
     var decidedAt: Timestamp?
-    /// How often the process crashed while it was delivered or recorded alone.
+    /// How often the process crashed while it delivered or recorded this message alone.
     var crashes: UInt8 = 0
     /// Whether the delivery was leased when the last process crashed, so that it runs alone until it proves harmless.
     var isSuspect = false
     /// Whether the message was resolved or recorded when the last process crashed, so that it is recorded alone.
     var isRecordingSuspect = false
-    /// How often its lease was released without an attempt.
+    /// How often the lease was released without an attempt.
     var releases: UInt8 = 0
-    /// How often it was released for a transient error.
+    /// How often the lease was released because of a transient error.
     var transientReleases: UInt8 = 0
     /// Whether the delivery was moved out of its conversation's order.
     var isParked = false
-    /// Whether an earlier message was parked.
+    /// Whether an earlier message of the conversation was parked.
     var isAfterGap = false
     /// The due time of a recovered parked delivery.
     var due: Timestamp?
@@ -94,7 +94,7 @@ struct PendingDelivery: Sendable {
     }
 }
 
-/// A decoded message on the heap.
+/// A decoded event on the heap, which copies of its delivery share.
 final class DecodedEvent: Sendable {
     let event: InboundEvent
 

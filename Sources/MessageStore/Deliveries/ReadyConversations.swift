@@ -1,19 +1,20 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The conversations of each business with a ready delivery, and the tasks that wait for one.
+/// The conversations that have a ready delivery, and the tasks that wait for a delivery, of each business.
 ///
-/// Invariant: while nothing is held, a business has ready conversations or waiting tasks, never both. Within a business
-/// conversations leave in the order in which they became ready; while anything is held, none leaves but a suspect or a probe.
+/// Invariant: while leases are not paused, a business has ready conversations or waiting tasks, never both. Within a
+/// business, conversations leave in the order in which they became ready. While leases are paused, only a suspect or
+/// a probe is leased.
 ///
-/// A value without effects: the caller leases the returned conversation and resumes the returned waiter. Unlike
-/// ``FairQueue`` it counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
+/// A value without side effects: the caller leases the returned conversation and resumes the returned waiter. Unlike
+/// ``FairQueue`` this type counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
 struct ReadyConversations: Sendable {
-    /// A waiter and the conversation whose delivery it is leased; nil when there will be none.
+    /// A waiter, and the conversation whose delivery it gets; a nil conversation ends the wait without a delivery.
     struct Handover {
         let waiter: LeaseWaiter
         let conversation: ConversationKey?
-        /// Whether the conversation was leased for its suspect.
+        /// Whether the conversation's delivery is a suspect that runs alone.
         var isTrial = false
     }
 
@@ -40,22 +41,23 @@ struct ReadyConversations: Sendable {
 
     private var businesses: [BusinessID: Business] = [:]
     private var isClosed = false
-    /// While it is not empty, no delivery is leased.
+    /// The current reasons to pause; while there are any, only suspects and probes are leased.
     private(set) var holds: Holds = []
     /// The state of the one suspect that is leased while the others wait.
     enum Trial { case none, runs, waitsForHandler }
 
     private(set) var trial = Trial.none
-    /// The number of suspects that have not run yet, and the conversations of the suspects that can run.
+    /// The number of suspects that have not run yet, and the conversations of those that can run now.
     private(set) var suspectCount = 0
     private var readySuspects = Deque<ConversationKey>()
-    /// The businesses in the order in which they are probed.
+    /// The businesses that are probed next, in order.
     private var probed = Deque<BusinessID>()
 
     /// How long after a finished delivery a business's handler counts as working, in nanoseconds.
     private let workingNanoseconds: UInt64
 
-    /// Creates it without conversations; a handler counts as working for `workingTime` after a finished delivery.
+    /// Creates a value without conversations; a handler counts as working for `workingTime` after a finished
+    /// delivery.
     init(workingTime: Duration = AnswerPace().workingTime) {
         workingNanoseconds = UInt64(max(0, workingTime.wholeNanoseconds))
     }
@@ -87,14 +89,14 @@ struct ReadyConversations: Sendable {
         holds.insert(.suspects)
     }
 
-    /// Adds a conversation whose next delivery is a suspect.
+    /// Adds a conversation whose next delivery is a suspect; returns the lease that became possible, if any.
     mutating func addSuspect(_ key: ConversationKey) -> Handover? {
         guard holds.contains(.suspects) else { return add(key) }
         readySuspects.append(key)
         return nextSuspect()
     }
 
-    /// Records that the leased suspect waits for its handler, or waits no longer; false when it does not run alone.
+    /// Records whether the leased suspect waits for its handler; false when no suspect runs alone.
     mutating func setTrialWaiting(_ isWaiting: Bool) -> Bool {
         guard trial != .none else { return false }
         trial = isWaiting ? .waitsForHandler : .runs
@@ -111,7 +113,7 @@ struct ReadyConversations: Sendable {
         return (hasRun, hasRun ? removeSuspect() : nextSuspect().map { [$0] } ?? [])
     }
 
-    /// Ends the trial of a conversation whose suspect was removed before its lease.
+    /// Ends the lone run of a suspect that was removed before its lease; returns the leases that became possible.
     mutating func cancelTrial() -> [Handover] {
         trial = .none
         return nextSuspect().map { [$0] } ?? []
@@ -125,7 +127,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect().map { [$0] } ?? []
     }
 
-    /// Releases the hold although some suspects have not run, because their handlers are not ready.
+    /// Resumes normal leases although some suspects have not run, because their handlers are not ready.
     mutating func releaseSuspects() -> [Handover] {
         trial = .none
         suspectCount = 0
@@ -148,7 +150,7 @@ struct ReadyConversations: Sendable {
         return nil
     }
 
-    /// Adds a deliverable conversation; returns the waiter that gets it, if any.
+    /// Adds a conversation with a ready delivery; returns the waiter that gets it, if any.
     mutating func add(_ key: ConversationKey) -> Handover? {
         guard holds.isEmpty, !isClosed, let waiter = businesses[key.business]?.waiters.popLast() else {
             businesses[key.business, default: Business()].ready.append(key)
@@ -157,13 +159,15 @@ struct ReadyConversations: Sendable {
         return Handover(waiter: waiter, conversation: key)
     }
 
-    /// Removes the conversation of a business that has been ready longest.
+    /// Removes the longest-ready conversation of a business; nil when none is ready or leases are paused.
     mutating func next(of business: BusinessID) -> ConversationKey? {
         guard !isClosed, holds.isEmpty else { return nil }
         return businesses[business]?.ready.popFirst()
     }
 
-    /// Removes the conversation of a business that has been ready longest, or adds a waiter.
+    /// Removes the longest-ready conversation of a business for this waiter, or adds the waiter.
+    ///
+    /// Returns the lease that became possible, if any.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return waiter.handover }
         if let key = next(of: business) { return Handover(waiter: waiter, conversation: key) }
@@ -171,7 +175,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect()
     }
 
-    /// Cancels a waiter.
+    /// Cancels a waiter; nil when it does not wait any more.
     mutating func cancel(_ waiter: UInt64, of business: BusinessID) -> Handover? {
         guard let index = businesses[business]?.waiters.firstIndex(where: { $0.id == waiter }) else {
             return nil
@@ -190,13 +194,13 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Pauses all deliveries; returns whether none were paused before.
+    /// Adds a reason to pause all leases; returns whether no failed write paused them before.
     mutating func hold(_ reason: Holds) -> Bool {
         defer { holds.formUnion(reason) }
         return holds.subtracting([.suspects, .recording]).isEmpty
     }
 
-    /// Removes a reason; returns the leases that became possible when it was the last.
+    /// Removes a reason to pause all leases; returns the leases that became possible.
     mutating func release(_ reason: Holds) -> [Handover] {
         guard !holds.isEmpty, holds.subtracting(reason).isEmpty else {
             holds.subtract(reason)
@@ -210,7 +214,8 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Leases one delivery, of another business each time, to test whether its conversation can be written.
+    /// Leases one delivery, of another business each time, to try whether its conversation can be written; nil when
+    /// no delivery can be leased, or leases are paused for another reason.
     mutating func probe() -> Handover? {
         guard holds == .conversations else { return nil }
         if probed.isEmpty { for business in businesses.keys { probed.append(business) } }
@@ -235,7 +240,7 @@ struct LeaseWaiter: Sendable {
     let id: UInt64
     let continuation: CheckedContinuation<Lease?, Never>
 
-    /// Ends the wait without a lease.
+    /// The handover that ends the wait without a lease.
     var handover: ReadyConversations.Handover {
         ReadyConversations.Handover(waiter: self, conversation: nil)
     }

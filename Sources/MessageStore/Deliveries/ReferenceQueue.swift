@@ -3,8 +3,8 @@ import BusinessMessages
 
 /// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
 ///
-/// A ``FairQueue`` of leases and the tasks that wait for one. Invariant: a task waits only while no reference may leave.
-/// A value without effects: the caller resumes the returned waiters.
+/// A ``FairQueue`` of leases and the tasks that wait for one. Invariant: a task waits only while no reference may be
+/// leased. A value without side effects: the caller resumes the returned waiters.
 struct ReferenceQueue: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
@@ -17,7 +17,7 @@ struct ReferenceQueue: Sendable {
     /// The number of waiting references.
     var count: Int { queue.waitingCount }
 
-    /// Adds a message with a reference.
+    /// Adds a message with a reference; returns the leases that became possible.
     mutating func add(_ lease: Lease) -> [Handover] {
         queue.add(lease, of: lease.conversation.business)
         return handOver()

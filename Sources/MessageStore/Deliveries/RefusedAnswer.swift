@@ -1,6 +1,6 @@
 /// A handler's answer that breaks a rule.
 package struct RefusedAnswer: Hashable, Sendable {
-    /// The first broken rule as a sentence without texts of the answer.
+    /// The first broken rule as a sentence, which quotes no text of the answer.
     package let reason: String
     /// Every broken rule: `[{"rule":"…","pointer":"…","found":"…","allowed":"…","passage":"…"}]`.
     package let problems: [UInt8]

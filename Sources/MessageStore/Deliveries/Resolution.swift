@@ -17,6 +17,6 @@ package enum Resolution: Hashable, Sendable {
 }
 
 extension Resolution {
-    /// The beginning of the reason of a reference that expired before its download.
+    /// The beginning of the failure reason when a reference expired before its download.
     package static let expiredPrefix = "expired: "
 }

@@ -7,8 +7,8 @@ extension Store {
     /// Waits for a message whose payload must be downloaded; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// Messages come outside the order of conversations, each once in a process; several may be leased, of one
-    /// business no more than ``limitReferences(slots:share:)`` allows until `release(_:)`.
+    /// Messages are leased outside the order of their conversations, each once in a process. Several may be leased at
+    /// the same time, of one business no more than ``limitReferences(slots:share:)`` allows, until `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
             if lease.pending.isRecovered { calls.begin(lease.pending.record, .records) }
@@ -53,7 +53,7 @@ extension Store {
         scheduler.quotas.set(quotas, others: others)
     }
 
-    /// Journals the end of a reference; the message can be recorded from then on.
+    /// Journals the result of a reference; the message can be recorded from then on.
     package func resolve(_ reference: UnrecordedMessage, _ resolution: Resolution) async throws {
         let key = ConversationKey(business: reference.business, customer: reference.customer)
         guard scheduler.awaitsReference(reference.record, of: key) else {
@@ -61,7 +61,7 @@ extension Store {
         }
         let record = try await journal.append(
             JournalBody.resolved(of: reference.record, resolution, at: .now()))
-        // Before it can be recorded.
+        // This call must come before the message can be recorded.
         if reference.lease.pending.isRecovered { calls.end(reference.record) }
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
@@ -80,7 +80,8 @@ extension Store {
     private func record(
         _ lease: Lease, isAlone: Bool, _ record: (UnrecordedMessage) throws -> RecordedLine
     ) throws -> RecordedLine {
-        // Only a message of an earlier process can crash every start; a new one costs no line.
+        // Only a message of an earlier process can crash every start; a new message therefore needs no line in the
+        // file of calls.
         if lease.pending.isRecovered { calls.begin(lease.pending.record, isAlone ? .recordsAlone : .records) }
         defer { if lease.pending.isRecovered { calls.end(lease.pending.record) } }
         let texts: MessageRecords
@@ -143,8 +144,8 @@ extension Store {
     /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// Each conversation is first in, first out, with at most one leased delivery; conversations run in
-    /// parallel. The message is recorded.
+    /// Each conversation is first in, first out, with at most one leased delivery; conversations run in parallel. The
+    /// message's line is in its conversation by then.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
             if held.keeps(lease) { continue }
@@ -166,7 +167,7 @@ extension Store {
     /// or blocked.
     private func delivery(_ lease: Lease) -> Delivery? {
         let record = lease.pending.record
-        // Before the message is read, so that a crash counts from the lease on.
+        // The call is recorded before the message is read, so that a crash counts from the lease on.
         calls.begin(record, lease.pending.isSuspect && scheduler.isTrying ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson =
@@ -315,7 +316,8 @@ extension Store {
         relate(record.location, to: delivery)
         scheduler.update(delivery.record, of: key) { $0.decidedAt = now }
         try await remember(outcome.state, decidedBy: record.number, in: key)
-        // After the state: the handler of the customer's answer must find it.
+        // Replies are queued after the state is stored: the handler of the customer's next message must find the
+        // state.
         try enqueueReplies(outcome, of: delivery)
         return true
     }
@@ -366,7 +368,7 @@ extension Store {
                 ? scheduler.park(delivery.record, of: key, after: delay)
                 : scheduler.postpone(delivery.record, of: key, after: delay)
         else { return }
-        // A closed store loses only a count of attempts.
+        // If the store is closed, only the count of this attempt is lost.
         try? journal.append(
             JournalBody.attempt(
                 of: delivery.record, delivery.attempt, at: now, next: now.advanced(by: delay),
@@ -388,7 +390,8 @@ extension Store {
 
     /// Releases the lease because of a transient error, at most `maximum` times for one delivery.
     ///
-    /// No attempt is counted for these. Afterwards the result is nil, and the caller must count an attempt.
+    /// These releases cost no attempt. After `maximum` of them the result is nil, and the caller must count an
+    /// attempt.
     package func release(_ delivery: Delivery, atMost maximum: UInt8) -> Duration? {
         var mayPass = false
         scheduler.update(delivery.record, of: delivery.conversation) {
@@ -410,8 +413,8 @@ extension Store {
             && assignments.withTable { $0.isWithPerson(delivery.record, of: delivery.conversation) }
         let result = (isWithPerson ? result.withPerson : result).end(of: pending)
         calls.end(delivery.record)
-        // Before it leaves the queues, so that a caller that checks the queues and then the journal finds it
-        // in one of them.
+        // The record is appended before the delivery leaves the queues, so that a caller that checks the queues and
+        // then the journal finds the delivery in one of them.
         try journal.append(
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result, at: .now()),

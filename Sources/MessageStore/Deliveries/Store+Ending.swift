@@ -1,17 +1,17 @@
 import BalloonPOSIX
 package import BusinessMessages
 
-/// Ends messages without a handler.
+/// Ends messages that no handler finished.
 extension Store {
-    /// The reason in a message that an operator dropped.
+    /// The reason that is journalled for a message that an operator dropped.
     package static let droppedByOperator = "dropped by an operator"
 
     /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns those that were dropped before. Either all messages end or none, unless a handler leases one of
-    /// them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for a message
-    /// that a handler of a served business is processing, and ``StoreError/notPending(record:)`` for one that
-    /// has ended otherwise.
+    /// Returns the records of those that were dropped before. Either all messages end or none, unless a handler
+    /// leases one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for
+    /// a message that a handler of a served business is processing, and ``StoreError/notPending(record:)`` for one
+    /// that has ended otherwise.
     package func dropPending(
         _ records: [UInt64], reason: String, isServed: (BusinessID) -> Bool = { _ in true }
     ) async throws -> Set<UInt64> {
@@ -28,7 +28,8 @@ extension Store {
             }
             found.append(lease)
         }
-        // A message of a removed business is leased for as long as it waits for a handler.
+        // A message of a removed business stays leased while it waits for a handler, so it ends although it is
+        // leased.
         try await end(found, as: .dropped(reason: reason), evenLeased: { !isServed($0) })
         return repeated
     }
@@ -36,8 +37,10 @@ extension Store {
     /// The businesses with unfinished messages.
     package var pendingBusinesses: [BusinessID] { scheduler.quotas.businesses }
 
-    /// Ends the unfinished messages of these businesses as dead letters, when the latest of them is older
-    /// than `age`; returns their number.
+    /// Ends the unfinished messages of each of these businesses as dead letters, if the latest of them is older than
+    /// `age`.
+    ///
+    /// Returns the number of ended messages.
     package func endPending(
         of removed: Set<BusinessID>, olderThan age: Duration, reason: String
     ) async throws -> Int {
@@ -58,8 +61,8 @@ extension Store {
     ) async throws {
         for lease in leases {
             let pending = lease.pending
-            // Remove them from the queues first: a delivery leased meanwhile stays with its handler, and none
-            // is ended twice.
+            // Remove the delivery from its queue first: a delivery that a handler leases meanwhile stays with the
+            // handler, and no delivery is ended twice.
             let key = lease.conversation
             guard scheduler.remove(pending.record, of: key, evenLeased: evenLeased(key.business)) else {
                 throw StoreError.notFinished(record: pending.record)
@@ -73,7 +76,7 @@ extension Store {
                     segment: pending.location.segment,
                     deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil))
         }
-        // After them in the journal: durable when it returns.
+        // The flush follows the records in the journal, so they are durable when it returns.
         await journal.flush()
         if !leases.isEmpty, let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
     }

@@ -3,7 +3,7 @@ package import BusinessMessages
 extension Store {
     /// Replays finished messages that are in the given states, like ``replay(_:)-([UInt64])``.
     ///
-    /// A message that was replayed since then is not replayed again; the result has the record of that
+    /// A message that was replayed since its state was read is not replayed again; the result has the record of that
     /// replay. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` and
     /// ``StoreError/changed(record:now:)``; then no message is replayed.
     package func replay(_ named: [NamedState]) async throws -> [ReplayResult] {

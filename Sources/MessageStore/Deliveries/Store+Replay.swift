@@ -6,8 +6,9 @@ extension Store {
     /// records.
     ///
     /// Replays either all messages or none, each once even when it is named twice, durably before it returns. A
-    /// replay never counts as a repetition, and ends the dead letter. Throws ``StoreError/unknownRecord(_:)`` and
-    /// ``StoreError/notFinished(record:)``; then none is replayed.
+    /// replay never counts as a repetition of its message, and ends the dead letter. Throws
+    /// ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``, and
+    /// ``StoreError/notReplayable(record:)`` for the report of a failed reply; then no message is replayed.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
         // A message finished a moment ago may not be in the file yet.
         await journal.flush()

@@ -5,7 +5,7 @@ extension Store {
     package struct Trace: Sendable {
         /// The message and the state of its delivery.
         package let event: JournalEvent
-        /// Its decided replies, in order.
+        /// The replies to the message, in order.
         package let replies: [JournalReply]
 
         /// Whether the delivery and every reply have ended.

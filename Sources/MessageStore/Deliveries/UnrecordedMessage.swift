@@ -5,9 +5,9 @@ package import BusinessMessages
 package struct UnrecordedMessage: Sendable {
     /// The message's record number in the journal.
     package let record: UInt64
-    /// The business it is for.
+    /// The business that the message is for.
     package let business: BusinessID
-    /// The customer it is from.
+    /// The customer who sent the message.
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID

@@ -1,7 +1,8 @@
 import BalloonJSON
 
-/// The records that do not belong to the journal although files may contain them: records that failed to
-/// reach the disk and were reported so, and records that a repair removed.
+/// The numbers of records that are not part of the journal although its segments may contain their lines.
+///
+/// The write or the sync of such a record failed and its caller got the error, or a repair removed the record.
 struct AbandonedRecords: Sendable {
     private(set) var ranges: [ClosedRange<UInt64>] = []
 
@@ -12,7 +13,7 @@ struct AbandonedRecords: Sendable {
     /// The maximum number of ranges in one segment, so that they fit into its start.
     static let maximumRanges = 30
 
-    /// Reads the abandoned records from the lines after a segment's first.
+    /// Adds the abandoned records that a segment declares in the lines after its first line.
     mutating func insert(fromStartOf segment: [UInt8]) {
         var isFirst = true
         for line in segment.split(separator: UInt8(ascii: "\n"), maxSplits: Self.maximumRanges + 2) {
@@ -23,7 +24,7 @@ struct AbandonedRecords: Sendable {
     }
 
     private static func range(_ line: ArraySlice<UInt8>) -> ClosedRange<UInt64>? {
-        // A line that is not JSON contains none.
+        // A line that is not JSON declares no abandoned records.
         guard JournalLine.isIntact(line), let document = try? JSONDocument(Array(line), limits: .journal),
             document.root["type"]?.equals("abandoned") ?? false,
             let from = document.root.record("from"), let to = document.root.record("to"), from <= to

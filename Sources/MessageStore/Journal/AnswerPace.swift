@@ -1,15 +1,15 @@
-/// The delay of a 200 while a business has a backlog, which slows down senders that wait for each answer.
+/// Computes how long the server delays its 200 to a sender while a business has a backlog of deliveries.
 ///
-/// There is no delay up to ``maximumUnpaced`` unfinished deliveries of a business, parked ones excluded.
-/// Above that it grows to ``maximumPause`` at twice the number. Senders that do not wait for answers are
-/// delayed by at most that. While a handler is down, there is no delay.
+/// The delay slows down senders that wait for each answer. It is zero up to ``maximumUnpaced`` unfinished deliveries
+/// of the business, not counting parked ones. Above that number it grows linearly, and reaches ``maximumPause`` at
+/// twice the number. While the handler finishes no delivery, for example because it is down, there is no delay.
 struct AnswerPace: Sendable {
     var maximumUnpaced = 4096
     var maximumPause = Duration.milliseconds(50)
-    /// A business's handler counts as working while a delivery was finished within this time.
+    /// A handler counts as working for this long after it has finished a delivery.
     var workingTime = Duration.seconds(1)
 
-    /// The delay for this backlog.
+    /// The delay for a business with this number of unfinished deliveries.
     func pause(behind backlog: Int) -> Duration {
         guard backlog > maximumUnpaced else { return .zero }
         return maximumPause * min(backlog - maximumUnpaced, maximumUnpaced) / maximumUnpaced

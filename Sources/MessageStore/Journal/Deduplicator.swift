@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Deduplicates inbound messages: the first copy is journalled, later ones wait for the same answer.
+/// Deduplicates inbound messages: the first copy is journalled, and the senders of later copies get the same answer.
 final class Deduplicator: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
@@ -45,7 +45,7 @@ final class Deduplicator: Sendable {
             case .waiting: return nil
             case .absent:
                 do throws(StoreError) {
-                    // Messages on their way to the disk are not included; their bytes are limited separately.
+                    // The count excludes messages on their way to the disk; their bytes are limited separately.
                     if scheduler.pendingCount >= maximumPendingDeliveries {
                         throw .tooManyPending(maximum: maximumPendingDeliveries)
                     }
@@ -65,7 +65,7 @@ final class Deduplicator: Sendable {
         if let answer { completion(answer) }
     }
 
-    /// Reports the result of a batch to all waiting senders; on the journal's queue.
+    /// Reports the result of a batch to all waiting senders; runs on the journal's queue.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
         switch result {
         case .durable(let records): store(entries, records)
@@ -96,7 +96,7 @@ final class Deduplicator: Sendable {
             }
         }
         // The queues get the messages before the senders get their answers, so that the statistics include every
-        // acknowledged message. The delay is microseconds.
+        // acknowledged message. This delays the answers by microseconds.
         for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
         for (message, record) in proactive {

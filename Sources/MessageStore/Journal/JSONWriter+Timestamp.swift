@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 
 extension JSONWriter {
-    /// Writes a member that is an instant, without creating a string.
+    /// Writes a member whose value is a timestamp, without creating a string for it.
     mutating func field(_ name: String, _ instant: Timestamp) {
         key(name)
         raw { bytes in

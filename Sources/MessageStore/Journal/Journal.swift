@@ -2,8 +2,8 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The journal's only writer: all records that arrive during a sync are written with the next one, as one
-/// write and one sync.
+/// The only writer of the journal: all records that arrive during a sync form the next batch, with one write and one
+/// sync.
 ///
 /// Entries may be appended from any thread without blocking. Batches are written on a serial queue, which
 /// also reports the result of a batch before it writes the next.
@@ -72,9 +72,8 @@ final class Journal: Sendable {
 
     /// Appends a record.
     ///
-    /// Throws ``StoreError/overloaded`` at the limit of waiting bytes, which only inbound messages can reach,
-    /// and ``StoreError/closed``; then nothing else is reported. A record that is not prompt may wait for
-    /// ``begin()``.
+    /// Throws ``StoreError/overloaded`` at the limit of waiting bytes, which only inbound messages can reach, and
+    /// ``StoreError/closed``; then `waiter` gets no result. A record that is not prompt may wait for ``begin()``.
     func append(
         _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true,
         effect: JournalEntry.Effect? = nil
@@ -82,7 +81,7 @@ final class Journal: Sendable {
         try append(JournalEntry(body: body, waiter: waiter, effect: effect), isPrompt: isPrompt)
     }
 
-    /// Starts writing records that were appended without prompt.
+    /// Starts writing the records that were appended with `isPrompt` set to false.
     func begin() {
         let schedules = waiting.withLock { waiting in
             guard waiting.urgent > 0, !waiting.isScheduled else { return false }
@@ -106,7 +105,7 @@ final class Journal: Sendable {
                 return (.overloaded, false, false)
             }
             waiting.add(entry)
-            // In one step, so that they are in one batch.
+            // Added under one lock, so that all of them are in one batch.
             for other in others { waiting.add(other) }
             if entry.isLazy {
                 let arms = !waiting.isFlushArmed && !waiting.isScheduled
@@ -155,7 +154,8 @@ final class Journal: Sendable {
         await withCheckedContinuation { continuation in rotate { continuation.resume() } }
     }
 
-    /// Writes all waiting records, including lazy ones, and waits until they are on disk or failed.
+    /// Writes all waiting records, including lazy ones that no caller waits for, and waits until they are on disk or
+    /// failed.
     ///
     /// Waits for at most two syncs, regardless of new records: the current batch's, and the next batch's,
     /// which includes everything waiting.
@@ -169,12 +169,13 @@ final class Journal: Sendable {
         request(Request(rotates: true, completion: completion))
     }
 
-    /// Has all waiting records written, and returns at once; the completion runs on the journal's queue.
+    /// Requests that all waiting records are written, and returns at once; the completion runs on the journal's
+    /// queue.
     func flush(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: false, completion: completion))
     }
 
-    /// Declares at the start of new segments that these records are abandoned, and waits until that is on
+    /// Declares at the start of new segments that these records are abandoned, and waits until this declaration is on
     /// disk.
     func abandon(_ records: [ClosedRange<UInt64>]) async throws(StoreError) {
         for start in stride(from: 0, to: records.count, by: AbandonedRecords.maximumRanges - 1) {
@@ -234,7 +235,7 @@ final class Journal: Sendable {
     private func drain() {
         while let round = waiting.withLock({ $0.nextRound() }) {
             let isRotated = begin(round)
-            // The first lines of a segment are a normal batch.
+            // A new segment is committed even without records, so that its first lines are on disk.
             if isRotated || !round.entries.isEmpty { commit(round.entries) }
             for request in round.requests { request.completion() }
         }
@@ -262,13 +263,13 @@ final class Journal: Sendable {
     private func writeLazy() {
         let entries = waiting.withLock { waiting -> [JournalEntry] in
             waiting.isFlushArmed = false
-            // A scheduled drain includes them.
+            // A scheduled drain writes the lazy records anyway.
             return waiting.isScheduled ? [] : waiting.take()
         }
         if !entries.isEmpty { commit(entries) }
     }
 
-    /// Starts the timer for lazy records that were appended while the queue was being written.
+    /// Starts the timer for lazy records that were appended while a batch was being written.
     private func rearm() {
         let arms = waiting.withLock { waiting -> Bool in
             guard !waiting.entries.isEmpty, !waiting.isFlushArmed, !waiting.isClosed else { return false }
@@ -286,7 +287,7 @@ final class Journal: Sendable {
     private func probe() {
         let entries = waiting.withLock { waiting -> [JournalEntry]? in
             waiting.isProbeArmed = false
-            // A scheduled drain tests it as well.
+            // A scheduled drain tests the disk as well.
             guard waiting.lastFailure != nil, !waiting.isScheduled, !waiting.isClosed else { return nil }
             return waiting.take()
         }
@@ -336,7 +337,7 @@ extension Journal.Waiting {
         return Journal.Round(entries: take(), requests: requests)
     }
 
-    /// Removes all waiting records; they stay counted until they are settled.
+    /// Removes and returns all waiting records; their bytes stay counted until the records are settled.
     fileprivate mutating func take() -> [JournalEntry] {
         var taken: [JournalEntry] = []
         taken.reserveCapacity(entries.count)
@@ -350,8 +351,8 @@ extension Journal.Waiting {
         lastFailure = failure
         guard failure != nil else { return }
         failedAt = .now
-        // They are written with the next batch that has a waiting caller, so that a broken disk is not tried
-        // in a loop.
+        // Lazy records of a failed batch are written with the next batch that has a waiting caller, so that a broken
+        // disk is not tried in a loop.
         let lazy = entries.filter(\.isLazy)
         for entry in lazy { bytes += entry.body.count }
         self.entries.insert(contentsOf: lazy, at: 0)

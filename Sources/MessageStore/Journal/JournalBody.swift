@@ -236,7 +236,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dropped dead letter; with an index, it is a reply.
+    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dead letter was dropped; with `index`, a reply of the
+    /// event.
     static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> [UInt8] {
         object("dropped") {
             $0.field("of", Int(clamping: record))

@@ -1,18 +1,18 @@
-/// The lost parts of a journal, and their consequences until a repair.
+/// The records that a damaged journal has lost, and the conversations that wait for a repair because of them.
 ///
-/// A lost record may have been a message, or the end of one. Where the journal shows that the message ended,
-/// there are no consequences. Otherwise the server is not ready. The messages that were unfinished then are
-/// held back with their conversations, since their ends may be among the lost records.
+/// A lost record may have been a message, or the end of a message. A loss is harmless when later records show that
+/// the message ended. Otherwise the server is not ready until a repair. Until then, the messages before the loss that
+/// look unfinished are held back with their conversations, because their ends may be among the lost records.
 struct JournalDamage: Sendable {
-    /// All losses.
+    /// All lost ranges of records.
     private(set) var losses: [JournalReader.Loss] = []
-    /// Segments with invalid lines that displaced no record.
+    /// The segments that contain invalid lines but lack no record.
     private(set) var blemishes: [UInt64] = []
     /// The lost records that may have been unfinished messages, or the ends of messages.
     private(set) var harmful: [ClosedRange<UInt64>] = []
-    /// The conversations whose messages are held back.
+    /// The conversations whose messages are held back until a repair.
     private(set) var held: Set<ConversationKey> = []
-    /// Messages that ended after the first loss.
+    /// The messages whose ends were found after the first loss.
     private var ended: Set<UInt64> = []
 
     /// Whether the journal is intact.
@@ -24,7 +24,8 @@ struct JournalDamage: Sendable {
     /// Adds a loss that the reader cannot detect.
     mutating func add(_ loss: JournalReader.Loss) { losses.append(loss) }
 
-    /// Looks at a record that follows a loss: a message that it finishes does not count as lost in `judge`.
+    /// Processes a record that follows a loss; ``judge(_:openMessages:)`` does not count a message that it finishes
+    /// as lost.
     mutating func take(_ record: JournalRecord) {
         if case .finished(let finished) = record { ended.insert(finished.of) }
     }
@@ -35,13 +36,14 @@ struct JournalDamage: Sendable {
         blemishes = reader.blemishes.map(\.segment)
         let firstOpen = openMessages.map(\.state.record).min() ?? .max
         for loss in losses {
-            // Large losses are not checked record by record.
+            // A large loss is not checked record by record; all of it counts as harmful.
             guard loss.records.count <= Self.maximumSingles else {
                 harmful.append(loss.records)
                 continue
             }
             for record in loss.records where !ended.contains(record) {
-                // A lost record that was not a message can only have ended an unfinished one.
+                // A lost record that was not a message does harm only if it ended an unfinished message, and all of
+                // those came later.
                 if reader.lostNotes.contains(record), record < firstOpen { continue }
                 addHarmful(record)
             }
@@ -70,7 +72,7 @@ package struct JournalRepair: Hashable, Sendable {
         package let business: String
         /// The customer of the conversation.
         package let customer: String
-        /// The names of its first queued replies, such as `57.1`; at most `maximumReplies`.
+        /// The names of the conversation's first queued replies, such as `57.1`; at most `maximumReplies`.
         package let replies: [String]
 
         static let maximumReplies = 20
@@ -91,9 +93,9 @@ package struct JournalRepair: Hashable, Sendable {
     package let segments: [String]
     /// The number of conversations held back until the repair.
     package let heldConversations: Int
-    /// The first of these conversations; at most `maximumHeld`.
+    /// The first of the held conversations; at most `maximumHeld`.
     package let held: [Held]
-    /// Whether the losses may include unfinished messages.
+    /// Whether the lost records may be unfinished messages, or the ends of messages.
     package let isHarmful: Bool
 
     /// Whether the journal is intact.
@@ -110,7 +112,7 @@ package struct JournalRepair: Hashable, Sendable {
         self.isHarmful = isHarmful
     }
 
-    /// `7-9, 12`.
+    /// The numbers of the lost records as text, such as `7-9, 12`; at most 20 ranges.
     package var recordsText: String {
         lostRecords.prefix(20).map {
             $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"

@@ -13,7 +13,7 @@ struct JournalEntry: Sendable {
 
     /// A change in the ledger of segments.
     enum Effect: Sendable {
-        /// A message starts.
+        /// A message with an unfinished delivery begins.
         case message
         /// This many replies of a message in this segment were decided.
         case replies(Int, segment: UInt64)

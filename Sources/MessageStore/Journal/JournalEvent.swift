@@ -10,11 +10,11 @@ package struct JournalEvent: Sendable {
         case pending
         /// The event failed and waits outside its conversation's order for the next attempt.
         case parked
-        /// A handler handled it; its replies may still be queued.
+        /// A handler handled the event; its replies may still be queued.
         case handled
-        /// The business has no handler for its kind.
+        /// The business has no handler for the kind of the event.
         case unhandled
-        /// The handler rejected it: a dead letter.
+        /// The handler rejected the event: a dead letter.
         case rejected
         /// A person took over.
         case handedOff
@@ -41,19 +41,19 @@ package struct JournalEvent: Sendable {
         }
     }
 
-    /// The number of its record.
+    /// The number of the event's record.
     package let record: UInt64
     /// The arrival time; for a replay, the time of the request.
     package let at: Timestamp
     /// The receiving business.
     package let business: BusinessID
-    /// The customer who sent it.
+    /// The customer who sent the message.
     package let customer: CustomerID
     /// The message's id.
     package let id: MessageID
-    /// The record of the message that this replays.
+    /// The record of the replayed message; nil when this is no replay.
     package let replayOf: UInt64?
-    /// The record of its latest replay; nil when there is none.
+    /// The record of the event's latest replay; nil when there is none.
     package let replayedAs: UInt64?
     /// The kind, once known.
     package let kind: Kind?
@@ -71,7 +71,7 @@ package struct JournalEvent: Sendable {
     package let message: JSONValue
     /// The kind of a proactive message; nil for a customer's message.
     package let outboundKind: Kind?
-    /// The states of its decided replies, in order.
+    /// The states of the replies to the event, in order.
     package let replies: [ReplyState.Status]
     /// Whether the event reports a failed reply; such an event has no message and no kind.
     package let isReplyFailure: Bool
@@ -87,7 +87,7 @@ package struct JournalEvent: Sendable {
     /// Whether the event has ended.
     package var isFinished: Bool { status != .pending && status != .parked }
 
-    /// Reads the message of a state; throws when a line is unreadable or is not a message.
+    /// Reads the message with this state from the journal; throws when a line is unreadable or is not a message.
     init(_ state: MessageState, from reader: SegmentReader) throws(StoreError) {
         let root = try reader.line(at: state.location).root
         guard let business = root["business"]?.string, let customer = root["customer"]?.string,
@@ -135,7 +135,7 @@ package struct JournalEvent: Sendable {
         }
     }
 
-    /// The message for its replay.
+    /// The message that a replay of the event appends.
     ///
     /// A payload whose reference was never resolved is downloaded again.
     var replay: ReceivedMessage {
@@ -148,7 +148,7 @@ package struct JournalEvent: Sendable {
 }
 
 extension ReceivedAttributes {
-    /// Parses the member of a record.
+    /// Parses the member `attributes` of a record; missing attributes are nil.
     init(_ attributes: JSONValue?) {
         self.init(
             capabilityList: attributes?["capabilityList"]?.string, locale: attributes?["locale"]?.string,

@@ -8,7 +8,9 @@ package struct JournalFiles: Sendable {
     /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
-    /// The time of the last write, in seconds since 1970; segments have their full size from the beginning.
+    /// The time of the last write to a segment, in seconds since 1970.
+    ///
+    /// The size of a segment does not show writes, because segments are preallocated.
     package func lastWriteSecondsSince1970() throws -> Int {
         guard Directory.exists(directory) else { return 0 }
         return try Directory.names(in: directory).reduce(0) { last, name in
@@ -95,7 +97,7 @@ package struct JournalFiles: Sendable {
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreError? {
         var reader = try JournalReader(directory)
-        // A missing segment must not be treated as empty.
+        // A quarantined segment is missing from the journal, which must not count as complete then.
         if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
         try reader.forEachRecord(body)
         return reader.damage
@@ -104,7 +106,7 @@ package struct JournalFiles: Sendable {
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
         let reader = SegmentReader(directory: directory)
         try forEachState(of: wanted) { state in
-            // When only a reply was carried, the event's own text is deleted.
+            // A copy of a reply alone does not contain its event, whose own text is deleted.
             if state.isCarried, state.status == .handled { return }
             guard
                 let event = try readingKept({ () throws(StoreError) in try JournalEvent(state, from: reader) }
@@ -192,11 +194,11 @@ package struct JournalFiles: Sendable {
             }
         }
         for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
-        // A caller that named records has all of them now.
+        // The records that a caller named were all found, so a gap elsewhere is no error for that caller.
         if wanted == nil, let missing { throw missing }
     }
 
-    /// Nil when the segment was deleted meanwhile.
+    /// Runs `body`; nil when the segment that it reads was deleted meanwhile.
     private func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
         do throws(StoreError) { return try body() } catch {
             if case .unavailable(_, let reason) = error, reason.isMissing { return nil }

@@ -7,15 +7,15 @@ import BalloonWire
 /// line can be determined. `crc32` is zlib's, in eight lower-case digits, over the bytes from the opening
 /// brace up to the comma before `"crc32"`.
 enum JournalLine {
-    /// The start of a line.
+    /// The parsed start of a line.
     struct Header {
         let record: UInt64
         let batch: UInt64
-        /// The name of the type, and its place in the line.
+        /// The range of the record type's name in the line.
         let type: Range<Int>
     }
 
-    /// The line's end: `,"crc32":"` + 8 digits + `"}`.
+    /// The length of the end of a line, which is `,"crc32":"`, eight digits and `"}`.
     static let checksumBytes = 20
     private static let checksumStart: [UInt8] = Array(",\"crc32\":\"".utf8)
     private static let recordStart: [UInt8] = Array("{\"record\":".utf8)
@@ -52,14 +52,14 @@ enum JournalLine {
         return CRC32.checksum(of: line[..<end]) == written
     }
 
-    /// The checksum at the end of a line.
+    /// The checksum at the end of a line; nil when the line is too short or has no digits there.
     static func checksum(of line: ArraySlice<UInt8>) -> UInt32? {
         guard line.count > checksumBytes else { return nil }
         let digits = line.endIndex - 10
         return hexadecimal(line[digits..<digits + 8])
     }
 
-    /// Parses the start of an intact line; nil when it has another form.
+    /// Parses the start of an intact line; nil when the line starts with other members.
     static func header(of line: ArraySlice<UInt8>) -> Header? {
         var position = line.startIndex
         guard skip(recordStart, in: line, &position), let record = decimal(in: line, &position),
@@ -71,10 +71,10 @@ enum JournalLine {
         return Header(record: record, batch: batch, type: start..<position)
     }
 
-    /// An intact line without its messages, as a separate object.
+    /// Returns an intact line without its member `message` or `replies`, as a complete JSON object.
     ///
-    /// The store's own members precede them, and similar text inside a message has escaped quotation marks,
-    /// so the first occurrence is the member.
+    /// The store's own members come before that member. Text inside a message has escaped quotation marks, so the
+    /// first occurrence of the member's name is the member itself.
     static func withoutMessages(_ line: ArraySlice<UInt8>, _ header: Header) -> [UInt8] {
         let type = line[header.type]
         let marker: [UInt8]

@@ -1,33 +1,35 @@
 import BalloonPOSIX
 
-/// A journal's segments in order: the only code that handles order, gaps and damage.
+/// Reads a journal's segments in order, and finds missing and damaged records.
 ///
-/// Recovery, lists and verification use it. Damage does not stop reading; it is reported in ``losses``.
+/// Recovery, lists and verification all use this reader. Damage does not stop the reading; lost records are reported
+/// in ``losses``.
 struct JournalReader {
     /// Lost records that were on disk once, and the place of the loss.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
-        /// The segment with broken lines, or the one before missing lines.
+        /// The segment with the broken lines, or the segment before the missing records.
         let segment: UInt64
-        /// The line of the loss; 0 when records are missing between two segments.
+        /// The number of the line at which the loss was found; 0 when records are missing between two segments.
         let line: Int
     }
 
-    /// The segments by their first records.
+    /// The segments in order, each named by the number of its first record.
     let segments: [UInt64]
     let abandoned: AbandonedRecords
-    /// The names of segments that an earlier version quarantined.
+    /// The names of segment files that an earlier version of Balloon quarantined.
     let quarantined: [String]
     /// The losses in the segments read so far.
     private(set) var losses: [Loss] = []
-    /// Segments with damage that lost no record, with the line.
+    /// The segments with damage that lost no record, and the damaged line of each.
     private(set) var blemishes: [(segment: UInt64, line: Int)] = []
     private(set) var lostNotes: Set<UInt64> = []
     private let directory: String
     /// The last segment with records that was read.
     private var last: (segment: UInt64, scan: SegmentScan)?
 
-    /// Lists the segments in a folder, none when it is missing, and reads the abandoned records.
+    /// Lists the segments in a folder, and reads which records they declare abandoned; a missing folder has no
+    /// segments.
     init(_ directory: String) throws(StoreError) {
         self.directory = directory
         var names: [String] = []
@@ -45,7 +47,7 @@ struct JournalReader {
                 let file = try File(path, for: .reading)
                 abandoned.insert(fromStartOf: try file.read(at: 0, count: AbandonedRecords.startBytes))
             } catch {
-                // A running server deleted it meanwhile.
+                // A running server may have deleted the segment since it was listed.
                 if !error.isMissing { throw .unavailable(path: path, error) }
             }
         }
@@ -54,7 +56,7 @@ struct JournalReader {
 
     func path(_ segment: UInt64) -> String { directory + "/" + SegmentName.text(firstRecord: segment) }
 
-    /// The first problem, as an error.
+    /// The first damage found so far, as an error; nil when none was found.
     var damage: StoreError? {
         if let loss = losses.min(by: { $0.records.lowerBound < $1.records.lowerBound }) {
             return .damaged(file: path(loss.segment), line: loss.line)
@@ -62,9 +64,10 @@ struct JournalReader {
         return blemishes.first.map { .damaged(file: path($0.segment), line: $0.line) }
     }
 
-    /// Processes a segment that was read, in the order of ``segments``.
+    /// Adds the next segment that was read, in the order of ``segments``; finds the records that are missing before
+    /// it.
     mutating func take(_ segment: UInt64, _ scan: SegmentScan) {
-        // A segment without lines tells nothing; later records show which ones are missing.
+        // A segment without valid lines is skipped: the numbers of later records show which records are missing.
         guard scan.lines > 0 else { return }
         if let last {
             judge(last.segment, last.scan, isLast: false)
@@ -77,7 +80,7 @@ struct JournalReader {
         last = (segment, scan)
     }
 
-    /// Processes the end: a power failure may explain the end of the last segment.
+    /// Assesses the last segment after all were added; a power failure may explain that its end is broken.
     mutating func finish() {
         if let last { judge(last.segment, last.scan, isLast: true) }
         last = nil
@@ -91,16 +94,17 @@ struct JournalReader {
         blemishes.append((segment, line))
     }
 
-    /// Drops the segments read so far: a running server deleted them meanwhile.
+    /// Discards the findings so far: a running server deletes the oldest segments first, so all of those segments are
+    /// deleted.
     private mutating func takeMissing() {
         last = nil
         losses = []
         blemishes = []
     }
 
-    /// Reads every segment, in order; calls `body` with each record.
+    /// Reads every segment in order, and calls `body` with each record.
     ///
-    /// Omits records that are being written.
+    /// Omits records that a running server is writing at the moment.
     mutating func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -115,7 +119,7 @@ struct JournalReader {
                 continue
             }
             while let line = try next(&lines, of: segment) {
-                // The checksum is correct, so this is what was written.
+                // A line with a correct checksum that is not JSON comes from another program, and is skipped.
                 guard let record = JournalRecord(lines.buffer[line.range], line.header) else { continue }
                 try body(record, line.record, lines.location(of: line, in: segment))
             }
@@ -124,7 +128,7 @@ struct JournalReader {
         finish()
     }
 
-    /// The number of the last record in a file.
+    /// Returns the number of the last record in the journal's files; 0 when there is none.
     func lastRecord() throws(StoreError) -> UInt64 {
         for segment in segments.reversed() {
             do throws(SystemError) {

@@ -10,7 +10,7 @@ enum JournalRecord: Sendable {
     case resolved(of: UInt64)
     /// A handler's decision.
     case outcome(Outcome)
-    /// A failed attempt to send a reply, with the next one due.
+    /// A failed attempt to send a reply, with the time of the next attempt.
     case replyAttempt(ReplyAttempt)
     /// The end of a reply.
     case reply(Reply)
@@ -41,7 +41,7 @@ enum JournalRecord: Sendable {
         let at: Timestamp?
         let hasReference: Bool
         let replayOf: UInt64?
-        /// The reply of that record that is sent again; nil when the event is replayed.
+        /// The index of the reply that is sent again, of the record `replayOf`; nil when the event is replayed.
         let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
@@ -90,7 +90,7 @@ enum JournalRecord: Sendable {
         let result: JournalEvent.Status
         let reason: String?
         let original: MessageID?
-        /// Whether an answer was refused, and its fallback's replies, if there are any, are sent.
+        /// Whether the handler's answer was refused; replies of its fallback, if there are any, are sent instead.
         let isRefusal: Bool
     }
 
@@ -109,7 +109,8 @@ enum JournalRecord: Sendable {
         self = Self.read(root) ?? .other
     }
 
-    /// The record of the message that this concerns; nil for a message itself and for records about none.
+    /// The record of the message that this record concerns; nil for a message itself and for records about no
+    /// message.
     var subject: UInt64? {
         switch self {
         case .resolved(let record), .files(let record), .dropped(let record, _), .carried(let record, _):
@@ -296,14 +297,14 @@ extension ConversationKey {
 }
 
 extension JSONValue {
-    /// The number of a record.
+    /// The member with this name as the number of a record; nil for any other value.
     func record(_ name: String) -> UInt64? { self[name]?.int.flatMap { $0 > 0 ? UInt64($0) : nil } }
 
     func timestamp(_ name: String) -> Timestamp? {
         self[name]?.string.flatMap { Timestamp(rfc3339: $0) }
     }
 
-    /// The index of a reply among those of its outcome.
+    /// The member `index`, which is the index of a reply in its outcome; nil when it is missing or invalid.
     fileprivate var replyIndex: Int? { self["index"]?.int.flatMap { $0 >= 0 ? $0 : nil } }
 
     fileprivate var messageKind: BusinessMessages.Kind? {

@@ -9,7 +9,7 @@ struct JournalRecovery {
     private var state: RecoveredJournal
     private var damage = JournalDamage()
     private let snapshot: SnapshotFile
-    /// The last record in the snapshot.
+    /// The number of the last record in the snapshot; 0 when no snapshot is used.
     private var covered: UInt64 = 0
     private var last: UInt64 = 0
     private var segments: [JournalSnapshot.Segment] = []
@@ -18,9 +18,9 @@ struct JournalRecovery {
     struct Result {
         var state: RecoveredJournal
         let damage: JournalDamage
-        /// The segments with the ends of their records.
+        /// The segments, each with the place where its records end.
         let segments: [JournalSnapshot.Segment]
-        /// The last record of the used snapshot; 0 when everything was read.
+        /// The last record of the used snapshot; 0 when every segment was read instead.
         let covered: UInt64
         /// The last record that was read.
         let lastRecord: UInt64
@@ -40,9 +40,9 @@ struct JournalRecovery {
         }
     }
 
-    /// Reads a snapshot and the later segments, or every segment.
+    /// Reads the snapshot and the later segments, or every segment when there is no usable snapshot.
     ///
-    /// Removes unfinished records of a power failure, and returns the state of the journal and its damage.
+    /// Removes records that a power failure left incomplete, and returns the state of the journal and its damage.
     static func run(
         directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
     ) throws(StoreError) -> Result {
@@ -81,7 +81,7 @@ struct JournalRecovery {
             covered = base.lastRecord
             last = covered
             segments = base.segments
-            // The last segment may continue after the snapshot.
+            // The snapshot's last segment is read again, because it may contain later records.
             rest = rest.dropFirst(segments.count - 1)
             segments.removeLast()
         }
@@ -119,14 +119,15 @@ struct JournalRecovery {
         }
     }
 
-    /// Ensures that the last segment with records is on disk and ends with a complete line; returns the
-    /// number of used segments.
+    /// Ensures that the last segment with records is on disk and ends with a complete line.
+    ///
+    /// Returns the number of segments up to that one; 0 when no segment has records.
     private mutating func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
             let scan = try access(segment) { file throws(SystemError) in
-                // Data that a killed process left only in the page cache, or that a failed sync marked as
-                // written, must not count as durable.
+                // Sync the file, and read it from the disk instead of the cache: data that a killed process left only
+                // in the page cache, or that a failed sync marked as written, must not count as durable.
                 try file.synchronizeData()
                 file.dropCache()
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
@@ -141,10 +142,10 @@ struct JournalRecovery {
             case .powerCut where scan.lines > 0:
                 try cut(segment, firstRecord: scan.firstRecord)
                 return rest.count + 1
-            // A torn first batch leaves one or two pieces; more pieces are not one batch.
+            // An incomplete first batch leaves one or two broken pieces; more pieces belong to more than one batch.
             case .powerCut where scan.brokenPieces <= 2: try setAside(segment, suffix: ".unreadable")
             case .powerCut where scan.lines == 0:
-                // Each piece may have been a record.
+                // Each broken piece may have been a record.
                 let last = segment + UInt64(scan.brokenPieces) - 1
                 damage.add(JournalReader.Loss(records: segment...last, segment: segment, line: 1))
                 state.skip(to: last + 1)
@@ -154,7 +155,7 @@ struct JournalRecovery {
         return 0
     }
 
-    /// Removes unused preallocation, so that it is not read at every start.
+    /// Removes the preallocated blank lines after the last record, so that later starts do not read them.
     private func cutPrepared(_ segment: UInt64, behind last: RecordLocation) throws(SystemError) {
         let file = try File(path(segment), for: .overwriting)
         let endBytes = Int(last.offset) + Int(last.lengthBytes) + 1

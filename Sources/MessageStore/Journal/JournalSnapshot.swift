@@ -3,14 +3,14 @@ import BalloonWire
 
 /// The state of a journal up to one record: hashes, numbers, and the assignments of conversations.
 ///
-/// A cache: a start continues from it with the later records, and gets the same state as from the complete journal. For
-/// unfinished messages it has only the places of their lines. The start reads those lines, so there is only one fold and
-/// no second format of its state.
+/// A cache: a start continues from it with the later records, and gets the same state as from the complete journal.
+/// For unfinished messages it has only the places of their lines. The start reads those lines, so the state of a
+/// message is computed from records only, and has no second format.
 struct JournalSnapshot: Sendable {
     /// A segment that the snapshot covers.
     struct Segment: Hashable, Sendable {
         let first: UInt64
-        /// The end of its last line, after the line feed.
+        /// The offset behind the line feed of the segment's last covered line.
         let endBytes: Int
         /// The checksum in its last line.
         let checksum: UInt32
@@ -24,7 +24,7 @@ struct JournalSnapshot: Sendable {
         let location: RecordLocation
     }
 
-    /// The last covered record.
+    /// The last record that the snapshot covers.
     var lastRecord: UInt64
     var segments: [Segment]
     /// The next record number to assign.
@@ -159,7 +159,7 @@ struct SnapshotDecoder {
     private var position = 0
     private let end: Int
 
-    /// Nil when the checksum is wrong.
+    /// Creates a decoder; nil when the checksum is wrong.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= 16, bytes.count.isMultiple(of: 8) else { return nil }
         self.bytes = bytes
@@ -181,13 +181,13 @@ struct SnapshotDecoder {
         return value
     }
 
-    /// Nil at the end of the bytes; an inner nil for an absent time.
+    /// Reads a time: nil at the end of the bytes, an inner nil for an absent time.
     mutating func nextTimestamp() -> Timestamp?? {
         guard let isThere = next(), let milliseconds = next() else { return nil }
         return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)
     }
 
-    /// Nil at the end of the bytes; an inner nil for an absent text.
+    /// Reads a text: nil at the end of the bytes, an inner nil for an absent text.
     mutating func nextText() -> String?? {
         guard let size = next() else { return nil }
         if size == 0 { return .some(nil) }

@@ -1,9 +1,9 @@
 import BalloonPOSIX
 
-/// Writes batches of records to segments: one write and one sync each.
+/// Writes batches of records to segments, with one write and one sync for each batch.
 ///
-/// After a failed write or sync a segment is not used again: it is truncated to its synced size, and the next
-/// one begins by abandoning the records of the failed batch.
+/// A segment is not used again after a failed write or sync. The writer truncates it to its synced size, and begins
+/// the next segment with a line that declares the records of the failed batch abandoned.
 struct JournalWriter: Sendable {
     private let directory: String
     private let disk: any StoreDisk
@@ -21,18 +21,18 @@ struct JournalWriter: Sendable {
     private struct Segment {
         let file: File
         let firstRecord: UInt64
-        /// Monotonic, so that changes of the clock have no effect.
+        /// The time at which the segment was created, on a monotonic clock: changes of the wall clock have no effect.
         let began = ContinuousClock.now
         var syncedBytes = 0
         /// The size of the file, including preallocated line feeds.
         var fileBytes = 0
-        /// Whether the segment contains records besides its first lines.
+        /// Whether the segment contains records after its header and its declarations of abandoned records.
         var hasEntries = false
     }
 
     /// The largest buffer that is kept between batches.
     private static let keptBufferBytes = 4 << 20
-    /// The pause of preallocation after a failure, to leave the space to records.
+    /// How long the writer preallocates nothing after a failure, to leave the free space to records.
     private static let pause = Duration.seconds(600)
     private var preparesAgain: ContinuousClock.Instant?
 
@@ -86,10 +86,11 @@ struct JournalWriter: Sendable {
         return records
     }
 
-    /// Preallocates the segment with line feeds: a batch that overwrites them is synced faster, since neither
-    /// size nor blocks change.
+    /// Fills the segment ahead with line feeds, which later batches overwrite.
     ///
-    /// Called when no caller waits. Readers skip blank lines.
+    /// The sync of such a batch is faster, because neither the size nor the blocks of the file change.
+    ///
+    /// The journal calls this while no caller waits for a batch. Readers skip blank lines.
     mutating func prepare() {
         guard var segment, segment.fileBytes - segment.syncedBytes < preparedBytes / 8 else { return }
         if let preparesAgain, ContinuousClock.now < preparesAgain { return }
@@ -101,8 +102,8 @@ struct JournalWriter: Sendable {
             self.segment = segment
             preparesAgain = nil
         } catch {
-            // No record is lost, but the bytes after the records are undefined: a declared abandoned number
-            // covers them.
+            // No record is lost, but the content after the records is unknown. The next segment declares one unused
+            // record number abandoned, which makes that content invalid.
             preparesAgain = .now + Self.pause
             nextRecord += 1
             abandon(segment, from: nextRecord - 1)
@@ -119,7 +120,7 @@ struct JournalWriter: Sendable {
         }
     }
 
-    /// Ends the current segment when it is old; returns whether it did.
+    /// Ends the current segment when it is older than `maximumSegmentAge`; returns whether it did.
     @discardableResult
     mutating func endIfOld() -> Bool {
         guard let segment, segment.hasEntries, ContinuousClock.now - segment.began >= maximumSegmentAge
@@ -134,7 +135,7 @@ struct JournalWriter: Sendable {
         declared = records
     }
 
-    /// Cancels the declaration when the segment could not be written; returns whether it was still pending.
+    /// Cancels a declaration that is not written yet; returns false when it was written, or none was pending.
     mutating func withdraw() -> Bool {
         defer { declared = [] }
         return !declared.isEmpty
@@ -144,7 +145,8 @@ struct JournalWriter: Sendable {
         let path = directory + "/" + SegmentName.text(firstRecord: batch)
         let file: File
         do throws(SystemError) { file = try disk.create(path) } catch {
-            // The next attempt uses the same name; an existing file was not created here.
+            // Remove what may have been created, because the next attempt uses the same name. A file that existed
+            // before is not removed.
             if !error.isExisting { try? disk.remove(path) }
             throw error
         }
@@ -163,7 +165,7 @@ struct JournalWriter: Sendable {
     private mutating func abandon(_ failed: Segment, from batch: UInt64) {
         abandoned = (abandoned?.lowerBound ?? batch)...(nextRecord - 1)
         segment = nil
-        // The abandoned record covers data that cannot be removed here.
+        // If the truncation fails, the declaration in the next segment makes the remaining data invalid.
         if failed.syncedBytes > 0 {
             try? disk.truncate(failed.file, to: failed.syncedBytes)
         } else {

@@ -2,8 +2,8 @@ import BalloonPOSIX
 
 /// The index of messages in the journal or on their way to it, for the deduplication window.
 ///
-/// It needs 27 to 56 bytes per message, for at most `maximumCount` messages: see ``MessageTable``. A quarter
-/// of them is dropped at a time with its table, so that no caller waits for a search.
+/// It needs 27 to 56 bytes per message, for at most `maximumCount` messages: see ``MessageTable``. The oldest quarter
+/// of the messages is dropped at once with its table, so that no caller waits for a search.
 struct MessageIndex: Sendable {
     /// The previous state of a claimed message.
     enum Claim: Equatable {
@@ -29,7 +29,7 @@ struct MessageIndex: Sendable {
     private let generationSpan: Duration
     private let maximumCount: Int
     private static let waits = UInt64.max
-    /// Three of them cover the window; the oldest is dropped when all of its messages are older.
+    /// Three generations cover the window; the oldest is dropped when all of its messages are older than the window.
     private static let maximumGenerations = 4
     private var twins: [MessageKey: [AppendCompletion]] = [:]
 
@@ -68,7 +68,7 @@ struct MessageIndex: Sendable {
 
     /// Records that a message is on disk; returns the completions of its waiting copies.
     mutating func store(_ key: MessageKey, record: UInt64) -> [AppendCompletion]? {
-        // It is in the newest generation, or in the one before when that was current at its claim.
+        // The message is in the newest generation, or in the previous one if that was the newest at the claim.
         for generation in generations.indices
         where generations[generation].records.update(key, record: record) { break }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
@@ -97,7 +97,7 @@ struct MessageIndex: Sendable {
             generation.records.forEach { _, record in if record <= lastRecord { count += 1 } }
             bytes.append(count)
             generation.records.forEach { key, record in
-                // Messages that wait for their sync come after the snapshot as well.
+                // Messages that wait for their sync are omitted too: their records follow the snapshot.
                 guard record <= lastRecord else { return }
                 bytes.append(key.high)
                 bytes.append(key.low)
@@ -140,7 +140,7 @@ struct MessageIndex: Sendable {
 
     /// Starts a new generation when the newest is full or a third of the window old, and drops the oldest.
     ///
-    /// A clock that is set forward costs one generation, one that is set back none.
+    /// A clock that is set forward drops at most one generation; a clock that is set back drops none.
     private mutating func makeRoom(at now: Timestamp) {
         guard let newest = generations.first else { return generations.append(Generation(began: now)) }
         guard

@@ -3,13 +3,13 @@ import BusinessMessages
 
 /// The identity of a message in the deduplication index: 128 bits of a SHA-256.
 ///
-/// The input is the business id's length in eight bytes, the business id and the message id, so that no two
-/// pairs have the same input.
+/// The hash's input is the length of the business id in eight bytes, the business id and the message id, so that no
+/// two pairs of ids have the same input.
 struct MessageKey: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 
-    /// Uses the first 64 bits of the hash and the next 64.
+    /// Creates a key from the first 64 bits of the hash and the next 64.
     init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -34,6 +34,6 @@ struct MessageKey: Hashable, Sendable {
         self.low = low
     }
 
-    // The bits are uniform; the table adds its own seed.
+    // The bits of a hash are distributed uniformly, and the table adds its own seed.
     func hash(into hasher: inout Hasher) { hasher.combine(low) }
 }

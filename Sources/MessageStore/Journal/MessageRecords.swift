@@ -11,12 +11,12 @@ struct MessageRecords: Sendable {
     private(set) var reference = ReferenceState.none
     /// The handler's decision, with its record.
     private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
-    /// Nil before the attachments were downloaded.
+    /// The results of the attachments; nil before they are downloaded.
     private(set) var files: [RecordedFile]?
     /// The time of the files record, if the conversation has a files line for it.
     private(set) var filesLineAt: Timestamp?
 
-    /// The texts of a message in memory.
+    /// Uses the texts of a message that is in memory.
     init(_ received: ReceivedMessage) {
         id = received.id
         receivedAt = received.receivedAt
@@ -55,7 +55,7 @@ struct MessageRecords: Sendable {
 }
 
 extension DecidedOutcome {
-    /// Reads a record of type outcome.
+    /// Reads the decision from a record of type `outcome`.
     fileprivate init(_ root: JSONValue) {
         let reason = root["reason"]?.string ?? ""
         verdict =

@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// The state of one message according to the journal's records so far, without its text.
 ///
-/// The only fold of records: recovery, lists, verification and the reconciler all use it.
+/// All code computes message states with this type: recovery, lists, verification and the reconciler.
 struct MessageState: Sendable {
     /// The number of the message's record.
     let record: UInt64
@@ -11,7 +11,7 @@ struct MessageState: Sendable {
     let location: RecordLocation
     /// Whether the message's own segment was deleted and `location` is that of a carried dead letter.
     let isCarried: Bool
-    /// The record of the message that this replays.
+    /// The record of the replayed message; nil when this is no replay.
     let replayOf: UInt64?
     /// The kind of a proactive message; nil for a customer's message.
     let outboundKind: Kind?
@@ -19,11 +19,12 @@ struct MessageState: Sendable {
     let isReplyFailure: Bool
     /// The message's effect on the conversation.
     let act: ReceivedMessage.Act
-    /// Whether its payload reference is unresolved.
+    /// Whether the message's payload reference is unresolved.
     private(set) var awaitsReference: Bool
-    /// Its further records (resolved, files, outcome, and the end after a refused answer), in order.
+    /// The places of the message's further records (resolved, files, outcome, and the end after a refused answer), in
+    /// order.
     private(set) var related: [RecordLocation] = []
-    /// Whether the results of its attachments are known.
+    /// Whether the results of the message's attachments are known.
     private var hasFiles = false
     /// The place of the message with its resolved payload.
     private(set) var resolved: RecordLocation?
@@ -38,16 +39,16 @@ struct MessageState: Sendable {
     private(set) var reason: String?
     /// The number of attempts without an outcome, which are numbered from 1.
     private(set) var attempts: Int32 = 0
-    /// How often the process crashed while it was delivered or recorded alone.
+    /// How often the process crashed while it delivered or recorded this message alone.
     private(set) var crashes: UInt8 = 0
     /// The time of the next attempt.
     private(set) var next: Timestamp?
-    /// The record of its latest replay.
+    /// The record of the message's latest replay; nil when there is none.
     private(set) var replayedAs: UInt64?
-    /// The record that ended its delivery; nil while it is pending.
+    /// The record that ended the delivery; nil while the delivery is unfinished.
     private(set) var end: UInt64?
 
-    /// Starts with the message's own record.
+    /// Creates the state from the message's own record.
     init(_ message: JournalRecord.Message, record: UInt64, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -76,7 +77,7 @@ struct MessageState: Sendable {
         awaitsReference = false
     }
 
-    /// Starts with a carried dead letter: the event, or one of its replies.
+    /// Creates the state from the copy of a dead letter: the event, or one of its replies.
     init(carried record: UInt64, reply index: Int?, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -94,7 +95,7 @@ struct MessageState: Sendable {
     /// Whether the delivery ended, or the message never had one.
     var isDelivered: Bool { end != nil || outboundKind != nil }
 
-    /// Whether its replies are decided, by a handler or by the creator of a proactive message.
+    /// Whether the replies are decided, by a handler or by the creator of a proactive message.
     var isDecided: Bool { decision != nil }
 
     /// Whether a decided reply has not ended.
@@ -116,7 +117,7 @@ struct MessageState: Sendable {
         }
     }
 
-    /// The last record that ended its delivery or a reply; 0 when nothing ended.
+    /// The last record that ended the delivery or a reply; 0 when nothing ended.
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
     /// Applies a later record; a record that is written twice changes nothing the second time.
@@ -146,11 +147,11 @@ struct MessageState: Sendable {
         }
     }
 
-    /// Records that it, or one of its replies, was replayed as another record.
+    /// Records that the message, or one of its replies, was replayed as another record.
     mutating func applyRetry(of reply: Int?, as record: UInt64) {
         if reply == nil { replayedAs = record }
         if let reply { return change(reply) { $0.retry(as: record) } }
-        // A message of the business's own accord has one reply, whose dead letter is retried by its record as well.
+        // A proactive message has one reply; a replay of the message retries that dead letter.
         if outboundKind != nil { change(0) { $0.retry(as: record) } }
         if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }

@@ -16,7 +16,7 @@ struct MessageTable: Sendable {
     fileprivate struct Page: Sendable {
         var slots: [Slot]
         var count = 0
-        /// The number of bits of that prefix.
+        /// The number of bits in the prefix that the page's keys share.
         var depth: Int
 
         init(depth: Int, slots: Int) {
@@ -47,7 +47,7 @@ struct MessageTable: Sendable {
         return record == 0 ? nil : record
     }
 
-    /// Adds an unknown message; returns the record of a known one, or nil when it was added.
+    /// Adds a message; returns nil, or the record of the message when it was known and nothing was added.
     ///
     /// The record must not be 0.
     mutating func insert(_ key: MessageKey, record: UInt64) -> UInt64? {
@@ -85,14 +85,14 @@ struct MessageTable: Sendable {
         return true
     }
 
-    /// Removes the messages with chosen records; fast when there are none.
+    /// Removes every message whose record satisfies `isChosen`.
     mutating func remove(where isChosen: (UInt64) -> Bool) {
         var chosen: [MessageKey] = []
         forEach { key, record in if isChosen(record) { chosen.append(key) } }
         for key in chosen { remove(key) }
     }
 
-    /// The memory of its pages and of the directory, without the allocator's overhead.
+    /// The size of the pages and the directory in memory, without the allocator's overhead.
     var sizeBytes: Int {
         pages.reduce(directory.count * 4) {
             $0 + MemoryLayout<Page>.stride + $1.slots.count * MemoryLayout<Slot>.stride
@@ -115,7 +115,8 @@ struct MessageTable: Sendable {
     private mutating func makeRoom(in page: Int) {
         if pages[page].slots.count < Self.pageSlots { return pages[page].grow() }
         if pages[page].depth == depth {
-            // A larger directory is useless: its keys were chosen to collide in one page.
+            // When the directory is large already, the keys of this page were chosen to collide, and splitting it
+            // would not help.
             guard directory.count <= 64 + count / 16 else { return pages[page].grow() }
             directory = directory.flatMap { [$0, $0] }
             depth += 1
@@ -147,7 +148,7 @@ struct MessageTable: Sendable {
 }
 
 extension MessageTable.Page {
-    /// Whether another key would make searches long.
+    /// Whether the page is so full that another key would make searches long.
     var isFull: Bool { count >= slots.count / 8 * 7 }
 
     /// The slot of a key, or the empty slot for it.

@@ -7,7 +7,7 @@ package struct ReceivedMessage: Sendable {
     package let business: BusinessID
     /// The customer of the conversation.
     package let customer: CustomerID
-    /// The identity by which a repetition is detected.
+    /// The message's id, by which a repetition is detected.
     package let id: MessageID
     /// The attributes of the message.
     package let attributes: ReceivedAttributes

@@ -1,10 +1,10 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Parses the members of a record with simple values, without a JSON index, because a start parses a million
-/// records.
+/// Parses the members of a record that have simple values, without building a JSON index.
 ///
-/// It stops at anything unexpected; the record is then parsed as general JSON.
+/// This is fast, because a start of the server may parse a million records. The scanner returns nil at anything
+/// unexpected, and its caller parses the record as general JSON instead.
 struct RecordScanner {
     /// A member's value.
     enum Value {
@@ -19,13 +19,13 @@ struct RecordScanner {
     private let line: ArraySlice<UInt8>
     private var position: Int
 
-    /// Starts after the type.
+    /// Creates a scanner that starts after the type of the record.
     init(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         self.line = line
         position = header.type.upperBound + 1
     }
 
-    /// Starts at a comma between two members.
+    /// Creates a scanner that starts at the comma before a member.
     init(_ line: ArraySlice<UInt8>, from position: Int) {
         self.line = line
         self.position = position
@@ -40,13 +40,13 @@ struct RecordScanner {
         return true
     }
 
-    /// The name of the next member; nil when the text has another form.
+    /// Parses the name of the next member; nil when no member with a simple name follows.
     mutating func nextName() -> Range<Int>? {
         guard skip(UInt8(ascii: ",")), let name = string(), skip(UInt8(ascii: ":")) else { return nil }
         return name
     }
 
-    /// The value after a name; nil when it is not a simple one.
+    /// Parses the value after a name; nil when the value is not a simple one.
     mutating func value() -> Value? {
         guard position < line.endIndex else { return nil }
         switch line[position] {
@@ -99,7 +99,7 @@ struct RecordScanner {
 }
 
 extension JournalRecord {
-    /// Parses a record of the two most frequent types; nil for another type or spelling.
+    /// Parses a `message` or a `finished` record, the two most frequent types; nil for another type or spelling.
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
         let scanner = RecordScanner(line, header)
         if scanner.name(header.type, is: Names.message) { return Message(scanner).map { .message($0) } }
@@ -118,7 +118,7 @@ extension JournalRecord.Message {
         var hasReference = false
         var replayOf: UInt64?
         while let name = scanner.nextName() {
-            // The message is the last member.
+            // The message is the last member that the scanner needs, so the scan ends here.
             if scanner.name(name, is: Names.message) { break }
             guard let value = scanner.value() else { return nil }
             switch value {
@@ -160,7 +160,7 @@ extension JournalRecord.Finished {
             case .string(let text) where scanner.name(name, is: Names.result):
                 result = JournalEvent.Status(rawValue: scanner.text(text))
             case .string where scanner.name(name, is: Names.at): break
-            // A reason, or another message's identifier: rare.
+            // Other members, such as a reason, are rare; such a record is parsed as general JSON.
             default: return nil
             }
         }
@@ -174,7 +174,7 @@ extension JournalRecord.Finished {
     }
 }
 
-/// The known names.
+/// The names of record types and members that the scanner knows.
 private enum Names {
     static let at = Array("at".utf8)
     static let attributes = Array("attributes".utf8)

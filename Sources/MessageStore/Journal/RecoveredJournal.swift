@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The state that the records of a journal add up to.
+/// The state of a journal, computed from its records in order.
 struct RecoveredJournal: Sendable {
     /// A message with its conversation and state.
     struct Recovered: Sendable {
@@ -24,9 +24,10 @@ struct RecoveredJournal: Sendable {
     private var open: [UInt64: Recovered] = [:]
     /// The records that ended deliveries and replies whose lines may not be on disk, in order, with their messages.
     private var unsynced: [(end: UInt64, message: UInt64)] = []
-    /// The places of the lines of unfinished messages, in the order of their records; contains outdated ones until it is compacted.
+    /// The places of the lines of unfinished messages, in the order of their records; may contain lines of finished
+    /// messages.
     private var lines: [JournalSnapshot.Line] = []
-    /// The number of lines at which it is compacted.
+    /// The number of `lines` at which those of finished messages are removed.
     private var maximumLines = 4096
     /// Whether lines of a snapshot are being read, all of which are valid.
     private var isRestoring = false
@@ -44,7 +45,7 @@ struct RecoveredJournal: Sendable {
         self.init(configuration)
         isRestoring = true
         var last: UInt64 = 0
-        // A line of two messages occurs twice.
+        // A line that concerns two messages is listed twice.
         for (record, line) in records where line.record > last {
             apply(record, number: line.record, at: line.location)
             last = line.record
@@ -63,7 +64,7 @@ struct RecoveredJournal: Sendable {
         assignments = snapshot.assignments
     }
 
-    /// Starts with no records, for a store with this configuration.
+    /// Creates the state of an empty journal, for a store with this configuration.
     init(_ configuration: StoreConfiguration) {
         index = MessageIndex(
             window: configuration.deduplicationWindow,
@@ -85,20 +86,20 @@ struct RecoveredJournal: Sendable {
     /// The messages whose conversation lines may be missing, in the order of their records.
     var unwritten: [Recovered] { messages { $0.kind != nil || $0.isReplyFailure } }
 
-    /// The messages that are `wanted`, in the order of their records; sorts numbers, since a message takes hundreds
-    /// of bytes.
+    /// The messages that satisfy `isWanted`, in the order of their records; sorts numbers instead of messages,
+    /// because a message takes hundreds of bytes.
     private func messages(_ isWanted: (MessageState) -> Bool) -> [Recovered] {
         open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
     }
 
-    /// Skips numbers that must not be assigned.
+    /// Ensures that no record gets a number below this one.
     mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
 
     /// Applies a record; unknown types stay in the file and have no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
         keepLine(of: record, number: number, at: location)
-        // A snapshot has the assignments; the lines of its messages change nothing.
+        // The snapshot contains the assignments, so the restored lines must not change them.
         if !isRestoring { assignments.apply(record, number: number, segment: location.segment) }
         switch record {
         case .message(let message): add(message, record: number, at: location)
@@ -113,7 +114,8 @@ struct RecoveredJournal: Sendable {
         case .replyAttempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)
         case .reply(let reply):
-            // The segment of the message that was answered may have gone, while the handler is not told yet.
+            // The segment of the answered message may be deleted although the handler was not told of the failure
+            // yet.
             let isKnown = open[reply.of] != nil
             let isFirst = end(reply, record, number: number, at: location)
             if isFirst || isRestoring || !isKnown { report(reply, record, number: number, at: location) }
@@ -122,7 +124,7 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Counts a crash for each undecided delivery; returns the journal records that say so.
+    /// Counts a crash for each undecided delivery; returns the journal entries that record these crashes.
     mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
@@ -180,7 +182,7 @@ struct RecoveredJournal: Sendable {
             state.apply(record, number: number, at: location)
             return state.location.segment
         }
-        // In the message's own segment: an outcome is useless without its message.
+        // The replies count in the message's own segment, because an outcome is useless without its message.
         if let segment { ledger.recordOpen(outcome.replies, in: segment) }
     }
 

@@ -110,7 +110,7 @@ struct SegmentLines {
         }
     }
 
-    /// Moves the rest to the front and reads more.
+    /// Moves the unprocessed bytes to the front of the buffer, and reads more.
     private mutating func fill() throws(SystemError) {
         if rest.lowerBound > 0 {
             let left = rest.count

@@ -4,13 +4,13 @@ enum SegmentName {
     static let damagedSuffix = ".damaged"
     private static let suffix = ".jsonl"
 
-    /// `000000000012.jsonl`.
+    /// The name of the segment that begins with this record, such as `000000000012.jsonl`.
     static func text(firstRecord: UInt64) -> String {
         let digits = String(firstRecord)
         return String(repeating: "0", count: max(0, 12 - digits.utf8.count)) + digits + suffix
     }
 
-    /// Parses a name; nil for any other file.
+    /// Parses a segment's name, and returns its first record; nil for the name of any other file.
     static func firstRecord(_ name: String) -> UInt64? {
         guard name.hasSuffix(suffix) else { return nil }
         let digits = name.utf8.dropLast(suffix.utf8.count)

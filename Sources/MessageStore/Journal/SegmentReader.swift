@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import Synchronization
 
-/// Reads single lines from segments; keeps a limited number of them open.
+/// Reads single lines from segments, and keeps a limited number of segments open.
 final class SegmentReader: Sendable {
     private let directory: String
     private let files = Mutex<[UInt64: File]>([:])
@@ -10,7 +10,7 @@ final class SegmentReader: Sendable {
 
     init(directory: String) { self.directory = directory }
 
-    /// Adds an open segment.
+    /// Adds an open segment; closes the oldest one when too many are open.
     func add(_ file: File, firstRecord: UInt64) {
         files.withLock { files in
             if files.count >= Self.maximumOpenFiles, let oldest = files.keys.min() { files[oldest] = nil }
@@ -18,7 +18,7 @@ final class SegmentReader: Sendable {
         }
     }
 
-    /// Removes a segment.
+    /// Closes a segment, because its file is deleted.
     func remove(firstRecord: UInt64) { files.withLock { $0[firstRecord] = nil } }
 
     /// Reads the line of a record; throws when it is unreadable or damaged.
@@ -31,7 +31,7 @@ final class SegmentReader: Sendable {
         return document
     }
 
-    /// The bytes of the line.
+    /// Reads the bytes of a record's line; throws when the line is unreadable or damaged.
     func bytes(at location: RecordLocation) throws(StoreError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -40,7 +40,7 @@ final class SegmentReader: Sendable {
         } catch {
             throw .unavailable(path: path(firstRecord: location.segment), error)
         }
-        // The checksum is correct, and the JSON was validated before it was written.
+        // A line that is too short or has a wrong checksum is damaged.
         guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]) else {
             throw .damaged(file: path(firstRecord: location.segment), line: 0)
         }
@@ -60,7 +60,7 @@ final class SegmentReader: Sendable {
 }
 
 extension JSONLimits {
-    /// The limits for every accepted message with its record.
+    /// Limits that every accepted message and its record are within.
     static var journal: JSONLimits {
         JSONLimits(
             maximumDepth: 1 << 20, maximumBytes: JSONLimits.addressableBytes,

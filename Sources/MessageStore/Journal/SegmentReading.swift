@@ -2,10 +2,10 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Reads segments in advance, one on each core, and returns them in order.
+/// Reads the records of several segments at the same time, and returns them in order.
 final class SegmentReading: Sendable {
     private struct State {
-        /// The next unassigned segment.
+        /// The index of the next segment to read.
         var next = 0
         var read: [Int: Result<SegmentRecords, StoreError>] = [:]
     }
@@ -16,10 +16,10 @@ final class SegmentReading: Sendable {
     private let state = Mutex(State())
     private let hasRead = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "balloon.recovery", attributes: .concurrent)
-    /// Each contains the records of up to 64 MiB.
+    /// The maximum number of segments that are read ahead; each contains the records of up to 64 MiB.
     private static let maximumAhead = 4
 
-    /// Starts reading.
+    /// Starts reading the first segments.
     init(_ segments: ArraySlice<UInt64>, in directory: String, abandoned: AbandonedRecords) {
         self.segments = Array(segments)
         self.directory = directory

@@ -10,7 +10,7 @@ struct SegmentRecords: Sendable {
     private(set) var scan: SegmentScan
     /// Where the records end; nil when there are none.
     private(set) var end: JournalSnapshot.Segment?
-    /// Whether an intact line is not JSON; it can only come from another program.
+    /// Whether a line with a correct checksum is not JSON; only another program can have written such a line.
     private(set) var isForeign = false
 
     /// Reads a segment's file.

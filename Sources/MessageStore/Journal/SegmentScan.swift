@@ -1,8 +1,8 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// Assesses a segment's lines in sequence: which are valid, which records are lost, and whether a power
-/// failure explains that.
+/// Assesses a segment's lines in sequence: which are valid, which records are lost, and whether a power failure
+/// explains the losses.
 ///
 /// A value without side effects. Lines of abandoned records are not valid; readers skip blank lines. Lines
 /// after damage are valid too, because their checksums and numbers prove that they were written.
@@ -16,9 +16,9 @@ struct SegmentScan: Sendable {
         var record: UInt64 { header.record }
     }
 
-    /// The assessment of the text.
+    /// The assessment of the segment.
     enum Verdict: Hashable, Sendable {
-        /// No problem.
+        /// All lines are valid, and no record is missing.
         case sound
         /// The last batch was not written completely: all acknowledged records exist.
         case powerCut(line: Int)
@@ -36,11 +36,11 @@ struct SegmentScan: Sendable {
     private(set) var verdict = Verdict.sound
     /// The number of valid lines.
     private(set) var lines = 0
-    /// The number of pieces that are not lines.
+    /// The number of texts between two line feeds that contain no intact line.
     private(set) var brokenPieces = 0
-    /// The number of the first valid line.
+    /// The record number of the first valid line; nil when there is none.
     private(set) var firstRecord: UInt64?
-    /// The number that the next line should have.
+    /// The record number that the next line should have.
     private(set) var expected: UInt64
     /// The losses that no power failure explains.
     private(set) var losses: [Loss] = []
@@ -77,7 +77,9 @@ struct SegmentScan: Sendable {
         return start
     }
 
-    /// Assesses the next piece of the text, which is not empty, with the `line` in it; returns the line when it is valid.
+    /// Assesses the next piece of the text, which is not empty, with the intact `line` in it, if any.
+    ///
+    /// Returns the line when it is valid, otherwise nil.
     ///
     /// `number` is the line's number in the file; `isComplete` tells whether a line feed followed.
     mutating func judge(
@@ -123,8 +125,8 @@ struct SegmentScan: Sendable {
 
     /// Decides whether missing lines are damage.
     ///
-    /// A power cut may remove lines of the last batch only, so the gap is harmless while all following lines belong to a
-    /// batch that began before it.
+    /// A power cut may remove lines of the last batch only, so the gap is harmless while all following lines belong
+    /// to a batch that began before the gap.
     private mutating func judgeGaps(before header: JournalLine.Header) {
         guard let firstMissing else { return }
         let late = lateBatch ?? header.batch
@@ -149,10 +151,10 @@ struct SegmentScan: Sendable {
         if cut, verdict == .sound { verdict = .powerCut(line: line) }
     }
 
-    /// The line at which the end is broken; 0 for an intact end.
+    /// The number of the line at which the end is broken; 0 when the end is intact.
     var endLine: Int { if case .powerCut(let line) = verdict { line } else { 0 } }
 
-    /// The losses of a segment that others follow, so that a power failure explains none of them.
+    /// The losses when other segments follow this one: a power failure explains none of them then.
     var lossesInside: [Loss] {
         if case .sound = verdict { return losses }
         return losses + gaps

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Logging
 
-/// The file of a journal's snapshot, with the check that it matches the journal.
+/// Reads and writes the file of a journal's snapshot, and checks that the snapshot matches the journal.
 struct SnapshotFile: Sendable {
     private let path: String
     private let journal: String
@@ -14,15 +14,17 @@ struct SnapshotFile: Sendable {
         self.configuration = configuration
     }
 
-    /// The state from which a start continues.
+    /// The restored state of the journal, from which a start continues.
     struct Restored {
         let state: RecoveredJournal
         let lastRecord: UInt64
-        /// The covered segments that still exist.
+        /// The segments that the snapshot covers and that still exist.
         let segments: [JournalSnapshot.Segment]
     }
 
-    /// Reads the snapshot; nil, after logging the reason, when a start must read everything.
+    /// Reads the snapshot; nil when the file is missing, or does not match the journal, which is logged.
+    ///
+    /// A start then reads the whole journal.
     func read(_ segments: ArraySlice<UInt64>, logger: Logger) -> Restored? {
         guard Directory.exists(path) else { return nil }
         switch restore(segments) {
@@ -58,7 +60,7 @@ struct SnapshotFile: Sendable {
         }
         let covered = segments.prefix { $0 <= last.first }
         let kept = snapshot.segments.suffix(covered.count)
-        // Only the oldest segments may have been deleted meanwhile.
+        // Since the snapshot was written, only its oldest segments may have been deleted.
         guard let first = covered.first, kept.map(\.first) == Array(covered) else {
             return .failure(Misfit(reason: "the file covers other segments"))
         }

@@ -14,7 +14,7 @@ final class Checkpointer: Sendable {
         var lastRound: ContinuousClock.Instant?
         /// False after a failed sync, until everything written since the last checkpoint was rewritten.
         var isTrusted = true
-        /// The reason of that, until checkpoints succeed again.
+        /// The error of the failed sync or rewrite; nil while checkpoints succeed.
         var failure: String?
         /// The time of the next attempt to rewrite conversations, and the pauses after it.
         var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
@@ -82,7 +82,7 @@ final class Checkpointer: Sendable {
 
     /// Logs that a line could not be written: once for failures at the same time, and repeated at intervals.
     ///
-    /// No checkpoint waits for it: its delivery is retried until the line is written, and ends only then.
+    /// No checkpoint waits for such a line: its delivery is retried until the line is written, and ends only then.
     func recordFailure(of entry: ConversationEntry, _ error: any Error) {
         let isNews = state.withLock { state in
             if let alarm = state.alarm, .now - alarm < Self.alarmInterval { return false }
@@ -110,7 +110,7 @@ final class Checkpointer: Sendable {
     /// The reason why checkpoints are stopped; nil while they succeed.
     var failure: String? { state.withLock { $0.failure } }
 
-    /// Whether written data can be synced, possibly after a recovery.
+    /// Rewrites conversations after a failed sync, if an attempt is due; returns whether a checkpoint can be made.
     private func recover() async -> Bool {
         let isDue = state.withLock { $0.isTrusted ? nil : $0.recovery.at <= .now }
         guard let isDue else { return true }
@@ -119,7 +119,7 @@ final class Checkpointer: Sendable {
                 state.withLock { state in
                     state.recovery.at = .now + state.recovery.backoff.fail()
                 }
-                // From here on: a failure meanwhile may be too late for this recovery.
+                // Set before the recovery, so that a sync that fails during the recovery counts as a new failure.
                 state.withLock { $0.isTrusted = true }
                 try await recovery.run()
                 conversations.forgetRefused()
@@ -134,7 +134,7 @@ final class Checkpointer: Sendable {
             }
             logger.error("rewriting of conversations failed", metadata: ["error": "\(error)"])
         }
-        // The next look is by the same clock as that after any line.
+        // Another round is scheduled, as after any written line.
         recordWrite()
         return false
     }
@@ -170,7 +170,8 @@ final class Checkpointer: Sendable {
         guard await recover() else { return }
         let isEarly = state.withLock { remaining($0) > .zero }
         if isEarly, !isLast, conversations.hasUnsynced { return recordWrite() }
-        // A delivery's lines are written before its finished record, so those of all records up to here are.
+        // The lines of a delivery are written before its finished record, so all lines of records up to this one are
+        // written.
         let through = unwrittenLines.checkpoint(through: journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }
         do {
@@ -189,8 +190,8 @@ final class Checkpointer: Sendable {
             return
         } catch {
             distrust(error)
-            // The next process may find the same lines in the page cache. If the journal fails as well, it
-            // does not learn of the failed sync.
+            // The next process may find the same lines in the page cache. If this write fails as well, the next
+            // process does not learn of the failed sync.
             _ = try? await journal.append(JournalBody.unsynced(at: .now()))
         }
     }

@@ -15,7 +15,7 @@ struct ConversationRecovery: Sendable {
     let scheduler: DeliveryScheduler
     let conversations: ConversationPartitions
 
-    /// Returns when all of them are on disk.
+    /// Rewrites these conversations; returns when all of them are on disk.
     ///
     /// A conversation that is damaged, unreadable or not writable is quarantined with an alarm.
     ///
@@ -23,10 +23,11 @@ struct ConversationRecovery: Sendable {
     /// by then, unless disk writes fail.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
-        // A line is written shortly before its message counts as recorded. A line in between that the failed sync dropped
-        // would be missing without being expected, and the conversation would be quarantined for it.
+        // A line is written shortly before its message counts as recorded. Without this wait, such a line could be
+        // lost in the failed sync and be missing from the list below; its conversation would then be quarantined.
         await scheduler.finishRecordings()
-        // Before the journal is read, so that a delivery that finishes meanwhile is in one of the two: see ``Store/finish``.
+        // The list is made before the journal is read, so that a delivery that finishes meanwhile is in the list or
+        // in the journal: see ``Store/finish``.
         let unfinished = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
@@ -45,7 +46,7 @@ struct ConversationRecovery: Sendable {
             else { return }
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
-        // An earlier process may have written their lines, or have been about to.
+        // An earlier process may have written the lines of unfinished messages, or may have been about to.
         for line in fold.openLines {
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
@@ -68,7 +69,7 @@ struct ConversationRecovery: Sendable {
                 case .closed: throw error
                 case .unavailable(_, let reason) where reason.isDiskWide: throw error
                 case .unavailable(_, let reason) where reason.isForbidden:
-                    // An error of one file, until an operator corrects it: checkpoints do not wait for that.
+                    // Access to this one file fails until an operator corrects it; checkpoints do not wait for that.
                     do throws(StoreError) {
                         try partition.withPool { pool throws(StoreError) in try pool.setAside(name, error) }
                     } catch { failure = failure ?? error }
@@ -81,7 +82,7 @@ struct ConversationRecovery: Sendable {
 }
 
 extension Lease {
-    /// The lines that must be in its conversation by now.
+    /// The lines of this message that must be in its conversation by now; none for a replay or an unrecorded message.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = pending.recording.kind, !pending.isReplay else { return [] }
         return try MessageRecords(pending.location, pending.related, from: reader)

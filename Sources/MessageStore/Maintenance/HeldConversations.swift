@@ -12,10 +12,10 @@ final class HeldConversations: Sendable {
 
     init(_ damage: JournalDamage) { state = Mutex(State(damage: damage)) }
 
-    /// The damage.
+    /// The damage found at the start; empty after a repair.
     var damage: JournalDamage { state.withLock { $0.damage } }
 
-    /// Holds the lease of an affected conversation; returns whether it is held.
+    /// Holds a lease back when the damage affects its conversation; returns whether it is held back.
     func keeps(_ lease: Lease) -> Bool {
         state.withLock { state in
             guard state.damage.held.contains(lease.conversation) else { return false }
@@ -24,7 +24,7 @@ final class HeldConversations: Sendable {
         }
     }
 
-    /// Clears the damage; returns the held leases.
+    /// Clears the damage, and returns the leases that were held back.
     func release() -> [Lease] {
         state.withLock { state in
             defer { state = State(damage: JournalDamage()) }

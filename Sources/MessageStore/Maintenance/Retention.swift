@@ -58,7 +58,7 @@ final class Retention: Sendable {
         }
     }
 
-    /// Runs a round; one at a time.
+    /// Runs a round, after the running one if there is one.
     func run() async {
         let round = state.withLock { state -> Task<Void, Never>? in
             if state.isClosed { return nil }
@@ -138,14 +138,15 @@ final class Retention: Sendable {
             if isOne { ledger.recordCarried(letter, in: written.location.segment) }
             return isOne
         }
-        // Retried or dropped before this copy was written: the decision must follow the copy as well.
+        // An operator retried or dropped the dead letter before this copy was written: the decision must follow the
+        // copy as well.
         if !isOne {
             _ = try await journal.append(
                 JournalBody.dropped(of: letter.record, reply: letter.reply, at: .now()))
         }
     }
 
-    /// On a queue, because deleting a large file takes time.
+    /// Deletes segments on a queue, because deleting a large file takes time.
     private func remove(_ segments: [UInt64]) async throws {
         try await withCheckedThrowingContinuation { continuation in
             timers.async {
@@ -154,8 +155,8 @@ final class Retention: Sendable {
         }
     }
 
-    /// Deletes in sequence, oldest first, each synced before the next: a segment must not outlive a later
-    /// one.
+    /// Deletes one segment and syncs the folder before the next is deleted: a segment must not remain when a later
+    /// one is gone.
     private func remove(_ segment: UInt64) throws(StoreError) {
         let path = directory + "/" + SegmentName.text(firstRecord: segment)
         reader.remove(firstRecord: segment)

@@ -18,7 +18,7 @@ final class SegmentAccounts: Sendable {
     /// Changes of the clock do not age segments.
     var now: Timestamp { opened.advanced(by: start.duration(to: .now)) }
 
-    /// Applies a batch; on the journal's queue, before its result is reported.
+    /// Applies the result of a batch to the ledger; runs on the journal's queue before the callers get the result.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
         guard case .durable(let records) = result else { return }
         let now = now

@@ -9,7 +9,7 @@ struct SegmentLedger: Sendable {
     struct Segment: Sendable {
         /// The number of the segment's first record.
         let first: UInt64
-        /// The time of the last write to it, or to one before it, that must be remembered.
+        /// The latest time of a message in this segment or an earlier one; the age of the segment counts from it.
         var newest: Timestamp
         /// The number of unfinished deliveries and replies of its messages.
         var open = 0
@@ -24,7 +24,7 @@ struct SegmentLedger: Sendable {
     /// The segment of each dead letter that waits for a decision.
     private(set) var deadLetters: [DeadLetter: UInt64] = [:]
 
-    /// Adds a segment, or a write to it.
+    /// Adds a segment if it is new; `at` is the time of a message in it, nil for other records.
     mutating func begin(_ segment: UInt64, at: Timestamp?) {
         if let last = segments.indices.last, segments[last].first == segment {
             if let at { segments[last].newest = max(segments[last].newest, at) }
@@ -56,7 +56,7 @@ struct SegmentLedger: Sendable {
     /// Removes a dead letter that was retried or dropped.
     mutating func recordDecision(about letter: DeadLetter) { deadLetters[letter] = nil }
 
-    /// Moves a dead letter to the segment of its copy; returns whether it still was one.
+    /// Records the segment of a dead letter's copy; returns whether the dead letter was in the ledger before.
     @discardableResult
     mutating func recordCarried(_ letter: DeadLetter, in segment: UInt64) -> Bool {
         deadLetters.updateValue(segment, forKey: letter) != nil
@@ -115,7 +115,7 @@ extension SegmentLedger {
         }
         bytes.append(deadLetters.sorted { $0.key < $1.key }) { bytes, letter in
             bytes.append(letter.key.record)
-            // 0 is the event itself.
+            // 0 stands for the event itself, 1 for its first reply.
             bytes.append(UInt64((letter.key.reply ?? -1) + 1))
             bytes.append(letter.value)
         }

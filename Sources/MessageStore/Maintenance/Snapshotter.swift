@@ -9,7 +9,7 @@ import Synchronization
 /// It deletes no segment, and a failure only makes the next start slower.
 final class Snapshotter: Sendable {
     private struct State {
-        /// The last record in the file.
+        /// The last record that the snapshot file covers.
         var lastRecord: UInt64
         /// The number of messages in its index.
         var messages = 0
@@ -40,7 +40,7 @@ final class Snapshotter: Sendable {
         interval = configuration.snapshotInterval
     }
 
-    /// Writes a snapshot after a start that read many records, and starts the interval.
+    /// Writes a snapshot after a start that read many records, and schedules the later ones.
     func begin(_ recovered: JournalRecovery.Result) {
         state.withLock { $0.messages = recovered.state.index.count }
         if journal.lastRecord >= recovered.covered + interval {
@@ -90,7 +90,7 @@ final class Snapshotter: Sendable {
     /// Writes a snapshot when at least `count` records are newer than the last one.
     private func make(behind count: UInt64) {
         let last = journal.lastRecord
-        // The next start must detect the damage again.
+        // A snapshot would hide the damage, and the next start must detect it again.
         guard held.damage.isWhole, last >= state.withLock({ $0.lastRecord }) + count else { return }
         do throws(StoreError) {
             if let snapshot = try read(through: last) { write(snapshot) }
@@ -100,7 +100,8 @@ final class Snapshotter: Sendable {
         FreeMemory.trim()
     }
 
-    /// Nil when the journal is damaged.
+    /// Creates a snapshot of the journal through record `last`; nil when the journal is damaged, or a segment was
+    /// deleted meanwhile.
     private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
         let directory = DataDirectory(path: configuration.directory).journal
         var reader = try JournalReader(directory)

@@ -72,7 +72,8 @@ extension Store {
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var fold = LineFold()
-        // Before the journal is read, so that a delivery that finishes meanwhile is in one of the two.
+        // The list is made before the journal is read, so that a delivery that finishes meanwhile is in the list or
+        // in the journal.
         let unfinished = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }

@@ -60,7 +60,7 @@ extension Store {
             try Directory.make(folder)
             for name in repair.segments {
                 let source = data.journal + "/" + name
-                // A missing segment cannot be copied.
+                // A segment that is missing altogether cannot be copied.
                 guard try Directory.holds(source) else { continue }
                 try AtomicFile.write(File(source, for: .reading).readAll(), to: folder + "/" + name)
             }
@@ -72,8 +72,10 @@ extension Store {
 }
 
 extension JournalRepair {
+    /// The repair as JSON; `held` is missing when no conversation is held back.
+    ///
     /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"heldConversations":1,"isHarmful":true,`
-    /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`; without `held` when no conversation is held back.
+    /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.key("lostRecords")

@@ -68,7 +68,7 @@ package struct StoreProblem: Hashable, Sendable {
 }
 
 extension StoreProblem: CustomStringConvertible {
-    /// `FILE:3: the line number does not follow the previous one (record 12)`.
+    /// The problem as a line of text: `FILE:3: the line number does not follow the previous one (record 12)`.
     package var description: String {
         let reason =
             switch kind {

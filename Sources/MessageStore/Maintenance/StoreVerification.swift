@@ -13,7 +13,7 @@ package struct StoreVerification: Sendable {
     package private(set) var records = 0
     /// The number of conversations.
     package private(set) var conversations = 0
-    /// The number of lines.
+    /// The number of conversation lines.
     package private(set) var lines = 0
     /// The number of lines that were compared with the journal.
     package private(set) var comparedLines = 0
@@ -130,7 +130,7 @@ package struct StoreVerification: Sendable {
             add(
                 StoreProblem(.missing, data.conversations + "/" + missing.path, record: missing.record))
         }
-        // The journal contains by now what a running server wrote meanwhile.
+        // A running server may have written more meanwhile, so the last record is read once more.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
             add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
@@ -149,9 +149,9 @@ package struct StoreVerification: Sendable {
             texts = found
             endsSound = try ConversationTail.isSound(opened, behind: completeBytes)
         } catch {
-            // A running server quarantined it.
+            // A running server may have quarantined the file meanwhile.
             if error.isMissing { return nil }
-            // The others are looked at all the same.
+            // The other conversations are checked all the same.
             add(StoreProblem(.conversationUnreadable, file))
             expected.excuse(path)
             return nil
@@ -183,7 +183,7 @@ package struct StoreVerification: Sendable {
 
     private func lastRecordNow() throws(StoreError) -> UInt64 { try JournalReader(data.journal).lastRecord() }
 
-    /// The names in a folder of conversations; an unreadable folder does not affect the others.
+    /// The names in a folder of conversations; none for an unreadable folder, which is reported as a problem.
     private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
         let path = data.conversations + "/" + folder
         do throws(SystemError) {

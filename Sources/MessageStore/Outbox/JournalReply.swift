@@ -12,13 +12,13 @@ package struct JournalReply: Sendable {
     package let status: ReplyState.Status
     /// The gateway's HTTP status, if it answered.
     package let httpStatus: Int?
-    /// The reason of its end, if known.
+    /// The reason of the reply's end, if known.
     package let reason: String?
-    /// The number of known attempts.
+    /// The number of attempts in the journal.
     package let attempts: Int
     /// The time of the next attempt.
     package let next: Timestamp?
-    /// The record as which it is sent again; nil when it is not.
+    /// The record of the message that sends the reply again; nil when it was not retried.
     package let retriedAs: UInt64?
     private let text: ReplyText
 

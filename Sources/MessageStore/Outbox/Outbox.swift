@@ -15,7 +15,7 @@ final class Outbox: Sendable {
     /// The data of a queued reply besides its place in the queue.
     struct Item: Sendable {
         let place: ReplyText.Place
-        /// The segment of its message, which is kept until the reply has ended.
+        /// The segment of the message that was answered, which is kept until the reply has ended.
         let segment: UInt64
         /// The reply's text, if it is cached.
         var text: ReplyText?
@@ -24,7 +24,7 @@ final class Outbox: Sendable {
         var answersFailure = false
         /// The reply's end, once it is in the journal; the conversation may still lack its line.
         var end: (result: ReplyResult, at: Timestamp)?
-        /// The number of its unwritten line after the end.
+        /// The number of the reply's line in ``UnwrittenLines``; nil before the reply's end.
         var line: UInt64?
         /// The record of the reply's end, when it is reported to the handler after the line is written.
         var report: JournalledRecord?
@@ -158,10 +158,11 @@ final class Outbox: Sendable {
         wake.yield()
     }
 
-    /// Ends a lease after a failed attempt, until `due`; a probe may be earlier, from `notBefore` on.
+    /// Ends a lease after a failed attempt; the reply can be leased again at `due`, or by a probe from `notBefore`
+    /// on.
     func postpone(_ id: ReplyID, until due: Timestamp, notBefore: Timestamp? = nil) {
         state.withLock { $0.queue.postpone(id, until: due, notBefore: notBefore) }
-        // Its place among those in flight is free.
+        // Another reply may be sent in its place.
         wake.yield()
         wakeSender(at: due)
     }

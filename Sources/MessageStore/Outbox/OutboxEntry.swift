@@ -7,7 +7,7 @@ package struct OutboxEntry: Sendable {
     package enum Closure: Sendable {
         /// The customer wrote last.
         case open
-        /// The customer closed it and has not written since.
+        /// The customer closed the conversation and has not written since.
         case closed
         /// It is unknown whether the conversation is closed; its file must be read.
         case unknown

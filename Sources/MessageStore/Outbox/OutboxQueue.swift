@@ -31,7 +31,7 @@ struct OutboxQueue: Sendable {
     private struct Node: Sendable {
         var entry: Entry
         var isLeased = false
-        /// Whether `decisions` no longer contains it: it was leased when its lifetime ended.
+        /// Whether `decisions` no longer contains the entry, because it was leased when its lifetime ended.
         var isUnwatched = false
         var previous: ReplyID?
         var next: ReplyID?
@@ -70,7 +70,7 @@ struct OutboxQueue: Sendable {
     private var turns = Deque<BusinessID>()
     private var dues = MinimumHeap<Alarm>()
     private var decisions = MinimumHeap<Alarm>()
-    /// The conversations whose replies do not leave.
+    /// The conversations whose replies are held back.
     private var held: Set<ConversationKey> = []
 
     /// The number of leased replies.
@@ -350,7 +350,9 @@ struct OutboxQueue: Sendable {
     /// How many postponed replies a probe skips at most.
     private static let maximumSkipped = 256
 
-    /// The lease that is about to be made counts already.
+    /// Adds a business to the turns again, or removes it when it has no entries.
+    ///
+    /// With `leasing`, the lease that is about to be made counts already.
     private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {
         guard let business = businesses[id] else { return }
         if business.count == 0 {

@@ -4,15 +4,17 @@ package import BusinessMessages
 package enum OutboxSelection: Hashable, Sendable {
     /// The next due reply of the business whose turn it is, within the limits of replies in flight.
     case any(excludingBusinesses: Set<BusinessID> = [])
-    /// The next due reply of this business to another customer, or to any customer when that is nil.
+    /// The next due reply of this business to any customer but `than`.
     ///
-    /// It probes the gateway, so the limits of replies in flight do not apply.
+    /// A probe of the gateway: the limits of replies in flight do not apply.
     case anotherConversation(of: BusinessID, than: CustomerID?)
     /// The next due reply of a business that is not in the set.
     ///
-    /// It probes the gateway, so the limit of all replies in flight does not apply.
+    /// A probe of the gateway: the limit of all replies in flight does not apply.
     case anotherBusiness(than: Set<BusinessID>)
-    /// The next reply of a business that is not in the set, or else the postponed one that is due first and whose `Retry-After`
-    /// has passed. A probe: the limit of all replies in flight does not apply.
+    /// The next reply of a business that is not in the set.
+    ///
+    /// If none is due, the postponed reply that is due first and whose `Retry-After` has passed. A probe of the
+    /// gateway: the limit of all replies in flight does not apply.
     case probe(excludingBusinesses: Set<BusinessID>)
 }

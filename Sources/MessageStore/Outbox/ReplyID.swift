@@ -1,6 +1,8 @@
-/// The identity of a reply: the record of the message that caused it, and its index among the replies decided there.
+/// The identity of a reply: the record of the message that caused it, and its index among the replies to that
+/// message.
 ///
-/// A proactive message is its own and only reply. Written as `57.1`, where replies are counted from 1.
+/// A proactive message counts as its own only reply. The identity is written as `57.1`, where replies are counted
+/// from 1.
 package struct ReplyID: Hashable, Sendable {
     /// The record number of the event, or of the proactive message.
     package let record: UInt64
@@ -24,7 +26,7 @@ package struct ReplyID: Hashable, Sendable {
 }
 
 extension ReplyID: CustomStringConvertible {
-    /// `57.1`.
+    /// The identity as text, such as `57.1`.
     package var description: String { "\(record).\(index + 1)" }
 }
 

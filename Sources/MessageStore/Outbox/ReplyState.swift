@@ -34,22 +34,24 @@ package struct ReplyState: Sendable {
     /// The gateway's HTTP status, if it answered.
     private(set) var httpStatus: Int?
     private(set) var reason: String?
-    /// The number of known attempts.
+    /// The number of attempts in the journal.
     private(set) var attempts = 0
     /// The time of the next attempt.
     private(set) var next: Timestamp?
-    /// The record and time of its end.
+    /// The record that ended the reply, and its time.
     private(set) var end: (record: UInt64, at: Timestamp)?
-    /// The record as which it is sent again.
+    /// The record of the message that sends the reply again.
     private(set) var retriedAs: UInt64?
-    /// The place of its copy in a later segment, when its own segment may be deleted.
+    /// The place of the reply's copy in a later segment, for when its own segment is deleted; nil when there is no
+    /// copy.
     private(set) var carried: RecordLocation?
 
     init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
 
     /// The reply's end; nil while it is queued.
     ///
-    /// Later decisions about a dead letter change no line.
+    /// The conversation's line shows this end; an operator's later decision about the dead letter does not change
+    /// that line.
     var result: ReplyResult? {
         switch status {
         case .queued: nil
@@ -77,7 +79,7 @@ package struct ReplyState: Sendable {
         end = (record, reply.at ?? decidedAt)
     }
 
-    /// Records that its delivery failed before it was sent.
+    /// Ends a queued reply, because its delivery failed before the reply was sent.
     mutating func fail(_ reason: String?) {
         guard status == .queued else { return }
         status = .failed
@@ -93,7 +95,7 @@ package struct ReplyState: Sendable {
         retriedAs = record
     }
 
-    /// Records a copy of the dead letter, which contains its result.
+    /// Records the place of a copy of the dead letter; the copy contains the result.
     mutating func carry(to location: RecordLocation) {
         carried = location
         if status == .queued { status = .refused }

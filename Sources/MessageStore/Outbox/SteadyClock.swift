@@ -1,6 +1,6 @@
 package import BalloonPOSIX
 
-/// The time for pauses: it starts as the wall clock's time, and ignores later changes of that clock.
+/// A clock for pauses: it starts at the wall clock's time, and ignores later changes of that clock.
 package enum SteadyClock {
     /// Rounded up, so that a pause that has just ended is never in the future.
     private static let start = (

@@ -6,7 +6,7 @@ import Logging
 extension Store {
     /// Yields a value whenever a reply may have become available; ends when the store stops leasing.
     ///
-    /// For one consumer.
+    /// Only one consumer may read the stream.
     package var replyWakeups: AsyncStream<Void> { outbox.wakeups }
 
     /// Adds a value to ``replyWakeups`` at `due`, a time of ``SteadyClock``, or now.
@@ -89,7 +89,7 @@ extension Store {
         let settled = outbox.item(entry.id)
         settled?.line.map(unwrittenLines.end)
         outbox.settle(entry.id)
-        // Behind the line, which the handler finds in the conversation.
+        // The report follows the line, so that the handler finds the line in the conversation.
         guard let report = settled?.report else { return }
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
@@ -104,13 +104,13 @@ extension Store {
             entry.id, until: steady.advanced(by: delay),
             notBefore: steady.advanced(by: min(minimum ?? .zero, delay)))
         let now = Timestamp.now()
-        // A closed store loses only a count of attempts.
+        // If the store is closed, only the count of this attempt is lost.
         try? journal.append(
             JournalBody.replyAttempt(
                 of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .none)
     }
 
-    /// Keeps a reply as if it had not been leased.
+    /// Ends the lease of a reply without counting an attempt.
     package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }
 
     /// The queued replies of a conversation, in sending order; at most `maximum`.
@@ -123,7 +123,7 @@ extension Store {
         }
     }
 
-    /// The entry of a lease; nil when its records are unreadable: then it waits, or is blocked until a
+    /// The entry of a lease; nil when its records are unreadable: the reply is then retried later, or blocked until a
     /// restart.
     private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
         entry(lease.entry, lease.item, lease.closure, marksUnreadable: true)
@@ -224,7 +224,7 @@ extension Outbox {
 }
 
 extension OutboxEntry.Closure {
-    /// Combines the unfinished messages with the known state of the conversation.
+    /// Uses what the unfinished messages say about the conversation, or else the known state.
     fileprivate init(isClosed: Bool?, otherwise: OutboxEntry.Closure) {
         self = isClosed.map { $0 ? .closed : .open } ?? otherwise
     }

@@ -5,7 +5,7 @@ package import BusinessMessages
 package struct ReplyRetry: Hashable, Sendable {
     /// The reply's name.
     package let reply: ReplyID
-    /// The record as which it is sent again.
+    /// The record of the message that sends the reply again.
     package let record: UInt64
     /// Whether an earlier command had sent the reply again, so that this one changed nothing.
     package let isRepetition: Bool
@@ -18,7 +18,7 @@ package struct ReplyRetry: Hashable, Sendable {
     }
 }
 
-/// An operator's changes of replies: one at a time, each after reading the journal; repeating one is harmless.
+/// Changes of replies by an operator: one at a time, each after reading the journal; a repeated change is harmless.
 extension Store {
     /// Queues replies that are dead letters once more, with the same ids and bytes.
     ///
@@ -102,7 +102,7 @@ extension Store {
         }
     }
 
-    /// Leases all of these, or none.
+    /// Leases all of these replies, or none.
     private func leaseToDrop(_ replies: [ReplyID]) throws(StoreError) -> [OutboxEntry] {
         var leased: [OutboxEntry] = []
         for reply in replies {
@@ -115,12 +115,12 @@ extension Store {
         return leased
     }
 
-    /// Settles a reply as dropped; throws while the journal does not have that, and waits for the conversation's line then.
+    /// Settles a reply as dropped, and waits for the conversation's line; throws when the end is not in the journal.
     private func drop(_ entry: OutboxEntry, reason: String) async throws {
         var failures = 0
         while true {
             do { return try await settle(entry, .dropped(reason: reason), leavesLine: failures >= 5) } catch {
-                // It is dropped once the journal has it; after a restart the line is written.
+                // The reply is dropped once its end is in the journal; a missing line is written after a restart.
                 guard outbox.item(entry.id)?.end != nil else { throw error }
                 failures += 1
                 guard await pause(for: .milliseconds(200)) else { return }

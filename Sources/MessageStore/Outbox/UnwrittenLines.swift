@@ -3,11 +3,12 @@ import Synchronization
 /// The lines whose records are in the journal or on their way to it, but which are not in the conversation's
 /// file yet.
 ///
-/// A checkpoint declares that the lines of all records up to a number are on disk; it must stay below these.
+/// A checkpoint declares that the lines of all records up to a number are on disk. That number must be lower than the
+/// records of these lines.
 final class UnwrittenLines: Sendable {
     private struct State {
         var last: UInt64 = 0
-        /// Each line's number, and the last record before its own.
+        /// For each line, by its number: the last record before the line's own record.
         var floors: [UInt64: UInt64] = [:]
     }
 
@@ -22,10 +23,10 @@ final class UnwrittenLines: Sendable {
         }
     }
 
-    /// Removes a line that is written, or whose record is not in the journal.
+    /// Removes a line that is written, or whose record did not get into the journal.
     func end(_ line: UInt64) { state.withLock { $0.floors[line] = nil } }
 
-    /// The last record up to which no line is missing.
+    /// The last record, at most `record`, up to which no line is missing.
     func checkpoint(through record: UInt64) -> UInt64 {
         state.withLock { $0.floors.values.reduce(record, min) }
     }

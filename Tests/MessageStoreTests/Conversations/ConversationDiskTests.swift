@@ -38,7 +38,7 @@ struct ConversationDiskTests {
         #expect(asked.withLock { $0 } == true)
     }
 
-    @Test func `a failed line is written by the next attempt and covered by the checkpoint`()
+    @Test func `a conversation line whose write failed is written later and covered by the checkpoint`()
         async throws
     {
         let disk = ConversationDisk()
@@ -57,7 +57,9 @@ struct ConversationDiskTests {
             try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer).count == 1)
     }
 
-    @Test func `a missing line does not delay checkpoints, and is written with its delivery`() async throws {
+    @Test func `an unwritten conversation line delays no checkpoint, and is written with its delivery`()
+        async throws
+    {
         let disk = ConversationDisk()
         let store = try directory.open { $0.disk = disk }
         let first = try await record("1", in: store)
@@ -76,7 +78,9 @@ struct ConversationDiskTests {
         #expect((verification.problems, verification.lines) == (0, 2))
     }
 
-    @Test func `a state with an impossible decision record is replaced by the next one`() async throws {
+    @Test func `a handler's state with an impossible decision record is replaced by the next state`()
+        async throws
+    {
         let store = try directory.open()
         let path = directory.path + "/states/" + ConversationFixture.path(business, customer).dropLast()
         for (id, state) in [("1", #"{"step":1}"#), ("2", #"{"step":2}"#)] {
@@ -90,7 +94,9 @@ struct ConversationDiskTests {
         await store.close()
     }
 
-    @Test func `an unreadable folder is distinguished from an absent conversation`() async throws {
+    @Test func `reading from an unreadable folder throws, unlike reading an absent conversation`()
+        async throws
+    {
         let store = try directory.open()
         let delivery = try await record("1", in: store)
         try await store.decide(delivery, DecidedOutcome(.handled, state: Array("{}".utf8)))
@@ -100,7 +106,7 @@ struct ConversationDiskTests {
             let path = Directory.parent(
                 of: directory.path + "/\(folder)/" + ConversationFixture.path(business, customer))
             try Directory.rename(path, to: path + ".away")
-            // A link to itself.
+            // A link to itself cannot be opened.
             #expect(symlink(path, path) == 0)
         }
         let again = try directory.open()

@@ -41,7 +41,7 @@ struct ConversationSyncTests {
         let round = Task { await store.checkpointer.run() }
         await disk.waitForHeldSync()
         try await handle("2", in: store)
-        // In the same partition, and in all others.
+        // The conversations are in the partition of the hanging sync, and in all others.
         for number in 1...64 {
             try await handle("a\(number)", from: CustomerID("c\(number)"), in: store)
             let lines = try store.recentLines(of: business, CustomerID("c\(number)"), maximum: 5)
@@ -55,7 +55,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `a line written during its file's sync waits for the next round`() async throws {
+    @Test func `a line written during its file's sync is synced in the next round`() async throws {
         let disk = SyncDisk()
         let store = try open(disk)
         try await handle("1", in: store)
@@ -79,7 +79,7 @@ struct ConversationSyncTests {
         let disk = SyncDisk()
         let store = try open(disk)
         for number in 1...8 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
-        // The last delivery's end is written with the next batch.
+        // The record of the last delivery's end is lazy, so a flush writes it.
         await store.journal.flush()
         let last = store.journal.lastRecord
         for number in 1...8 { disk.hold(path(CustomerID("c\(number)"))) }
@@ -98,7 +98,7 @@ struct ConversationSyncTests {
         await store.close()
     }
 
-    @Test func `no conversation is synced twice within the interval`()
+    @Test func `no conversation is synced twice within the sync interval`()
         async throws
     {
         let disk = SyncDisk()
@@ -114,7 +114,7 @@ struct ConversationSyncTests {
         #expect(disk.syncs(of: path(customer)) == 2)
     }
 
-    @Test func `the whole file system is synced only at the end`() async throws {
+    @Test func `the whole file system is synced only when the store closes`() async throws {
         let disk = SyncDisk()
         let store = try open(disk) {
             $0.maximumOpenConversations = 16
@@ -124,7 +124,7 @@ struct ConversationSyncTests {
         await store.checkpointer.run()
         #expect(disk.fileSystemSyncs == 0)
         for number in 1...70 { #expect(disk.syncs(of: path(CustomerID("c\(number)"))) == 1) }
-        // The folder of each file, of the business, and of all conversations.
+        // The folders of each file, of the business and of all conversations are synced.
         #expect(
             disk.folderSyncs.isSuperset(of: [
                 directory.path + "/conversations/b", directory.path + "/conversations",
@@ -139,7 +139,7 @@ struct ConversationSyncTests {
         #expect(try directory.records("checkpoint").count == 2)
     }
 
-    @Test func `closing ends a paused round, and syncs everything`() async throws {
+    @Test func `closing the store ends a paused round of syncs, and syncs everything`() async throws {
         let disk = SyncDisk()
         let store = try open(disk) { $0.maximumConversationSyncsPerSecond = 1 }
         for number in 1...20 { try await handle("a\(number)", from: CustomerID("c\(number)"), in: store) }
@@ -154,7 +154,7 @@ struct ConversationSyncTests {
         async throws
     {
         let disk = SyncDisk()
-        // One open file in each partition: others are opened for their sync.
+        // With one open file in each partition, the other files are opened for their sync.
         let store = try open(disk) { $0.maximumOpenConversations = 1 }
         let others = (1...40).map { CustomerID("c\($0)") }
         for other in others { try await handle("a-\(other)", from: other, in: store) }
@@ -201,7 +201,7 @@ struct ConversationSyncTests {
         #expect(pace.pause(behind: 400, lastRecord: 100, at: now) == .zero)
     }
 
-    @Test func `the ends of the most recently closed files are cached, and no others`() {
+    @Test func `the ends of the most recently closed conversation files are cached, and no others`() {
         var ends = KnownEnds(maximumCount: 100)
         let names = (0..<1000).map {
             ConversationName(ConversationKey(business: business, customer: CustomerID("c\($0)")), in: "b")
@@ -214,7 +214,7 @@ struct ConversationSyncTests {
         #expect(names.suffix(50).allSatisfy { ends.remove($0) == nil })
     }
 
-    @Test func `a closed file that grew is read again`() async throws {
+    @Test func `the end of a closed conversation file that grew is read again`() async throws {
         let store = try open(SyncDisk()) { $0.maximumOpenConversations = 1 }
         let others = (1...40).map { CustomerID("c\($0)") }
         for other in others { try await handle("a-\(other)", from: other, in: store) }
@@ -226,7 +226,7 @@ struct ConversationSyncTests {
     }
 
     @Test(arguments: ["a884eddf-0c47-4b3e-9c1f-3f2d7c1e5a60", "../x", "ü", "b"])
-    func `a file's name is the documented path, and is parsed from it`(_ id: String) {
+    func `a conversation's name gives the documented path, and is parsed from that path`(_ id: String) {
         let key = ConversationKey(business: BusinessID(id), customer: CustomerID("urn:mbid:AQ\(id)"))
         let name = ConversationName(key, in: ConversationPath.business(key.business))
         #expect(name.path == ConversationPath.file(key))

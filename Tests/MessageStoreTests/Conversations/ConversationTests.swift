@@ -23,7 +23,7 @@ struct ConversationTests {
         try await store.finish(delivery, result: .handled)
     }
 
-    @Test func `a line has the documented members, in the documented order`() async throws {
+    @Test func `a conversation line has the documented members, in the documented order`() async throws {
         let store = try directory.open(recordingAs: .listPicker)
         let received = ReceivedMessage(
             business: business, customer: customer, id: MessageID("m1"), message: Array("{\"a\":\r\n1}".utf8),
@@ -59,7 +59,7 @@ struct ConversationTests {
         ("x-y", false),
         ("a/b", false), ("ü", false), ("a b", false), ("", false), ("a\u{0}", false),
     ])
-    func `a business's folder is its id when that is a valid name, otherwise its hash`(
+    func `a business's folder is named by the id if that is a valid name, otherwise by its hash`(
         id: String, isName: Bool
     )
         async throws
@@ -92,7 +92,7 @@ struct ConversationTests {
         #expect(lines.map(\.id.rawValue) == ["m1", "m2", "m3", "m4", "m5"])
     }
 
-    @Test func `lines lost by a power failure are restored from the journal`() async throws {
+    @Test func `conversation lines lost by a power failure are restored from the journal`() async throws {
         let store = try directory.open(recordingAs: .form) { $0.checkpointInterval = .seconds(3600) }
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         _ = await store.append(message("m4"))
@@ -105,7 +105,7 @@ struct ConversationTests {
         let whole = try files.lines(of: business, customer)
         #expect(whole.count == 5)
 
-        // Lazy records are synced together with awaited ones.
+        // The copy also has the lazy records, which were synced together with awaited ones.
         let copy = try directory.copy()
         let file = copy.path + path("b", "urn:mbid:c").dropFirst(directory.path.count)
         let text = try File(file, for: .reading).readAll()
@@ -163,7 +163,10 @@ struct ConversationTests {
         #expect(!Directory.exists(path("b", "nobody")))
     }
 
-    @Test func `an unfinished last line is removed before writing and ignored when reading`() async throws {
+    @Test
+    func `an unfinished last line of a conversation is removed before writing and ignored when reading`()
+        async throws
+    {
         let store = try directory.open()
         try await handle(message("m1"), in: store)
         await store.close()
@@ -176,7 +179,8 @@ struct ConversationTests {
         #expect(try files.lines(of: business, customer).map(\.sequence) == [1, 2])
     }
 
-    @Test func `a damaged conversation is an error, never an empty one`() async throws {
+    @Test func `reading a damaged conversation throws and never returns an empty conversation`() async throws
+    {
         let store = try directory.open()
         for number in 1...3 { try await handle(message("m\(number)"), in: store) }
         await store.close()
@@ -200,12 +204,12 @@ struct ConversationTests {
         let third = try directory.open()
         _ = await third.append(message("m4"))
         _ = try await third.lease()
-        // Its line waits for the rebuild; the file is not changed.
+        // The new line waits for the rebuild; the file is not changed.
         #expect(try File(aside, for: .reading).readAll() == Array("not a line\n".utf8))
         #expect(!Directory.exists(file))
     }
 
-    @Test func `more conversations than open files keep their numbers`() async throws {
+    @Test func `line numbers stay correct when there are more conversations than open files`() async throws {
         let store = try directory.open()
         for round in 1...3 {
             for number in 1...200 {
@@ -223,5 +227,7 @@ struct ConversationTests {
             ])
     }
 
-    @Test func `the list of an empty directory is empty`() throws { #expect(try files.list().isEmpty) }
+    @Test func `the list of conversations in an empty directory is empty`() throws {
+        #expect(try files.list().isEmpty)
+    }
 }

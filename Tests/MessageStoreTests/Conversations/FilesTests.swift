@@ -8,7 +8,9 @@ struct FilesTests {
     let directory = StoreDirectory()
     let files: [RecordedFile] = [.stored(sha256: "ab12", sizeBytes: 7), .failed(reason: "gone")]
 
-    @Test func `attachments have a separate later line, and are shown with their message`() async throws {
+    @Test func `the results of attachments are a separate later line, and are shown with their message`()
+        async throws
+    {
         let store = try directory.open()
         _ = await store.append(message("m"))
         let first = try await store.lease()
@@ -30,7 +32,9 @@ struct FilesTests {
         #expect((result.problems, result.lines) == (0, 2))
     }
 
-    @Test func `lines lost by a power failure are restored with their files`() async throws {
+    @Test func `conversation lines lost by a power failure are restored with the results of attachments`()
+        async throws
+    {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         _ = await store.append(message("m"))
         let delivery = try await store.lease()
@@ -50,7 +54,7 @@ struct FilesTests {
         (["text"], false), (["text", "close"], true), (["text", "close", "typing_start"], true),
         (["text", "close", "text"], false), (["typing_end"], false), (["close"], true),
     ])
-    func `a journalled close is known until the customer writes again`(
+    func `a conversation that its customer closed counts as closed until the customer writes again`(
         types: [String], isClosing: Bool
     ) async throws {
         let store = try directory.open()

@@ -9,7 +9,7 @@ import Testing
 @Suite struct DeliverySchedulerTests {
     private let key = ConversationKey(business: BusinessID("b"), customer: CustomerID("c"))
 
-    /// Calls `body` with a scheduler that was not told yet how to record.
+    /// Calls `body` with a scheduler that does not record yet.
     private func withScheduler(_ body: (DeliveryScheduler) async throws -> Void) async throws {
         let directory = StoreDirectory()
         let data = DataDirectory(path: directory.path)
@@ -31,7 +31,7 @@ import Testing
         scheduler.add([Lease(conversation: key, pending: pending)])
     }
 
-    /// A call of the recorder that needed more stack than the call before would end the process here.
+    /// If each call of the recorder needed more stack than the call before, this test would crash the process.
     @Test(.timeLimit(.minutes(2)))
     func `recording the ten thousandth message needs no more stack than recording the first`() async throws {
         try await withScheduler { scheduler in
@@ -47,8 +47,10 @@ import Testing
         }
     }
 
-    /// The task that records reads the recorder for each message: one that was read once, before the task looked for
-    /// messages, could also be the missing one of a store that is still starting, and then nothing was recorded.
+    /// The recording task must read the recorder anew for each message.
+    ///
+    /// A recorder that was read once, before the task looked for messages, may be the missing one of a store that is
+    /// still starting; then no message would be recorded.
     @Test(.timeLimit(.minutes(2)))
     func `a message that comes after the recorder was replaced is recorded by the new one`() async throws {
         try await withScheduler { scheduler in

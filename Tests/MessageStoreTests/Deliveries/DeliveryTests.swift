@@ -10,17 +10,17 @@ struct DeliveryTests {
     let anna = CustomerID("urn:mbid:anna")
     let bert = CustomerID("urn:mbid:bert")
 
-    @Test func `a conversation has one leased delivery, in the order of arrival; others are not delayed`()
+    @Test func `a conversation leases one delivery at a time in order, and delays no other conversation`()
         async throws
     {
         let store = try directory.open()
         for number in 1...3 { _ = await store.append(message("a\(number)", from: anna)) }
         for number in 1...2 { _ = await store.append(message("b\(number)", from: bert)) }
-        // Conversations are recorded beside each other: either may be ready first.
+        // Conversations are recorded at the same time, so either may be ready first.
         let first = try await [store.lease(), store.lease()].sorted { $0.id.rawValue < $1.id.rawValue }
         let (a1, b1) = (first[0], first[1])
         #expect(first.map(\.id) == [MessageID("a1"), MessageID("b1")])
-        // Both conversations are out, so nothing can be leased until one ends.
+        // Both conversations have a leased delivery, so nothing can be leased until one of these ends.
         async let next = store.lease()
         try await store.finish(a1, result: .handled)
         let a2 = try await next
@@ -56,7 +56,7 @@ struct DeliveryTests {
         #expect(try await store.lease().id == MessageID("a2"))
     }
 
-    @Test func `attempts are counted across restarts`() async throws {
+    @Test func `the attempts of a delivery are counted across restarts`() async throws {
         let store = try directory.open()
         _ = await store.append(message("a1", from: anna))
         store.postpone(try await store.lease(), after: .zero)
@@ -66,7 +66,7 @@ struct DeliveryTests {
         #expect(try await directory.open().lease().attempt == 3)
     }
 
-    @Test func `a waiting caller gets the next message`() async throws {
+    @Test func `callers that wait for a delivery get the next messages`() async throws {
         let store = try directory.open()
         let waiters = (1...3).map { _ in Task { try await store.lease().id.rawValue } }
         for number in 1...3 { _ = await store.append(message("m\(number)", from: CustomerID("c\(number)"))) }
@@ -87,7 +87,7 @@ struct DeliveryTests {
         #expect(await store.nextReference()?.id == MessageID("m1"))
     }
 
-    @Test func `closing resumes all waiters`() async throws {
+    @Test func `closing the store resumes all callers that wait for a delivery`() async throws {
         let store = try directory.open()
         let waiters = (1...3).map { _ in Task { await store.nextDelivery(for: business)?.id } }
         let reference = Task { await store.nextReference()?.id }
@@ -106,12 +106,14 @@ struct DeliveryTests {
         let error = StoreError.notLeased(record: delivery.record)
         await #expect(throws: error) { try await store.finish(delivery, result: .handled) }
         await #expect(throws: error) { try await store.decide(delivery, DecidedOutcome(.handled)) }
-        // Nothing to release, and no waiter to resume.
+        // The calls have no lease to release, and no waiter to resume.
         store.postpone(delivery, after: .zero)
         #expect(store.statistics.pendingDeliveries == 0)
     }
 
-    @Test func `an outcome and the replies settled so far survive a kill`() async throws {
+    @Test func `an outcome and the replies settled so far are known after the process was killed`()
+        async throws
+    {
         let store = try directory.open(recordingAs: .quickReply)
         _ = await store.append(message("m1"))
         let delivery = try await store.lease()
@@ -184,7 +186,7 @@ struct UnreadableOnceTests {
         try await bringBack(store)
         let delivery = try await leased
         #expect((delivery.id, delivery.attempt) == (MessageID("1"), 1))
-        // Each message is named once, by whichever step met it first.
+        // Each message is logged once, by the step that first failed to read it.
         for record in [2, 3] {
             let lines = directory.log.lines.filter {
                 $0.contains("a journalled message cannot be read") && $0.contains("record=\(record)")
@@ -211,7 +213,7 @@ struct UnreadableOnceTests {
             outboundKind: .text)
         _ = await store.append(outbound)
         try move(true, store)
-        // A cached text needs no journal; after a restart it does.
+        // A cached text is sent without the journal; after a restart the journal is needed.
         #expect(store.leaseReply()?.reply.id == MessageID("1"))
         try move(false, store)
         await store.close()

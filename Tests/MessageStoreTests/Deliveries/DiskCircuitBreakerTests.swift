@@ -59,7 +59,9 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
-    @Test func `a full disk for conversations holds deliveries until a line is written`() async throws {
+    @Test func `when the disk is full for conversation lines, deliveries are paused until a line is written`()
+        async throws
+    {
         let disk = FullConversations()
         let store = try directory.open { $0.disk = disk }
         await append(2, to: store)
@@ -84,7 +86,7 @@ struct DiskCircuitBreakerTests {
         let disk = FullConversations()
         let store = try directory.open { $0.disk = disk }
         await append(3, to: store)
-        // Recorded, so that only deliveries write lines.
+        // All messages are recorded by then, so that only deliveries write lines.
         let first = try await store.lease()
         while store.scheduler.recorded.count < 3 { await Task.yield() }
         disk.code.withLock { $0 = EROFS }
@@ -93,11 +95,11 @@ struct DiskCircuitBreakerTests {
         }
         #expect(store.release(first) != nil)
         #expect(store.scheduler.holds == .conversations)
-        // Conversations have no order among each other; each probe is a delivery of another one.
+        // Deliveries of different conversations come in any order; each probe leases another one.
         var probed: Set<MessageID> = []
         for number in 2...3 {
             async let probe = store.nextDelivery(for: business)
-            // Until the task waits, there is nobody to be probed with.
+            // Repeat until the task above waits: only a waiting task can be given a probe.
             while leasedCount(store) < number - 1 {
                 #expect(store.scheduler.probe())
                 await Task.yield()
@@ -118,7 +120,8 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
-    @Test func `a failed write that began before the last successful one pauses no delivery`() async throws {
+    @Test func `a failed write that began before the last successful write pauses no delivery`() async throws
+    {
         let store = try directory.open()
         let (gate, earlier) = (store.gate, store.gate.resumptionCount)
         let full = StoreError.unavailable(path: "c", SystemError("write", code: ENOSPC))
@@ -142,7 +145,7 @@ struct DiskCircuitBreakerTests {
         #expect(store.scheduler.holds.isEmpty)
         disk.code.withLock { $0 = nil }
         _ = await store.append(message("2", from: CustomerID("c2")))
-        // The first waits for its pause, the second for nothing.
+        // The first conversation waits for its retry, the second one for nothing.
         #expect(try await store.lease().id == MessageID("2"))
         await store.close()
     }

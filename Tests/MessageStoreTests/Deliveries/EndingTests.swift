@@ -22,7 +22,7 @@ struct EndingTests {
         let second = try await store.lease()
         #expect(second.id == MessageID("m2"))
         #expect(second.isAfterGap)
-        // One after a leased one.
+        // The dropped message comes after a leased one.
         #expect(try await store.dropPending([records[2]], reason: "no reason") == [])
         try await store.finish(second, result: .handled)
         #expect(store.statistics.pendingDeliveries == 0)
@@ -107,7 +107,7 @@ struct EndingTests {
         await append("m1", to: recent, at: old)
         await append("m2", to: recent, at: now)
         await append("m1", to: business, at: old)
-        // A worker that waits for its handler has the first of them.
+        // A worker that waits for its handler has leased the first message.
         let leased = try #require(await store.nextDelivery(for: gone))
         let count = try await store.endPending(
             of: [gone, recent], olderThan: .seconds(7 * 86_400), reason: "the business was removed")

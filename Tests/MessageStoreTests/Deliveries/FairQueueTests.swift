@@ -17,7 +17,7 @@ struct FairQueueTests {
         return queue
     }
 
-    /// Removes everything that is allowed.
+    /// Removes elements until none may get a slot.
     private func drain(_ queue: inout FairQueue<BusinessID>) -> [BusinessID] {
         var taken: [BusinessID] = []
         while let next = queue.next() { taken.append(next) }
@@ -25,7 +25,9 @@ struct FairQueueTests {
     }
 
     @Test(arguments: [(16, 4, 8), (8, 2, 4), (2, 1, 1), (1, 1, 1), (4, 4, 4)])
-    func `a single business leaves slots for a later one`(slots: Int, share: Int, expected: Int) {
+    func `a single business leaves slots free for a business that comes later`(
+        slots: Int, share: Int, expected: Int
+    ) {
         var queue = queue(slots, share: share, (a, 100))
         #expect(drain(&queue).count == expected)
         queue.add(b, of: b)
@@ -33,22 +35,22 @@ struct FairQueueTests {
     }
 
     @Test(arguments: [(16, 4), (8, 2)])
-    func `while another business waits, a business has at most its share`(slots: Int, share: Int) {
+    func `while another business waits, a business has at most its share of slots`(slots: Int, share: Int) {
         var queue = queue(slots, share: share, (a, 100), (b, 100))
         #expect(Set(drain(&queue).map { $0 == a }) == [true, false])
         #expect(queue.held == 2 * share)
         queue.release(a)
         #expect(drain(&queue) == [a])
-        // One that comes now has its share at once.
+        // A business that comes now gets its share at once.
         for _ in 0..<share { queue.add(c, of: c) }
         #expect(drain(&queue).count == share)
-        // Once B waits no longer, A has slots that nobody waits for, and leaves as many free.
+        // When B waits no longer, A gets slots beyond its share, and leaves as many free as it holds.
         while queue.remove(of: b, where: { _ in true }) != nil {}
         for _ in 0..<share { queue.release(c) }
         for _ in 0..<share { queue.release(b) }
         #expect(drain(&queue).count == slots / 2 - share)
         #expect(queue.held == slots / 2)
-        // What A has beyond its share ends with its downloads, and nothing replaces it while B waits.
+        // While B waits, A gets no slot in place of those that it releases beyond its share.
         for _ in 0..<100 { queue.add(b, of: b) }
         #expect(drain(&queue).allSatisfy { $0 == b })
         for _ in 0..<slots / 2 - share {
@@ -59,14 +61,14 @@ struct FairQueueTests {
         #expect(drain(&queue) == [a])
     }
 
-    @Test func `a business with less than its share goes before one with more`() {
+    @Test func `a business with fewer slots than its share goes before a business with more`() {
         var queue = queue(16, share: 4, (a, 100))
         #expect(drain(&queue).count == 8)
         for _ in 0..<10 { queue.add(b, of: b) }
         for _ in 0..<10 { queue.add(c, of: c) }
         #expect(drain(&queue) == [b, c, b, c, b, c, b, c])
         #expect(queue.held == 16)
-        // A slot released by A stays free until fewer are held than are free.
+        // Beyond its share, A gets a slot only while it holds fewer slots than are free.
         for _ in 0..<4 { queue.release(a) }
         #expect(drain(&queue) == [])
         queue.release(a)
@@ -94,7 +96,7 @@ struct FairQueueTests {
         #expect(queue.held == 0)
     }
 
-    @Test func `a removed element holds neither a slot nor a place`() {
+    @Test func `an element removed before its turn holds neither a slot nor a place in the queue`() {
         var queue = queue(1, share: 1, (a, 2), (b, 1))
         #expect(queue.next() == a)
         #expect(queue.remove(of: a) { $0 == a } == a)
@@ -107,7 +109,7 @@ struct FairQueueTests {
         #expect((queue.held, queue.waitingCount) == (1, 0))
     }
 
-    @Test func `fewer slots revoke none, and more slots admit waiting elements`() {
+    @Test func `lowering the number of slots revokes none, and raising it admits waiting elements`() {
         var queue = queue(4, share: 4, (a, 6))
         #expect(drain(&queue).count == 4)
         queue.resize(slots: 2, share: 2)
@@ -118,7 +120,7 @@ struct FairQueueTests {
         #expect(drain(&queue) == [a, a])
     }
 
-    @Test func `a random sequence never exceeds the slots and admits every element`() {
+    @Test func `a random sequence of operations never exceeds the slots and admits every element`() {
         var random = SystemRandomNumberGenerator()
         let businesses = (0..<6).map { BusinessID("\($0)") }
         for _ in 0..<50 {

@@ -9,7 +9,7 @@ import Testing
 struct ParkingTests {
     let directory = StoreDirectory()
 
-    @Test func `the delivery after a parked one continues, and reports the gap once`() async throws {
+    @Test func `the delivery after a parked one is leased, and reports the gap once`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
         let first = try await store.lease()
@@ -25,7 +25,7 @@ struct ParkingTests {
         #expect(!third.isAfterGap)
     }
 
-    @Test func `a released lease costs no attempt, is not journalled, and keeps its place`()
+    @Test func `releasing a lease costs no attempt, journals nothing, and keeps the delivery first`()
         async throws
     {
         let store = try directory.open()
@@ -55,7 +55,8 @@ struct ParkingTests {
         #expect(store.statistics.parkedDeliveries == 1)
     }
 
-    @Test func `a parked delivery is leased when due, parks again by itself, and ends`() async throws {
+    @Test func `a parked delivery is leased when due, and is parked again when it is postponed`() async throws
+    {
         let store = try directory.open()
         _ = await store.append(message("1"))
         store.postpone(try await store.lease(), after: .milliseconds(1), parks: true)
@@ -69,7 +70,9 @@ struct ParkingTests {
         #expect(store.statistics.parkedDeliveries == 1)
     }
 
-    @Test func `a due parked delivery waits for the leased one, and precedes the others`() async throws {
+    @Test func `a parked delivery that is due waits for the leased one, and precedes the others`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3"] { _ = await store.append(message(id)) }
         let first = try await store.lease()
@@ -82,13 +85,13 @@ struct ParkingTests {
             order.append(next.id.rawValue)
             try await store.finish(next, result: .handled)
         }
-        // The timer decides whether it was due in time; nothing is lost or leased twice.
+        // The timer decides whether the parked delivery was due in time, so only the set of deliveries is checked.
         #expect(order.sorted() == ["1", "2", "3"])
         #expect(store.statistics.pendingDeliveries == 0)
         #expect(store.statistics.parkedDeliveries == 0)
     }
 
-    @Test func `a restart keeps the parked delivery's schedule, and the gap`() async throws {
+    @Test func `a restart keeps the due time of a parked delivery, and the gap that it left`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { _ = await store.append(message(id)) }
         store.postpone(try await store.lease(), after: .seconds(3600), parks: true)
@@ -107,7 +110,7 @@ struct ParkingTests {
 /// Deliveries whose handlers crash the process.
 struct CrashCountTests {
     @Test
-    func `of 256 leased deliveries only the crashing one is counted, and the others run before it`()
+    func `of 256 deliveries leased at a crash only the guilty one is counted, and the others run before it`()
         async throws
     {
         var directory = StoreDirectory()
@@ -162,7 +165,7 @@ struct CrashCountTests {
         #expect(restarted.scheduler.holds.isEmpty)
     }
 
-    @Test func `a suspect that waits for its handler does not keep other deliveries waiting without limit`()
+    @Test func `a crash suspect that waits for its handler delays other deliveries for a limited time`()
         async throws
     {
         let directory = StoreDirectory()
@@ -178,14 +181,16 @@ struct CrashCountTests {
         restarted.beginWaitingForHandler(suspect)
         #expect(try await restarted.lease(other).id == MessageID("2"))
         #expect(restarted.scheduler.holds.isEmpty)
-        // It does not run alone any more, so its next crash does not count.
+        // The suspect does not run alone any more, so its next crash does not count.
         restarted.endWaitingForHandler(suspect)
         let again = try copy.copy()
         defer { withExtendedLifetime(again) {} }
         #expect(try await again.open().lease().crashes == 0)
     }
 
-    @Test func `a suspect that is released while it waits for its handler runs alone later`() async throws {
+    @Test func `a crash suspect that is released while it waits for its handler runs alone later`()
+        async throws
+    {
         let directory = StoreDirectory()
         let other = BusinessID("other")
         let store = try directory.open()
@@ -228,14 +233,17 @@ struct CrashCountTests {
         #expect(try await again.open().lease().crashes == (isWaiting ? 0 : 1))
     }
 
-    @Test func `a delivery before a suspect, whose end the crash lost, runs before it`() async throws {
+    @Test func `a delivery whose end a crash lost runs before the crash suspect that follows it`()
+        async throws
+    {
         let directory = StoreDirectory()
         let other = BusinessID("other")
         let store = try directory.open()
         for id in ["1", "2"] { _ = await store.append(message(id)) }
         _ = await store.append(message("3", to: other))
         await store.close()
-        // As the process leaves it that ended the first delivery, leased the second, and died before its next batch.
+        // The directory is left by a process that ended the first delivery, leased the second, and died before its
+        // next batch.
         try directory.leave([3])
         let restarted = try directory.open { $0.suspectPatience = .seconds(3600) }
         async let next = restarted.nextDelivery(for: other)
@@ -265,7 +273,9 @@ struct CrashCountTests {
         #expect(try await restarted.lease(other).id == MessageID("3"))
     }
 
-    @Test func `a parked delivery that crashes the process runs alone and is counted`() async throws {
+    @Test func `a parked delivery that crashes the process runs alone, and its crash is counted`()
+        async throws
+    {
         var directory = StoreDirectory()
         var store = try directory.open()
         for id in ["1", "2"] { _ = await store.append(message(id)) }
@@ -307,8 +317,8 @@ struct CrashCountTests {
                     if message.id == guilty { ended.yield(message.crashes) }
                     return line
                 }
-                // The directory as the crash leaves it.
-                // Other conversations are written meanwhile, so a file may be gone before it is copied.
+                // Copies the directory as a crash would leave it. Other conversations are written meanwhile, so a
+                // file may be removed before it is copied; the copy is then repeated.
                 crash.withLock { while $0 == nil { $0 = try? life.copy() } }
                 ended.yield(message.crashes)
                 throw StoreError.closed
@@ -319,7 +329,7 @@ struct CrashCountTests {
             }
             if let left = crash.withLock({ $0 }) { directory = left }
         }
-        // Beside others, then alone.
+        // Crashes beside other messages do not count; crashes alone do.
         #expect(counts == [0, 0, 1, 2, 3])
         var handled: Set<MessageID> = []
         for _ in 1...41 {
@@ -331,7 +341,9 @@ struct CrashCountTests {
         #expect(handled.count == 41)
     }
 
-    @Test func `a reference at which the process crashes again is leased as a suspect`() async throws {
+    @Test func `a payload reference at which a restarted process crashes is leased as a suspect`()
+        async throws
+    {
         var directory = StoreDirectory()
         var store = try directory.open()
         _ = await store.append(message("1", reference: true))
@@ -350,7 +362,7 @@ struct CrashCountTests {
     }
 
     @Test(arguments: ["decided", "postponed", "finished", "closed"])
-    func `a lease that ended before the process does not count as a crash`(_ end: String) async throws {
+    func `a lease that ended before the process did does not count as a crash`(_ end: String) async throws {
         let directory = StoreDirectory()
         let store = try directory.open()
         _ = await store.append(message("1"))

@@ -7,7 +7,7 @@ import Testing
 struct ReferenceTests {
     let directory = StoreDirectory()
 
-    @Test func `each reference is leased once, without waiting for its turn in the conversation`()
+    @Test func `each payload reference is leased once, without waiting for its turn in the conversation`()
         async throws
     {
         let store = try directory.open()
@@ -24,7 +24,7 @@ struct ReferenceTests {
         #expect(store.statistics.pendingReferences == 0)
     }
 
-    @Test func `a delivery and later ones wait for its reference`() async throws {
+    @Test func `a delivery and later ones of its conversation wait for its payload reference`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1", reference: true))
         _ = await store.append(message("m2"))
@@ -40,7 +40,9 @@ struct ReferenceTests {
         #expect(try await store.lease().id == MessageID("m2"))
     }
 
-    @Test func `a later message's reference may be resolved before an earlier one's`() async throws {
+    @Test func `the payload reference of a later message may be resolved before that of an earlier one`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["m1", "m2"] { _ = await store.append(message(id, reference: true)) }
         let first = try #require(await store.nextReference())
@@ -57,7 +59,9 @@ struct ReferenceTests {
         }
     }
 
-    @Test func `a resolved reference survives a kill, and an unresolved one is leased again`() async throws {
+    @Test func `after a kill a resolved payload reference stays resolved, and an open one is leased again`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["m1", "m2"] {
             _ = await store.append(message(id, from: CustomerID(id), reference: true))
@@ -75,10 +79,11 @@ struct ReferenceTests {
         #expect(await reopened.nextReference()?.id == MessageID("m2"))
     }
 
-    @Test func `sixteen slow references of one business delay none of another`() async throws {
+    @Test func `sixteen slow payload references of one business delay none of another business`() async throws
+    {
         let store = try directory.open()
         for number in 0..<16 { _ = await store.append(message("slow\(number)", reference: true)) }
-        // One task for each slot, none of which ends.
+        // One task for each slot holds a reference, and none of the downloads ends.
         let out = References()
         let tasks = (0..<16).map { _ in
             Task {
@@ -93,7 +98,7 @@ struct ReferenceTests {
         #expect(await eventually { out.all.count >= 9 })
         let reference = try #require(out.all.last)
         #expect(reference.business == other)
-        // Its slot stays reserved for another business.
+        // The released slot stays reserved for another business.
         store.release(reference)
         #expect(store.statistics.pendingReferences == 8)
         store.stopLeasing()
@@ -101,7 +106,7 @@ struct ReferenceTests {
     }
 }
 
-/// The leased references.
+/// Collects the leased references.
 private final class References: Sendable {
     private let references = Mutex<[UnrecordedMessage]>([])
 

@@ -4,7 +4,7 @@ import BusinessMessages
 import MessageStore
 import Testing
 
-/// The journal's states of messages, and replays.
+/// Replays of messages, and the states of messages in the journal.
 struct ReplayTests {
     let directory = StoreDirectory()
 
@@ -29,7 +29,7 @@ struct ReplayTests {
         let replay = try #require(try await store.replay([record]).first)
         #expect(try status(of: record) == .retried)
         #expect(try status(of: replay) == .pending)
-        // After the messages that arrived before the request.
+        // The replay comes after the messages that arrived before the request.
         let second = try await store.lease()
         #expect(second.id == MessageID("2"))
         try await store.finish(second, result: .handled)
@@ -42,15 +42,15 @@ struct ReplayTests {
         try await store.finish(again, result: .handled)
         await store.close()
         #expect(try status(of: replay) == .handled)
-        // The conversation has the message already.
+        // The replay adds no line, because the conversation has the message already.
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
         #expect(lines.map(\.record) == [record, second.record])
         #expect(await (try directory.open()).append(message("1")) == .duplicate)
     }
 
-    @Test func `the line of a message is found however old it is`() async throws {
+    @Test func `the line of a message is found in its conversation however old it is`() async throws {
         let store = try directory.open()
-        // More than the megabyte that is read at once.
+        // The conversation is longer than the megabyte that is read at once.
         for number in 1...40 {
             _ = await store.append(message("m\(number)", text: String(repeating: "a", count: 50_000)))
             try await store.finish(try await store.lease(), result: .handled)
@@ -75,7 +75,7 @@ struct ReplayTests {
         #expect(restarted.statistics.pendingDeliveries == 2)
     }
 
-    @Test func `a resolved payload is replayed unchanged`() async throws {
+    @Test func `a message with a resolved payload is replayed with the same payload`() async throws {
         let store = try directory.open()
         _ = await store.append(message("1", reference: true))
         let reference = try #require(await store.nextReference())
@@ -105,7 +105,9 @@ struct ReplayTests {
         #expect(try directory.records("dropped").count == 1)
     }
 
-    @Test func `a repeated replay of the same named state is made once`() async throws {
+    @Test func `a repeated command that names the same state of a message replays the message once`()
+        async throws
+    {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         let named = NamedState(record: dead, status: .failed, replay: nil)
@@ -117,7 +119,7 @@ struct ReplayTests {
                 ReplayResult(record: dead, replay: replay, isRepetition: true)
             ])
         #expect(store.statistics.pendingDeliveries == 1)
-        // With its current state, it is replayed once more.
+        // A command that names the current state replays the message once more.
         let again = try await store.replay([NamedState(record: dead, status: .retried, replay: replay)])
         #expect(again.first?.isRepetition == false)
         #expect(store.statistics.pendingDeliveries == 2)
@@ -138,7 +140,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 1)
     }
 
-    @Test func `a dead letter dropped meanwhile is not retried`() async throws {
+    @Test func `a dead letter that was dropped since its state was read is not retried`() async throws {
         let store = try directory.open()
         let dead = try await fail("1", in: store)
         try await store.drop([dead])
@@ -148,7 +150,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 0)
     }
 
-    @Test func `a message named twice is replayed once`() async throws {
+    @Test func `a message that a command names twice is replayed once`() async throws {
         let store = try directory.open()
         let records = [try await fail("1", in: store), try await fail("2", in: store)]
         let replays = try await store.replay([records[1], records[0], records[1]])
@@ -161,11 +163,11 @@ struct ReplayTests {
         #expect(try directory.records("dropped").count == 1)
     }
 
-    @Test func `several messages are replayed or dropped all together or not at all`() async throws {
+    @Test func `a command that names several messages replays or drops all of them or none`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         let records = [try await fail("1", in: store), try await fail("2", in: store)]
-        // Syncs the ends of both.
+        // The append also syncs the records that ended both messages.
         _ = await store.append(message("3"))
         disk.fail(.synchronize)
         let failure = StoreError.notDurable(SystemError("fdatasync", code: 5))
@@ -182,7 +184,7 @@ struct ReplayTests {
         #expect(store.statistics.pendingDeliveries == 3)
     }
 
-    @Test func `the journal has the state of each message`() async throws {
+    @Test func `reading the journal shows the state of each message`() async throws {
         let store = try directory.open()
         _ = try await fail("1", in: store)
         for id in ["2", "3", "4"] { _ = await store.append(message(id, from: CustomerID("c\(id)"))) }

@@ -13,13 +13,15 @@ import Testing
         (backlog: 0, milliseconds: 0), (4096, 0), (4097 + 81, 1), (4096 + 2048, 25), (8192, 50),
         (1_000_000, 50),
     ])
-    func `the pause grows with the backlog, up to its limit`(_ backlog: Int, _ milliseconds: Int) {
+    func `the pause before a 200 grows with the backlog of the business, up to a maximum`(
+        _ backlog: Int, _ milliseconds: Int
+    ) {
         let pause = AnswerPace().pause(behind: backlog)
         #expect(pause.components.seconds == 0)
         #expect(pause.components.attoseconds / 1_000_000_000_000_000 == Int64(milliseconds))
     }
 
-    @Test func `a business's backlog counts only while a delivery of it was finished in the last second`() {
+    @Test func `a business without a finished delivery in the last second counts as having no backlog`() {
         var ready = ReadyConversations()
         let other = BusinessID("other")
         ready.changeBacklog(of: business, by: 3)
@@ -30,7 +32,7 @@ import Testing
         #expect(ready.backlog(of: business, at: 11 * second - 1) == 2)
         #expect(ready.backlog(of: business, at: 11 * second) == 0)
         #expect(ready.backlog(of: other, at: 10 * second) == 0)
-        // A parked delivery holds up no sender, neither while it waits nor when it ends.
+        // A parked delivery does not count in the backlog, neither while it waits nor when it ends.
         ready.changeBacklog(of: business, by: -1)
         #expect(ready.backlog(of: business, at: 10 * second) == 1)
         ready.recordFinish(of: business, wasParked: true, at: 10 * second)
@@ -38,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])
-    func `only a sender to a business with a backlog waits`(
+    func `the 200 is delayed only for a sender to a business with a backlog`(
         _ pause: Duration, _ isAnswered: Bool
     ) async throws {
         let store = try directory.open {
@@ -46,7 +48,7 @@ import Testing
         }
         for id in ["a", "b"] { #expect(await store.append(message(id)) == .stored) }
         try await store.finish(store.lease(), result: .handled)
-        // The second message waits, since a delivery was just finished.
+        // The answer to the second message is delayed, because a delivery was just finished.
         let answers = Mutex(0)
         if isAnswered {
             #expect(await store.append(message("c")) == .stored)

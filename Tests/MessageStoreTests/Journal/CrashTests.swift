@@ -38,11 +38,13 @@ struct CrashTests {
         let path = directory.journal + "/" + Self.name
         let bytes = try File(path, for: .reading).readAll()
         let second = try #require(bytes.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
-        // One byte alone: the store may read the rest at any moment.
+        // Write one byte alone, because the store may read the other bytes at any moment.
         try File(path, for: .overwriting).write([bytes[second + 60] ^ 1], at: second + 60)
     }
 
-    @Test func `every complete line before a truncation at any place is delivered`() async throws {
+    @Test func `after a truncation at any place every message with a complete journal line is delivered`()
+        async throws
+    {
         let (bytes, ends) = try await journal(4)
         let lengths = Set(stride(from: 0, to: bytes.count, by: 23)).union(
             ends.flatMap { [$0 - 2, $0 - 1, $0] })
@@ -54,7 +56,7 @@ struct CrashTests {
         }
     }
 
-    @Test func `a flipped bit outside the last batch is always reported`()
+    @Test func `a flipped bit before the last batch of the journal is always reported as damage`()
         async throws
     {
         let (bytes, ends) = try await journal(4)
@@ -83,7 +85,9 @@ struct CrashTests {
         #expect(reports > 10)
     }
 
-    @Test func `an unreadable reference is counted`() async throws {
+    @Test func `a message with a payload reference that cannot be read back is counted as unreadable`()
+        async throws
+    {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
         _ = await store.append(message("m1", from: CustomerID("a"), reference: true))
         _ = await store.append(message("m2", from: CustomerID("b"), reference: true))
@@ -95,7 +99,8 @@ struct CrashTests {
                 #"{"pendingDeliveries":2,"parkedDeliveries":0,"unreadableDeliveries":1,"#))
     }
 
-    @Test func `an unreadable message is blocked and counted, and delays no other conversation`()
+    @Test
+    func `an unreadable message blocks its conversation and is counted, and delays no other conversation`()
         async throws
     {
         let store = try directory.open { $0.maximumCachedBytes = 0 }
@@ -113,7 +118,9 @@ struct CrashTests {
         #expect(await reading.value == nil)
     }
 
-    @Test func `messages at the limits of size, depth and number of values survive unchanged`() async throws {
+    @Test func `messages at the limits of size, depth and number of values are unchanged after a restart`()
+        async throws
+    {
         let deep = String(repeating: "[", count: 126) + String(repeating: "]", count: 126)
         let many = "[" + String(repeating: "1,", count: 200_000) + "1]"
         let texts = ["{\"deep\":\(deep)}", "{\"many\":\(many)}"]
@@ -126,12 +133,12 @@ struct CrashTests {
         }
         await store.close()
         let reopened = try directory.open()
-        // Conversations have no order among each other.
+        // Messages of different conversations may be leased in any order.
         let leased = [try await reopened.lease().text, try await reopened.lease().text]
         #expect(Set(leased) == Set(texts))
     }
 
-    @Test func `a failed write to a conversation is repeated at the next attempt`() async throws {
+    @Test func `a conversation line whose write failed is written by the next attempt`() async throws {
         let store = try directory.open()
         try AtomicFile.write([], to: directory.path + "/conversations/b")
         _ = await store.append(message("m1"))
@@ -141,7 +148,7 @@ struct CrashTests {
         try await store.decide(again, DecidedOutcome(.handled))
         try await store.finish(again, result: .handled)
         await store.close()
-        // All lines are on disk then.
+        // A checkpoint was made, because all lines are on disk by then.
         #expect(try directory.records("checkpoint").count == 1)
         #expect(directory.log.lines.contains { $0.hasPrefix("error") })
 
@@ -153,7 +160,7 @@ struct CrashTests {
         #expect(try directory.records("checkpoint").count == 1)
     }
 
-    @Test func `a closed store changes nothing`() async throws {
+    @Test func `a call after the store was closed throws and changes nothing`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2", from: CustomerID("other"), reference: true))

@@ -20,14 +20,14 @@ struct DeduplicationTests {
         let store = try directory.open()
         #expect(await store.append(message("m1", to: BusinessID("a"))) == .stored)
         #expect(await store.append(message("m1", to: BusinessID("b"))) == .stored)
-        // Business and id cannot be confused with each other.
+        // The same characters, split differently between business and id, are another message.
         #expect(await store.append(message("b1m", to: BusinessID("a"))) == .stored)
         #expect(await store.append(message("1m", to: BusinessID("ab"))) == .stored)
         #expect(await store.append(message("m", to: BusinessID("ab1"))) == .stored)
         #expect(store.statistics.indexedMessages == 5)
     }
 
-    @Test func `a copy of a waiting message is answered by the same sync`() async throws {
+    @Test func `a copy of a message that waits for its sync is answered after the same sync`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open(recordingAs: nil) { $0.disk = disk }
         disk.hold()
@@ -45,7 +45,7 @@ struct DeduplicationTests {
     }
 
     @Test(arguments: FaultyDisk.Fault.allCases)
-    func `a failure is reported to all waiting senders, and the next attempt is stored`(
+    func `a failed write is reported to all senders that wait, and their next attempt is stored`(
         fault: FaultyDisk.Fault
     )
         async throws
@@ -96,7 +96,9 @@ struct DeduplicationTests {
         #expect(try directory.open().statistics.pendingDeliveries == 10_000)
     }
 
-    @Test func `unfinished messages are limited, and finishing one makes room`() async throws {
+    @Test func `a message over the limit of unfinished messages is refused until one is finished`()
+        async throws
+    {
         let store = try directory.open { $0.maximumPendingDeliveries = 2 }
         for id in ["m1", "m2"] { #expect(await store.append(message(id)) == .stored) }
         #expect(await store.append(message("m3")) == .failed(.tooManyPending(maximum: 2)))

@@ -60,7 +60,7 @@ struct JournalFailureTests {
         #expect(await reopened.append(message("m3")) == .duplicate)
     }
 
-    @Test func `a segment that failed at its first batch leaves no file, and its numbers stay unused`()
+    @Test func `a segment whose first batch failed leaves no file, and its record numbers stay unused`()
         async throws
     {
         let disk = FaultyDisk()
@@ -82,7 +82,7 @@ struct JournalFailureTests {
         #expect(await reopened.append(message("m2")) == .stored)
     }
 
-    @Test func `a full disk fails appends fast, and the store resumes when space is free`() async throws {
+    @Test func `appends to a full disk fail fast, and the store resumes when space is free`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         disk.fail(.create)
@@ -98,11 +98,11 @@ struct JournalFailureTests {
         #expect(store.statistics.pendingDeliveries == 3)
     }
 
-    @Test func `lazy records survive a failed batch`() async throws {
+    @Test func `the lazy records of a failed batch are written with a later batch`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open {
             $0.disk = disk
-            // Only another batch includes them.
+            // With this delay, lazy records are written only with another batch.
             $0.lazyDelay = .seconds(3600)
         }
         _ = await store.append(message("m1"))
@@ -116,7 +116,7 @@ struct JournalFailureTests {
         #expect(try directory.records("finished").map { $0["of"]?.int } == [2])
     }
 
-    @Test func `an outcome that did not reach the disk is not decided`() async throws {
+    @Test func `an outcome that did not reach the disk does not count as decided`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))

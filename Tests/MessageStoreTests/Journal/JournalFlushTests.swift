@@ -13,7 +13,7 @@ private final class HookedDisk: StoreDisk {
 
     var count: Int { syncs.withLock { $0 } }
 
-    /// The hook runs before the sync ends.
+    /// Sets the hook; it runs before the sync ends.
     func onSync(_ hook: @escaping @Sendable (Int) -> Void) { self.hook.withLock { $0 = hook } }
 
     func create(_ path: String) throws(SystemError) -> File { try disk.create(path) }
@@ -32,12 +32,12 @@ private final class HookedDisk: StoreDisk {
 struct JournalFlushTests {
     let directory = StoreDirectory()
 
-    /// Keeps the journal busy: each sync brings the next message, 200 times.
+    /// Keeps the journal busy: each sync appends the next message, 200 times.
     private func load(_ store: Store, _ number: Int) {
         if number < 200 { store.append(message("m\(number)")) { _ in } }
     }
 
-    @Test func `a flush under load ends after two syncs`() async throws {
+    @Test func `a flush ends after two syncs while messages arrive all the time`() async throws {
         let disk = HookedDisk()
         let store = try directory.open { $0.disk = disk }
         let flushed: Int = await withCheckedContinuation { continuation in
@@ -69,7 +69,7 @@ struct JournalFlushTests {
                 }
                 let before = store.journal.lastRecord
                 store.journal.flush {
-                    // The batch of sync 10, the message that it triggered, and the lazy record.
+                    // Counted are the batch of sync 10, the message that this sync appended, and the lazy record.
                     continuation.resume(returning: store.journal.lastRecord - before)
                 }
             }
@@ -79,7 +79,8 @@ struct JournalFlushTests {
         await store.close()
     }
 
-    @Test func `a rotation under load ends after two syncs`() async throws {
+    @Test func `a rotation of segments ends after two syncs while messages arrive all the time`() async throws
+    {
         let disk = HookedDisk()
         let store = try directory.open {
             $0.disk = disk

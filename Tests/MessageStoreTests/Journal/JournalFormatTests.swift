@@ -9,7 +9,8 @@ import Testing
 struct JournalFormatTests {
     let directory = StoreDirectory()
 
-    @Test func `every line is an object with number, batch, type and a checksum of the bytes before it`()
+    @Test
+    func `every journal line is an object with record, batch, type and a checksum of the bytes before it`()
         async throws
     {
         let store = try directory.open()
@@ -59,7 +60,7 @@ struct JournalFormatTests {
         #expect(String(decoding: record["message"]?.text ?? [], as: UTF8.self) == kept)
     }
 
-    @Test func `the first line of a segment contains format and time`() async throws {
+    @Test func `the first line of a segment contains the format number and the time`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         let first = try #require(directory.records().first)
@@ -77,7 +78,7 @@ struct JournalFormatTests {
         let store = try directory.open { $0.disk = disk }
         _ = await store.append(message("m1"))
         disk.hold()
-        // The first of these is being synced, or all of them wait; the rest is then written together.
+        // Either the first message is being synced, or all of them wait; the others are then written together.
         let results = await withTaskGroup { group in
             for number in 2...40 { group.addTask { await store.append(message("m\(number)")) } }
             group.addTask {
@@ -97,7 +98,7 @@ struct JournalFormatTests {
         }
     }
 
-    @Test func `a new segment begins when the last one is full, and another at each opening`() async throws {
+    @Test func `a new segment begins when the last one is full, and when the store is opened`() async throws {
         let store = try directory.open { $0.maximumSegmentBytes = 600 }
         for number in 1...4 { _ = await store.append(message("m\(number)")) }
         await store.close()
@@ -122,7 +123,7 @@ struct JournalFormatTests {
         }
     }
 
-    @Test func `only the owner can access files and folders`() async throws {
+    @Test func `only the owner can access the store's files and folders`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = try await store.lease()

@@ -12,7 +12,7 @@ struct JournalReadingTests {
     let directory = StoreDirectory()
 
     @Test(arguments: [4096, 1000, 333], [UInt8(ascii: "\n"), 0])
-    func `lines that a running server writes while the journal is read are no damage`(
+    func `lines that a running server writes while the journal is read are not reported as damage`(
         stepBytes: Int, prepared: UInt8
     )
         async throws
@@ -34,7 +34,7 @@ struct JournalReadingTests {
         while let line = try lines.next() {
             records.append(line.record)
             guard records.count == earlyLines else { continue }
-            // The rest of what was read is as it was prepared.
+            // The reader has read the bytes that follow as they were prepared; now they get their lines.
             try File(path, for: .overwriting).write(Array(segment[..<end]), at: 0)
         }
         #expect(records == Array(1...UInt64(records.count)))

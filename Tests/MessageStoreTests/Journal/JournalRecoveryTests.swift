@@ -195,7 +195,9 @@ struct JournalRecoveryTests {
     ]
 
     @Test(arguments: cases)
-    func `each case of a damaged journal is recovered as the table says`(_ scene: Case) async throws {
+    func `each damaged journal is recovered to the deliveries and losses that the table expects`(
+        _ scene: Case
+    ) async throws {
         try directory.prepare()
         for (name, bytes) in scene.segments { try directory.write(bytes, to: name) }
         let delivered = scene.delivered
@@ -205,7 +207,7 @@ struct JournalRecoveryTests {
         for id in delivered { #expect(await first.append(message(id)) == .duplicate) }
         #expect(await first.append(message("new", from: CustomerID("urn:mbid:other"))) == .stored)
         await first.close()
-        // Removed bytes are gone for good: the second start has no warning.
+        // The first start removed the incomplete bytes, so the second start logs no warning.
         let second = try directory.open()
         #expect(second.statistics.pendingDeliveries == delivered.count + 1)
         var ids: [String] = []
@@ -252,7 +254,7 @@ struct JournalRecoveryTests {
         #expect(kept.contains { $0.hasPrefix("report-") })
         #expect(Set(damage.segments).isSubset(of: kept))
         if lost.isEmpty { return }
-        // The journal itself declares the lost records.
+        // The second start finds no damage, because the journal declares the lost records abandoned.
         let second = try directory.open()
         #expect(second.journalDamage.isEmpty)
         #expect(second.statistics.pendingDeliveries == 0)
@@ -261,7 +263,7 @@ struct JournalRecoveryTests {
         #expect(try StoreVerification.run(dataDirectory: directory.path) { _ in }.isJournalDamaged == false)
     }
 
-    @Test func `damage to a finished message is reported and holds nothing back`() async throws {
+    @Test func `damage to a finished message is reported, and no conversation is held back`() async throws {
         try directory.prepare()
         try directory.write(
             Self.segment + Self.broken(Self.line(2, batch: 2))
@@ -290,7 +292,9 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
-    @Test func `a suspect in a conversation that is held back delays no other delivery`() async throws {
+    @Test func `a suspect of a crash in a conversation that is held back delays no other delivery`()
+        async throws
+    {
         try directory.prepare()
         try directory.write(
             Self.segment + Self.line(2, batch: 2)
@@ -305,7 +309,8 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
-    @Test func `a queued reply is held back while the journal is damaged, and leaves after the repair`()
+    @Test
+    func `a queued reply is held back while the journal is damaged, and can be leased after the repair`()
         async throws
     {
         let first = try directory.open()
@@ -324,7 +329,7 @@ struct JournalRecoveryTests {
         try directory.write(Array(text.replacing("\"lost\"", with: "\"l0st\"").utf8), to: segment)
         let store = try directory.open()
         #expect(store.journalDamage.isHarmful)
-        // The record of its end may be the one that is lost.
+        // The lost record may be the one that ended this reply.
         #expect(store.leaseReply() == nil)
         #expect(store.leaseReply(of: business, customer) == nil)
         #expect(store.leaseExpiredReply(after: .zero) == nil)
@@ -354,7 +359,7 @@ struct JournalRecoveryTests {
         await store.close()
     }
 
-    @Test func `a repair that cannot be written changes nothing`() async throws {
+    @Test func `a repair of the journal that cannot be written changes nothing`() async throws {
         try directory.prepare()
         try directory.write(Self.segment + Self.line(3, batch: 3), to: Self.first)
         let disk = FaultyDisk()
@@ -372,7 +377,7 @@ struct JournalRecoveryTests {
         #expect(try directory.open().journalDamage.isEmpty)
     }
 
-    @Test func `abandoned records split a range into the ranges between them`() {
+    @Test func `removing abandoned records from a range leaves the ranges between them`() {
         var abandoned = AbandonedRecords()
         for range in [3...4, 8...8, 12...20] as [ClosedRange<UInt64>] { abandoned.insert(range) }
         #expect(abandoned.remaining(in: 1...13) == [1...2, 5...7, 9...11])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStore
 
-/// The deduplication window, without a clock.
+/// The deduplication window, at times that the test chooses instead of a clock.
 struct MessageIndexTests {
     private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
@@ -18,7 +18,7 @@ struct MessageIndexTests {
         return claim
     }
 
-    @Test func `a message is known for the whole window and dropped some time later`() {
+    @Test func `a message is known for the whole deduplication window and forgotten some time later`() {
         var index = MessageIndex()
         for hours in 0..<72 { #expect(claim(&index, hours + 1, after: hours) == .absent) }
         #expect(claim(&index, 1, after: 72) == .durable)
@@ -26,7 +26,7 @@ struct MessageIndexTests {
         #expect(claim(&index, 1, after: 400) == .absent)
     }
 
-    @Test func `the latest messages are remembered, up to the maximum`() {
+    @Test func `the index remembers the latest messages, up to its maximum number`() {
         var index = MessageIndex(maximumCount: 400)
         for number in 1...10_000 { #expect(claim(&index, number, after: 0) == .absent) }
         #expect(index.count <= 400)
@@ -45,7 +45,7 @@ struct MessageIndexTests {
         #expect(index.count == 2)
     }
 
-    @Test func `a clock that jumps does not empty the window`() {
+    @Test func `a jump of the clock does not empty the index`() {
         var index = MessageIndex()
         #expect(claim(&index, 1, after: 0) == .absent)
         #expect(claim(&index, 2, after: 100_000) == .absent)
@@ -54,9 +54,9 @@ struct MessageIndexTests {
     }
 }
 
-/// The window across a restart.
+/// The deduplication window across a restart.
 struct WindowRecoveryTests {
-    @Test func `a copy accepted after the first was dropped from the index is delivered after a restart`()
+    @Test func `a copy that was accepted after the index forgot the first one is delivered after a restart`()
         async throws
     {
         let directory = StoreDirectory()

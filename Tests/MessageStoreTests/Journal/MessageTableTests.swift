@@ -2,7 +2,7 @@ import Testing
 
 @testable import MessageStore
 
-/// Compares the table with a dictionary.
+/// Compares the message table with a dictionary.
 struct MessageTableTests {
     /// Random numbers that are the same in every run.
     private struct Sequence: RandomNumberGenerator {
@@ -67,7 +67,7 @@ struct MessageTableTests {
         #expect(contents(table) == dictionary)
     }
 
-    @Test func `at most 64 bytes are used per message, for any number of messages`() {
+    @Test func `the table uses at most 64 bytes per message, for any number of messages`() {
         var table = MessageTable()
         for number in 1...200_000 {
             #expect(table.insert(key(number, .uniform), record: UInt64(number)) == nil)
@@ -76,7 +76,7 @@ struct MessageTableTests {
         for number in 1...200_000 { #expect(table.record(of: key(number, .uniform)) == UInt64(number)) }
     }
 
-    @Test func `a copy keeps its contents while the table changes`() {
+    @Test func `a copy of the table keeps its contents while the table changes`() {
         var table = MessageTable()
         for number in 1...5_000 { _ = table.insert(key(number, .uniform), record: UInt64(number)) }
         let copy = table

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStore
 
-/// A run is recorded call by call.
+/// A run of a store is recorded, with each call to its disk.
 ///
 /// For each call, the test assumes a power failure after it, and a store that opens the remaining data must
 /// keep every promise made until then.
@@ -16,7 +16,9 @@ struct PowerLossTests {
     }
 
     @Test(arguments: Luck.allCases)
-    func `a power failure at any moment breaks no promise`(_ luck: Luck) async throws {
+    func `a power failure after any call to the disk breaks no promise that the store has made`(_ luck: Luck)
+        async throws
+    {
         let directory = StoreDirectory()
         let disk = RecordingDisk()
         try await run(directory, disk)
@@ -46,7 +48,8 @@ struct PowerLossTests {
         #expect(promises.count > 10)
     }
 
-    /// Three conversations, replies, a failed sync, checkpoints, new segments and the end of old ones.
+    /// Runs a store through three conversations, replies, a failed sync, checkpoints, new segments and the deletion
+    /// of old ones.
     private func run(_ directory: StoreDirectory, _ disk: RecordingDisk) async throws {
         let store = try directory.open {
             $0.disk = disk
@@ -58,7 +61,7 @@ struct PowerLossTests {
         }
         for number in 1...6 {
             let id = "m\(number)"
-            // Longer than a block, so that blocks of a line can be lost.
+            // The message is longer than a block, so that single blocks of its line can be lost.
             let received = message(
                 id, from: CustomerID("c\(number % 3)"), text: String(repeating: "x", count: 300))
             if number == 4 {
@@ -145,7 +148,7 @@ struct PowerLossTests {
     }
 }
 
-/// A disk without waiting.
+/// A disk whose syncs return without waiting.
 private struct UnsyncedDisk: StoreDisk {
     func create(_ path: String) throws(SystemError) -> File { try File(path, for: .creating) }
     func append(_ bytes: [UInt8], to file: File) throws(SystemError) { try file.append(bytes) }

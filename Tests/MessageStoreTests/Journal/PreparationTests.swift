@@ -14,7 +14,9 @@ struct PreparationTests {
         try File(directory.journal + "/" + name, for: .reading).readAll()
     }
 
-    @Test func `a segment is preallocated, overwritten, and truncated when the store closes`() async throws {
+    @Test func `a segment is preallocated, overwritten by batches, and truncated when the store closes`()
+        async throws
+    {
         let store = try directory.open { $0.preparedBytes = 8192 }
         #expect(await store.append(message("m1")) == .stored)
         await store.journal.flush()
@@ -54,7 +56,7 @@ struct PreparationTests {
         await store.close()
     }
 
-    @Test func `a failed preallocation ends the segment and loses nothing, even when truncating fails too`()
+    @Test func `a failed preallocation ends the segment and loses no record, even when truncating fails too`()
         async throws
     {
         let disk = FaultyDisk()

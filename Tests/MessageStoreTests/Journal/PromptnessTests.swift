@@ -6,7 +6,8 @@ import Testing
 struct PromptnessTests {
     let directory = StoreDirectory()
 
-    @Test func `messages appended without prompt are written in one batch by beginWriting`() async throws {
+    @Test func `messages appended with isPrompt false are written in one batch by beginWriting`() async throws
+    {
         let store = try directory.open()
         let slots = (0..<5).map { _ in AnswerSlot() }
         for (number, slot) in slots.enumerated() {
@@ -20,7 +21,9 @@ struct PromptnessTests {
         await store.close()
     }
 
-    @Test func `a prompt message is written together with the waiting ones`() async throws {
+    @Test func `a message appended with isPrompt true is written in one batch with the messages that wait`()
+        async throws
+    {
         let store = try directory.open()
         let slot = AnswerSlot()
         store.append(message("m1"), isPrompt: false) { slot.set($0) }

@@ -7,7 +7,7 @@ import Testing
 /// Records that were written twice, because the answer to the first writing was lost.
 struct RepeatedRecordTests {
     private static let later = Timestamp(milliseconds: 2_000_000)
-    /// A life of a message with every kind of record about it.
+    /// The history of one message, with every kind of record about it.
     private static let records: [JournalRecord] = [
         .resolved(of: 2), .files(of: 2),
         .attempt(.init(of: 2, number: 1, isCrash: false, isParked: false, next: later)),

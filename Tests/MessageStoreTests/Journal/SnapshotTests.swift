@@ -15,7 +15,7 @@ struct SnapshotTests {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
     }
 
-    /// A journal of several segments with every state of messages, and its closing snapshot.
+    /// Writes a journal of several segments with every state of messages, and its snapshot at closing.
     private func fill(_ directory: StoreDirectory, from first: Int = 0) async throws {
         let store = try directory.open {
             $0.maximumSegmentAge = .zero
@@ -31,7 +31,7 @@ struct SnapshotTests {
             case 0: store.postpone(delivery, after: .seconds(3600), parks: true)
             case 1: try await store.finish(delivery, result: .failed(reason: "no use"))
             case 2:
-                // One of its replies is refused, which is also an event; the other is queued.
+                // One reply of this message is refused, which is also an event; the other is queued.
                 try await store.decide(
                     delivery,
                     DecidedOutcome(.handled, replies: [reply("r\(number)-0"), reply("r\(number)-1")]))
@@ -85,7 +85,7 @@ struct SnapshotTests {
         try await fill(directory)
         #expect(try isUsed(directory))
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
-        // The snapshot is one generation old: newer records exist.
+        // Now with an older snapshot: newer records exist.
         let old = try File(snapshot, for: .reading).readAll()
         try await fill(directory, from: 12)
         try AtomicFile.write(old, to: snapshot)
@@ -110,7 +110,7 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == expected)
     }
 
-    @Test func `a snapshot of an older journal, or with another segment, is not used`() async throws {
+    @Test func `a snapshot whose segments differ from the journal's is not used`() async throws {
         try await fill(directory)
         let older = try directory.copy()
         try await fill(directory, from: 12)
@@ -118,12 +118,12 @@ struct SnapshotTests {
         try AtomicFile.write(newer, to: older.path + "/snapshot")
         #expect(try !isUsed(older))
         let segments = try directory.segments()
-        // In the middle: the journal counts as damaged.
+        // A segment in the middle is missing: the journal counts as damaged.
         try Directory.remove(directory.journal + "/" + segments[2])
         #expect(try !isUsed(directory))
         let store = try directory.open()
         #expect(store.journalDamage.isHarmful)
-        // No snapshot hides the damage from the next start.
+        // The closing store writes no snapshot, which would hide the damage from the next start.
         await store.close()
         let second = try directory.open()
         #expect(second.journalDamage.isHarmful)
@@ -159,7 +159,7 @@ struct SnapshotTests {
         #expect(directory.log.lines.contains { $0.contains("journal snapshot not used") })
     }
 
-    @Test func `a snapshot is made while the store runs, and holds up no write`() async throws {
+    @Test func `a snapshot is made while the store runs, and delays no write`() async throws {
         let store = try directory.open {
             $0.snapshotInterval = 1
             // Two copies of the directory are compared: no checkpoint comes between them.

@@ -50,7 +50,7 @@ struct ConversationRecoveryTests {
     }
 
     @Test(arguments: [1, 70])
-    func `lines lost by a failed sync are restored from the journal, and segments can be deleted again`(
+    func `conversation lines lost by a failed sync are restored, and segments can be deleted again`(
         _ customers: Int
     ) async throws {
         let disk = ForgetfulDisk()
@@ -90,7 +90,8 @@ struct ConversationRecoveryTests {
         #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations rewritten") })
     }
 
-    @Test func `the line of an unfinished delivery is written anew as well`() async throws {
+    @Test func `after a failed sync the line of an unfinished delivery is written anew as well`() async throws
+    {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         let delivery = try await record("a", in: store)
@@ -128,7 +129,8 @@ struct ConversationRecoveryTests {
         await store.checkpointer.run()
         disk.fails.store(false, ordering: .relaxed)
         let recovery = Task { await store.checkpointer.run() }
-        // In vain: the recovery waits. A recovery that does not would quarantine the conversation at once.
+        // Nothing is quarantined during this wait, because the recovery waits for the recorder. Otherwise it would
+        // quarantine the conversation at once.
         _ = await eventually(within: .milliseconds(300)) { store.statistics.quarantinedConversations > 0 }
         gate.signal()
         await recovery.value
@@ -139,7 +141,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `the next process rewrites unsynced conversations once`() async throws {
+    @Test func `after a failed sync the next process rewrites the conversations once`() async throws {
         let disk = ForgetfulDisk()
         disk.forgets.store(false, ordering: .relaxed)
         let store = try open(disk)
@@ -163,13 +165,14 @@ struct ConversationRecoveryTests {
         await again.close()
     }
 
-    @Test func `a failed recovery is retried with growing pauses`() async throws {
+    @Test func `a failed rewrite of conversations is retried with growing pauses`() async throws {
         let disk = ForgetfulDisk()
         let store = try directory.open {
             $0.disk = disk
             $0.checkpointInterval = .milliseconds(1)
         }
-        // Both before the line: a round that syncs it first leaves nothing to rewrite.
+        // The obstacle and the fault come before the line: a round that syncs the line first leaves nothing to
+        // rewrite.
         let obstacle = "\(file()).\(getpid()).new"
         try Directory.make(obstacle)
         disk.forgets.store(false, ordering: .relaxed)
@@ -189,7 +192,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `a conversation with lines lost beyond the journal is quarantined, and delays no other`()
+    @Test func `a conversation that lost lines which the journal lacks is quarantined, and delays no other`()
         async throws
     {
         let disk = ForgetfulDisk()
@@ -213,7 +216,8 @@ struct ConversationRecoveryTests {
         await store.close()
     }
 
-    @Test func `a missing message is put before its replies, in whatever order the journal has them`() {
+    @Test
+    func `the line of a message is restored before its replies, in whatever order the journal has them`() {
         let key = ConversationKey(business: business, customer: customer)
         let line = { (id: String, record: UInt64, result: ReplyResult?) in
             ConversationEntry(
@@ -231,7 +235,8 @@ struct ConversationRecoveryTests {
         #expect(ids == ["a", "r0", "r1", "b"])
     }
 
-    @Test func `lines that a start could not restore are written before a checkpoint covers them`()
+    @Test
+    func `conversation lines that a start could not restore are written before a checkpoint covers them`()
         async throws
     {
         let disk = ForgetfulDisk()
@@ -261,7 +266,7 @@ struct ConversationRecoveryTests {
         #expect(try problems() == 0)
     }
 
-    @Test func `a repetition's line keeps its mark when it is rewritten`() async throws {
+    @Test func `the line of a repeated choice keeps its mark when it is rewritten`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk, repeating: MessageID("earlier"))
         let delivery = try await record("a", in: store)
@@ -321,7 +326,7 @@ struct ConversationRecoveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `a conversation with a forbidden file is finally quarantined, and delays no checkpoint`(
+    func `a conversation whose file is not accessible is finally quarantined, and delays no checkpoint`(
         _ isThere: Bool
     ) async throws {
         let disk = ForgetfulDisk()
@@ -333,7 +338,7 @@ struct ConversationRecoveryTests {
         disk.unreadable.withLock { $0[file()] = EACCES }
         let store = try open(disk)
         #expect(await store.append(message("b")) == .stored)
-        // After some attempts the line is left to the journal.
+        // After some failed attempts the line is only in the journal, and the message is leased.
         let delivery = try await store.lease()
         #expect(store.statistics.refusedConversations == 1)
         try await store.finish(delivery, result: .handled)
@@ -365,7 +370,7 @@ struct ConversationRecoveryTests {
         #expect(!Directory.exists(left))
     }
 
-    @Test func `a conversation that cannot be rewritten yet delays no other`() async throws {
+    @Test func `a conversation whose rewrite still fails delays no other conversation`() async throws {
         let disk = ForgetfulDisk()
         let store = try open(disk)
         let others = (0..<70).map { CustomerID("c\($0)") }

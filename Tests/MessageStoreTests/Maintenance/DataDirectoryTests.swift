@@ -18,7 +18,7 @@ struct DataDirectoryTests {
     }
 
     @Test(arguments: ["2\n", "1", "", "1\n1\n", "x\n"])
-    func `an unknown version is refused`(text: String) throws {
+    func `a data directory of an unknown version is refused`(text: String) throws {
         try directory.prepare()
         try AtomicFile.write(Array(text.utf8), to: directory.path + "/VERSION")
         let refusal = #expect(throws: StoreError.self) { try directory.open() }
@@ -34,7 +34,7 @@ struct DataDirectoryTests {
         #expect(throws: StoreError.unknownVersion(found: "", path: directory.path)) { try directory.open() }
     }
 
-    @Test func `reading a directory without VERSION is an error`() async throws {
+    @Test func `reading a directory without a VERSION file throws an error`() async throws {
         try Directory.make(directory.path)
         let refusal = StoreError.noData(path: directory.path)
         #expect(throws: refusal) { try Store.check(directory.path) }
@@ -49,7 +49,7 @@ struct DataDirectoryTests {
         }
         try Directory.remove(version)
         try Directory.make(version)
-        // Like any other read error: distinguished from an absent file.
+        // A read error is reported like this, and an absent file in another way.
         #expect(throws: StoreError.unavailable(path: version, SystemError("pread", code: EISDIR))) {
             try Store.check(directory.path)
         }
@@ -62,14 +62,14 @@ struct DataDirectoryTests {
         await store.close()
     }
 
-    @Test func `a file in place of the directory is an error with its path`() throws {
+    @Test func `a file in place of the data directory is refused with an error that has its path`() throws {
         try AtomicFile.write([1], to: directory.path)
         #expect(throws: StoreError.unavailable(path: directory.path, SystemError("mkdir", code: ENOTDIR))) {
             try directory.open()
         }
     }
 
-    @Test func `opening and closing leaves no records`() async throws {
+    @Test func `opening and closing a store leaves no records`() async throws {
         for _ in 1...3 { await (try directory.open()).close() }
         #expect(try directory.segments().isEmpty)
     }

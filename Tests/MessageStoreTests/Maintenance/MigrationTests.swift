@@ -7,9 +7,10 @@ import Testing
 
 /// Data directories that earlier versions wrote.
 ///
-/// `data-directories/before-outbox` is what commit 99372eb left when it was killed: a message with two accepted replies and a dead
-/// letter in front of its checkpoint; behind that a handled one, one of whose two replies was sent, one that failed together
-/// with its reply, a parked one, a message of the business's own accord, one with an open payload reference, and two that wait.
+/// `data-directories/before-outbox` is the directory that commit 99372eb left when it was killed. Before its last
+/// checkpoint it has a message with two accepted replies, and a dead letter. After the checkpoint it has a handled
+/// message of whose two replies one was sent, a message that failed together with its reply, a parked message, a
+/// proactive message, a message with an unresolved payload reference, and two messages that wait.
 struct MigrationTests {
     let directory = StoreDirectory()
 
@@ -17,14 +18,16 @@ struct MigrationTests {
         try copyTree(Fixture.directory + "/data-directories/before-outbox", to: directory.path)
     }
 
-    @Test func `a directory from before the outbox is opened with its unfinished replies`() async throws {
+    @Test func `a data directory of a version without the outbox is opened with its unfinished replies`()
+        async throws
+    {
         let store = try directory.open()
         #expect(store.journalDamage.isEmpty)
         let statistics = store.statistics
         #expect(statistics.pendingDeliveries == 5)
         #expect(statistics.parkedDeliveries == 1)
         #expect(statistics.pendingReferences == 1)
-        // The reply that was not sent leaves, and so does what the business wrote of its own accord.
+        // The reply that was not sent before is sent, and so is the proactive message.
         var replies: [String] = []
         while let entry = store.leaseReply() {
             #expect(entry.isRecovered)
@@ -32,7 +35,7 @@ struct MigrationTests {
             try await store.settle(entry, .accepted(status: 200))
         }
         #expect(replies.sorted() == ["half-sent-r1", "own"])
-        // Its known messages are known.
+        // All of its messages are known to the deduplication.
         for id in ["handled", "dead", "later", "half-sent", "parked", "own", "reference", "pending"] {
             #expect(await store.append(message(id)) == .duplicate, "\(id)")
         }
@@ -55,14 +58,16 @@ struct MigrationTests {
         #expect(verification.problems == 0)
     }
 
-    @Test func `the dead letters of a directory from before the outbox are retried`() async throws {
+    @Test func `dead letters in a data directory of a version without the outbox can be retried`()
+        async throws
+    {
         let store = try directory.open()
         let events = try JournalFiles(dataDirectory: directory.path).events { $0.isDeadLetter }
         let dead = try #require(events.first { $0.id == MessageID("dead") })
         #expect(dead.reason == "the handler failed")
         let again = try await store.replay([dead.record])
         #expect(again.count == 1)
-        // Its reply had not been sent when the delivery failed.
+        // The reply to this message had not been sent when the delivery failed.
         let refused = try #require(events.first { $0.id == MessageID("decided-dead") })
         let retried = try await store.retry([ReplyID(record: refused.record, index: 0)])
         #expect(retried.count == 1)

@@ -4,8 +4,7 @@ import Testing
 
 @testable import MessageStore
 
-/// Decides the content of a conversation's file from its current content, the journal and possibly missing
-/// lines.
+/// The decision about a conversation's file, from its current content, the journal and the lines that may be missing.
 struct ReconcilerTests {
     private let key = ConversationKey(business: business, customer: customer)
     private var path: String { ConversationFixture.path(business, customer) }
@@ -24,9 +23,9 @@ struct ReconcilerTests {
         bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.record }
     }
 
-    @Test func `damage after settled lines is repaired in place without rewriting settled lines`() {
+    @Test func `damage after the synced lines is repaired in place without rewriting synced lines`() {
         let settled = file([1, 9, 3])
-        // A block that never reached the disk, followed by a line that did.
+        // Zeros from a block that never reached the disk; a line that did reach it follows.
         let zeros = [UInt8](repeating: 0, count: 80) + [UInt8(ascii: "\n")]
         let shown = settled + zeros + entry(6).line(sequence: 5)
         let unsettled = UnsettledRecords([2, 6], last: 9)
@@ -37,7 +36,7 @@ struct ReconcilerTests {
         #expect(records(repair.bytes) == [1, 9, 3, 2, 6])
     }
 
-    @Test func `damage before a settled line, or beyond the journal, quarantines the file`() {
+    @Test func `damage before a synced line, or of more lines than the journal has, quarantines the file`() {
         let unsettled = UnsettledRecords([5], last: 9)
         for shown in [
             Array("broken\n".utf8) + file([1]), file([1]) + Array("broken\nbroken\nbroken\n".utf8),
@@ -51,7 +50,9 @@ struct ReconcilerTests {
     }
 
     @Test
-    func `after a failed sync the file is replaced, unless it lost lines that the journal lacks`() {
+    func
+        `after a failed sync a conversation's file is replaced, unless it lost lines that the journal lacks`()
+    {
         let (repair, action) = Reconciler.decide(
             file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(writtenLines: 3))
         guard case .replace = action else { return #expect(Bool(false), "\(action)") }
@@ -70,7 +71,7 @@ struct ReconcilerTests {
     }
 
     @Test
-    func `a line appended during the replacement of its file exists once, and in order`()
+    func `a line appended while its conversation's file is replaced exists once, in order`()
         async throws
     {
         let directory = StoreDirectory()
@@ -83,7 +84,7 @@ struct ReconcilerTests {
                 try pool.beginReplacing(name, adding: [entry(2)])
             })
         let new = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-        // The journal's line, written by its delivery, and a new line.
+        // A delivery writes the line that the journal has, and then a new line.
         try partition.append(entry(2), mightBeThere: false)
         try partition.append(entry(3), mightBeThere: false)
         try partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) }
@@ -113,7 +114,7 @@ struct ReconcilerTests {
     }
 }
 
-/// The identities of a file's lines.
+/// The scan for the identities of a conversation's lines.
 struct LineScanTests {
     private let key = ConversationKey(business: business, customer: CustomerID("urn:mbid:\"quoted\""))
 
@@ -134,7 +135,7 @@ struct LineScanTests {
         return entries.enumerated().map { $1.line(sequence: $0 + 1) }
     }
 
-    @Test func `the scan finds the same lines as the parser`() throws {
+    @Test func `the scan without a JSON index finds the same lines as the JSON parser`() throws {
         let text = lines().flatMap { $0 }
         let found = try LineScan.identities(in: text, lastSequence: 3, path: "p")
         #expect(found == Set(lines().compactMap { ConversationLine(Array($0.dropLast()))?.identity }))
@@ -142,7 +143,7 @@ struct LineScanTests {
         #expect(try LineScan.identities(in: [], lastSequence: 0, path: "p").isEmpty)
     }
 
-    @Test func `zeros, an unfinished line, and a missing number are damage`() {
+    @Test func `zeros, an unfinished line and a missing line number are reported as damage`() {
         let text = lines().flatMap { $0 }
         let feed = lines()[0].count
         var zeros = text

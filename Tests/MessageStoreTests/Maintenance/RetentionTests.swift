@@ -9,7 +9,7 @@ import Testing
 struct RetentionTests {
     let directory = StoreDirectory()
 
-    /// A store whose every batch starts a segment, without a deduplication window.
+    /// Opens a store in which every batch starts a segment; without `window`, it has no deduplication window.
     private func open(window: Duration = .zero) throws -> Store {
         try directory.open {
             $0.maximumSegmentAge = .zero
@@ -31,7 +31,9 @@ struct RetentionTests {
         await store.journal.flush()
     }
 
-    @Test func `a segment is deleted when all of it is finished, checkpointed and old enough`() async throws {
+    @Test func `a segment is deleted when all its messages are finished, checkpointed and old enough`()
+        async throws
+    {
         let store = try open()
         let first = try await self.store("1", in: store)
         let second = try await self.store("2", in: store)
@@ -50,7 +52,7 @@ struct RetentionTests {
     }
 
     @Test(arguments: ["unfinished", "parked", "referenced"])
-    func `an unfinished item keeps its segment and all later ones`(_ holder: String) async throws {
+    func `an unfinished message keeps its segment and all later segments`(_ holder: String) async throws {
         let store = try open()
         let held: String
         if holder == "referenced" {
@@ -91,7 +93,8 @@ struct RetentionTests {
         #expect(lines.map(\.id) == [MessageID("1")])
     }
 
-    @Test func `a segment inside the window is kept, and its messages are known after a restart`()
+    @Test
+    func `a segment within the deduplication window is kept, and its messages are known after a restart`()
         async throws
     {
         let store = try open(window: .seconds(3600))
@@ -133,7 +136,7 @@ struct RetentionTests {
         #expect(try directory.segments().count <= files.count)
     }
 
-    @Test func `a dead letter outlives its segment and can be retried`() async throws {
+    @Test func `a dead letter is kept when its segment is deleted, and can be retried`() async throws {
         let store = try open()
         #expect(await store.append(message("1", reference: true)) == .stored)
         let first = try #require(try directory.segments().last)
@@ -154,7 +157,7 @@ struct RetentionTests {
         #expect(dead.map(\.kind) == [.text])
         #expect(dead.map(\.attributes) == [message("1").attributes])
         #expect(dead.first.map { $0.at.milliseconds } == delivery.receivedAt.milliseconds)
-        // It is carried repeatedly when necessary.
+        // The dead letter is copied to a newer segment as often as necessary.
         for _ in 1...3 { await restarted.retention.run() }
         // The other conversation's message is then ready first.
         await restarted.rest()
@@ -193,7 +196,7 @@ struct RetentionTests {
         _ = try await self.store("2", in: store)
         let before = try directory.copy()
         await store.retention.run()
-        // All earlier files, and the new records.
+        // The copy has all earlier files and the new records.
         let crashed = try directory.copy()
         for name in try before.segments() where !Directory.exists(crashed.journal + "/" + name) {
             try AtomicFile.write(
@@ -225,8 +228,8 @@ struct SegmentLedgerTests {
         #expect(ledger([0, 1]).expired(at: hours(1000), window: window).map(\.first) == [1])
     }
 
-    @Test func `a segment's age is that of the youngest up to it, even after the clock was set back`() {
-        // The second was written with a clock a hundred hours behind.
+    @Test func `a segment is as old as the youngest segment up to it, even after the clock was set back`() {
+        // The second segment was written with a clock a hundred hours behind.
         let ledger = ledger([100, 0, 101])
         #expect(ledger.expired(at: hours(150), window: window).isEmpty)
         #expect(ledger.expired(at: hours(173), window: window).map(\.first) == [1, 11])
@@ -248,7 +251,7 @@ struct SegmentLedgerTests {
         #expect(accounts.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
     }
 
-    @Test func `each condition alone keeps a segment`() {
+    @Test func `an open delivery, a missing checkpoint or a young age alone keeps a segment`() {
         var ledger = ledger([0, 1, 200])
         ledger.recordOpen(1, in: 1)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
@@ -262,7 +265,7 @@ struct SegmentLedgerTests {
         #expect(ledger.expired(at: hours(100), window: window).map(\.first) == [1, 11])
     }
 
-    @Test func `dead letters are tracked by segment until a decision`() {
+    @Test func `the ledger knows the segment of each dead letter until an operator decides about it`() {
         var ledger = ledger([0, 1, 200])
         for record: UInt64 in [3, 2] {
             ledger.recordOpen(1, in: 1)

@@ -10,7 +10,7 @@ import Testing
 struct VerificationTests {
     let directory = StoreDirectory()
 
-    /// Three messages with one reply each, one pending message, and one with redacted parts.
+    /// Stores three messages with one reply each, one pending message, and one with redacted parts.
     private func fill() async throws {
         let store = try directory.open()
         for number in 1...3 {
@@ -26,7 +26,7 @@ struct VerificationTests {
         let form = try await store.lease()
         try await store.finish(form, result: .unhandled)
         _ = await store.append(message("open", from: CustomerID("e")))
-        // Recorded beside the test; a close does not wait for it.
+        // The message is recorded concurrently, and closing the store does not wait for that.
         let files = ConversationFiles(dataDirectory: directory.path)
         #expect(try await eventually { try files.lines(of: business, CustomerID("e")).count == 1 })
         await store.close()
@@ -54,7 +54,8 @@ struct VerificationTests {
         try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
     }
 
-    @Test func `an intact directory has no problems, also while a store is open`() async throws {
+    @Test func `the check of an intact directory finds no problems, also while a store is open`() async throws
+    {
         try await fill()
         let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
         #expect(result.conversations == 3)
@@ -68,30 +69,30 @@ struct VerificationTests {
         #expect(try problems().isEmpty)
     }
 
-    @Test func `an empty directory has no problems`() throws {
+    @Test func `the check of an empty directory finds no problems`() throws {
         try directory.prepare()
         #expect(try problems().isEmpty)
     }
 
-    @Test func `a missing last line is found`() async throws {
+    @Test func `a missing last line of a conversation is reported`() async throws {
         try await fill()
         try edit(customer) { $0.removeLast() }
         #expect(try problems().map(\.kind) == [.missing])
     }
 
-    @Test func `a missing conversation is found`() async throws {
+    @Test func `a missing conversation is reported`() async throws {
         try await fill()
         try Directory.remove(path(customer))
         #expect(try problems().map(\.kind) == Array(repeating: .missing, count: 6))
     }
 
-    @Test func `a missing line in the middle is also a gap`() async throws {
+    @Test func `a missing line in the middle of a conversation is also reported as a gap`() async throws {
         try await fill()
         try edit(customer) { $0.remove(at: 2) }
         #expect(try problems().map(\.kind) == [.sequenceGap, .sequenceGap, .sequenceGap, .missing])
     }
 
-    @Test func `a changed text is found although it is valid JSON`() async throws {
+    @Test func `a changed text in a conversation is reported although it is valid JSON`() async throws {
         try await fill()
         try edit(customer) { $0[2] = $0[2].replacing("hello", with: "hullo", maxReplacements: 1) }
         let problems = try problems()
@@ -100,7 +101,7 @@ struct VerificationTests {
         #expect(problems.first?.file == path(customer))
     }
 
-    @Test func `an invalid, a repeated and a misplaced line are found`() async throws {
+    @Test func `an invalid, a repeated and a misplaced line of conversations are reported`() async throws {
         try await fill()
         try edit(customer) { $0[0] = "not a line" }
         #expect(try problems().map(\.kind) == [.conversationDamaged, .missing])
@@ -131,7 +132,7 @@ struct VerificationTests {
         try edit(customer, change)
     }
 
-    @Test func `damage in the journal, a gap and a quarantined segment are found`() async throws {
+    @Test func `damage in the journal, a gap and a quarantined segment are reported`() async throws {
         try await fill()
         let name = try #require(try directory.segments().first)
         let sound = try File(directory.journal + "/" + name, for: .reading).readAll()
@@ -147,7 +148,7 @@ struct VerificationTests {
         #expect(try problems().map(\.kind) == [.journalQuarantined])
     }
 
-    @Test func `an unfinished last line is not a problem`() async throws {
+    @Test func `an unfinished last line of a conversation is not reported as a problem`() async throws {
         try await fill()
         let name = try #require(try directory.segments().last)
         try File(directory.journal + "/" + name, for: .appending).append(Array("{\"record\":".utf8))
@@ -183,7 +184,7 @@ struct RebuildTests {
         try AtomicFile.write(text, to: file)
     }
 
-    @Test func `damage quarantines a conversation, and no line of it is lost`() async throws {
+    @Test func `a damaged conversation is quarantined, and no line of it is lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()
@@ -200,12 +201,12 @@ struct RebuildTests {
         #expect(try files.list().isEmpty)
         #expect(try files.quarantined() == [directory.path + "/damaged/" + path])
         #expect(try verify().map(\.kind) == [.conversationQuarantined])
-        // Other conversations and the journal continue.
+        // Other conversations and the journal accept messages.
         try await handle("4", in: damaged)
         await damaged.close()
         #expect(!Directory.exists(file))
 
-        // The next process knows of it.
+        // The next process knows that the conversation is quarantined.
         let again = try directory.open()
         #expect(throws: aside) { try again.recentLines(of: business, customer, maximum: 10) }
         try await handle("5", in: again)
@@ -224,7 +225,9 @@ struct RebuildTests {
     }
 
     @Test(arguments: [false, true])
-    func `zeros on the disk are damage, not an unfinished line`(_ areAllLost: Bool) async throws {
+    func `zeros at the end of a conversation are damage, not an unfinished line`(_ areAllLost: Bool)
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()
@@ -244,7 +247,7 @@ struct RebuildTests {
         #expect(try File(file, for: .reading).readAll() == whole)
     }
 
-    @Test func `a rebuild restores more waiting lines than the memory limit`()
+    @Test func `a rebuild restores waiting lines beyond the number that is kept in memory`()
         async throws
     {
         let store = try directory.open()
@@ -269,7 +272,7 @@ struct RebuildTests {
         #expect(ids == ["0", "open"] + (1...1000).map { "\($0)" } + ["last"])
     }
 
-    @Test func `a delivery leased during a rebuild has its lines once`() async throws {
+    @Test func `a delivery that is leased during a rebuild has each of its lines once`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
@@ -290,7 +293,9 @@ struct RebuildTests {
         #expect(try files.lines(of: business, customer).map(\.id.rawValue) == ["1", "2", "3", "r"])
     }
 
-    @Test func `missing lines are restored, and existing ones are not changed`() async throws {
+    @Test func `a rebuild restores missing conversation lines, and does not change existing ones`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         let whole = try File(file, for: .reading).readAll()
@@ -343,7 +348,9 @@ struct RebuildTests {
     }
 
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "0"])
-    func `an impossible line number is damage, and stops no other check`(_ number: String) async throws {
+    func `an impossible line number is reported as damage, and stops no other check`(_ number: String)
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
@@ -373,7 +380,7 @@ struct RebuildTests {
         for (unreadable, lost) in places {
             let kept = try [unreadable, lost].map { try File($0, for: .reading).readAll() }
             try Directory.remove(unreadable)
-            // A link to itself.
+            // A link to itself cannot be opened.
             #expect(symlink(unreadable, unreadable) == 0)
             try AtomicFile.write(Array("broken\n".utf8), to: lost)
             #expect(Set(try verify().map(\.kind)).isSuperset(of: [.conversationUnreadable, .missing]))
@@ -389,7 +396,7 @@ struct RebuildTests {
         #expect(try verify().isEmpty)
     }
 
-    @Test func `an unreadable folder delays nothing, and nothing in it is rewritten`()
+    @Test func `an unreadable folder delays no other, and nothing in it is rewritten`()
         async throws
     {
         let store = try directory.open()
@@ -403,7 +410,7 @@ struct RebuildTests {
         let other = directory.path + "/conversations/" + ConversationFixture.path(business, CustomerID("d"))
         let kept = try [file, other].map { try File($0, for: .reading).readAll() }
         try Directory.rename(folder, to: directory.path + "/away")
-        // A link to itself.
+        // A link to itself cannot be opened.
         #expect(symlink(folder, folder) == 0)
         try AtomicFile.write(Array("broken\n".utf8), to: other)
         // The state that a server leaves when it cannot move the file.
@@ -427,7 +434,7 @@ struct RebuildTests {
         #expect(try verify().isEmpty)
     }
 
-    @Test func `nothing is quarantined while the journal itself is damaged`() async throws {
+    @Test func `no conversation is quarantined while the journal itself is damaged`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         let name = try #require(try directory.segments().first)
@@ -463,11 +470,11 @@ struct RebuildTests {
         #expect(Directory.exists(directory.path + "/damaged/evil/zz/x.jsonl.before"))
     }
 
-    @Test func `an unrecoverable line is counted as lost`() async throws {
+    @Test func `a rebuild counts a line that cannot be restored as lost`() async throws {
         let store = try directory.open()
         for id in ["1", "2"] { try await handle(id, in: store) }
         await store.close()
-        // As if the segment had been deleted long ago.
+        // The journal is empty, as if its segments had been deleted long ago.
         for name in try directory.segments() { try Directory.remove(directory.journal + "/" + name) }
         let lines = String(decoding: try File(file, for: .reading).readAll(), as: UTF8.self).split(
             separator: "\n")
@@ -483,7 +490,9 @@ struct RebuildTests {
             try reopened.recentLines(of: business, customer, maximum: 10).map(\.id.rawValue) == ["2"])
     }
 
-    @Test func `a conversation from a backup replaces the damaged one`() async throws {
+    @Test func `a rebuild uses a conversation's file from a backup in place of the damaged file`()
+        async throws
+    {
         let store = try directory.open()
         for id in ["1", "2", "3"] { try await handle(id, in: store) }
         await store.close()

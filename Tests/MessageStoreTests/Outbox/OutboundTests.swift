@@ -17,12 +17,14 @@ struct OutboundTests {
             outboundKind: .text)
     }
 
-    @Test func `a proactive message is a queued reply, and has one line after its end`() async throws {
+    @Test func `a proactive message is queued like a reply, and has one conversation line after its end`()
+        async throws
+    {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         #expect(await store.append(outbound("key")) == .stored)
         #expect(await store.append(outbound("key")) == .duplicate)
-        // It does not wait for the handler of an earlier message.
+        // The proactive message does not wait for the handler of an earlier message.
         let entry = try #require(store.leaseReply())
         #expect(
             entry.reply == DecidedReply(id: MessageID("key"), kind: .text, message: outbound("key").message))
@@ -115,7 +117,7 @@ struct OutboundTests {
         let retries = try await store.retry([again.id, again.id])
         #expect(retries.map(\.isRepetition) == [false])
         let retried = try #require(retries.first).record
-        // A repetition sends nothing, and says as what it was sent; also after a restart.
+        // A repeated retry sends nothing, and returns the record of the first retry; also after a restart.
         let repetition = [ReplyRetry(reply: again.id, record: retried, isRepetition: true)]
         #expect(try await store.retry([again.id]) == repetition)
         let repeatedCopy = try directory.copy()
@@ -141,7 +143,7 @@ struct OutboundTests {
         #expect(verification.problems == 0)
     }
 
-    @Test func `a queued reply and a dead one are dropped, each once`() async throws {
+    @Test func `a queued reply and a reply that is a dead letter are dropped, each once`() async throws {
         let store = try directory.open()
         for id in ["a", "b"] { #expect(await store.append(outbound(id)) == .stored) }
         let first = try #require(store.leaseReply())
@@ -155,7 +157,7 @@ struct OutboundTests {
         await store.close()
     }
 
-    @Test func `replies are dropped together or not at all`() async throws {
+    @Test func `a command that names several replies drops all of them or none`() async throws {
         let store = try directory.open()
         for id in ["a", "b", "c"] { #expect(await store.append(outbound(id)) == .stored) }
         let sent = try #require(store.leaseReply())
@@ -171,7 +173,7 @@ struct OutboundTests {
         await store.close()
     }
 
-    @Test func `dead replies outlive their segment`() async throws {
+    @Test func `replies that are dead letters are kept when their segment is deleted`() async throws {
         let store = try directory.open {
             $0.maximumSegmentAge = .zero
             $0.deduplicationWindow = .zero
@@ -206,7 +208,9 @@ struct OutboundTests {
         try await store.state(of: business, customer).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `a state changes with the decision, stays otherwise, and is deleted with null`() async throws {
+    @Test func `a decision changes the handler's state, keeps it without a state, and deletes it with null`()
+        async throws
+    {
         let store = try directory.open()
         for id in 1...3 { #expect(await store.append(message("\(id)")) == .stored) }
         #expect(try await state(in: store) == nil)
@@ -221,7 +225,8 @@ struct OutboundTests {
         #expect(try await state(in: try directory.open()) == nil)
     }
 
-    @Test func `a state lost by a kill is restored with the delivery`() async throws {
+    @Test func `a handler's state lost by a kill is restored when the delivery is leased again`() async throws
+    {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         _ = try await decide(#"{"step":1}"#, in: store)
@@ -234,7 +239,7 @@ struct OutboundTests {
         #expect(try await state(in: restarted) == #"{"step":1}"#)
     }
 
-    @Test func `an older decision does not replace a newer state`() async throws {
+    @Test func `an older decision does not replace the handler's state of a newer decision`() async throws {
         let store = try directory.open()
         for id in 1...2 { #expect(await store.append(message("\(id)")) == .stored) }
         let first = try await decide(#"{"step":1}"#, in: store)

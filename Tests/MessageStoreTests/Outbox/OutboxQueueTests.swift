@@ -33,7 +33,7 @@ import Testing
 
     private func nextExpiry() -> Timestamp? { queue.nextExpiry(after: .seconds(60)) }
 
-    @Test func `replies of a conversation leave one at a time and in order`() {
+    @Test func `replies of a conversation are leased one at a time and in order`() {
         add(1, "a", "x")
         add(2, "a", "x")
         #expect(lease() == 1)
@@ -45,7 +45,7 @@ import Testing
         #expect(queue.countsByBusiness.isEmpty)
     }
 
-    @Test func `a probe takes the postponed reply that is due first and whose Retry-After has passed`() {
+    @Test func `a probe of the gateway leases the first due postponed reply whose Retry-After has passed`() {
         for (record, customer) in [(1, "x"), (2, "y"), (3, "z")] { add(UInt64(record), "a", customer) }
         for _ in 1...3 { _ = lease(.anotherConversation(of: BusinessID("a"), than: nil)) }
         queue.postpone(id(1), until: later(600), notBefore: now)
@@ -65,14 +65,14 @@ import Testing
         #expect(lease(at: later(300)) == 2)
     }
 
-    @Test func `a probe prefers a reply that is due`() {
+    @Test func `a probe of the gateway prefers a reply that is due`() {
         for (record, customer) in [(1, "x"), (2, "y")] { add(UInt64(record), "a", customer) }
         #expect(lease() == 1)
         queue.postpone(id(1), until: later(600), notBefore: now)
         #expect(lease(.probe(excludingBusinesses: [])) == 2)
     }
 
-    @Test func `replies that are held back neither leave nor expire until they are released`() {
+    @Test func `replies that are held back are neither leased nor expired until they are released`() {
         queue.hold([key("a", "x")])
         add(1, "a", "x")
         add(2, "a", "x")
@@ -80,7 +80,7 @@ import Testing
         #expect(lease() == 3)
         #expect(lease() == nil)
         #expect(leaseExpired(at: later(100)) == nil)
-        // An operator may drop one.
+        // An operator may drop a reply that is held back.
         #expect(queue.lease(id: id(1)) != nil)
         #expect(settle(1) == id(1))
         #expect(lease() == nil)
@@ -111,19 +111,20 @@ import Testing
         #expect(lease() == 1)
         queue.release(id(1))
         #expect(queue.entry(id(1))?.attempts == 0)
-        // After the others of its business, so that a probe meets a different conversation each time.
+        // The released reply goes behind the other conversations of its business, so that a probe meets a different
+        // conversation each time.
         #expect(lease() == 2)
         #expect(lease() == 1)
     }
 
-    @Test func `businesses take turns`() {
+    @Test func `replies of several businesses are leased in turns`() {
         for record in 1...3 { add(UInt64(record), "a", "x\(record)") }
         add(11, "b", "y1")
         add(12, "b", "y2")
         #expect([lease(), lease(), lease(), lease()] == [1, 11, 2, 12])
     }
 
-    @Test func `no more replies are in flight than allowed in all and for each business`() {
+    @Test func `the limits of replies in flight hold, in all and for each business`() {
         for (record, business) in zip(1..., ["a", "a", "a", "b", "b", "b", "c"]) {
             add(UInt64(record), business, "x\(record)")
         }
@@ -139,7 +140,7 @@ import Testing
         #expect([lease(), lease()].compactMap(\.self).sorted() == [3, 6])
     }
 
-    @Test func `an excluded business is skipped until its exclusion ends`() {
+    @Test func `replies of an excluded business are not leased until the exclusion ends`() {
         add(1, "a", "x")
         add(2, "b", "y")
         #expect(lease(.any(excludingBusinesses: [BusinessID("a")])) == 2)
@@ -147,7 +148,7 @@ import Testing
         #expect(lease() == 1)
     }
 
-    @Test func `a probe selects another conversation or business regardless of the limits`() {
+    @Test func `a probe of the gateway selects another conversation or business regardless of the limits`() {
         for record in 1...3 { add(UInt64(record), "a", "x\(record)") }
         add(4, "b", "y")
         _ = [lease(), lease(), lease()]
@@ -160,7 +161,7 @@ import Testing
         #expect(queue.inFlight == 4)
     }
 
-    @Test func `a dropped reply leaves from the middle of its conversation`() {
+    @Test func `a dropped reply is removed from the middle of its conversation's queue`() {
         for record in 1...4 { add(UInt64(record), "a", "x") }
         _ = queue.settle(id(2))
         _ = queue.settle(id(4))
@@ -190,7 +191,7 @@ import Testing
         #expect(lease() == 3)
     }
 
-    @Test func `adding an entry twice has no effect`() {
+    @Test func `adding an entry to the queue a second time has no effect`() {
         add(1, "a", "x")
         add(1, "a", "x")
         #expect(queue.count == 1)
@@ -244,12 +245,14 @@ import Testing
     }
 
     @Test(arguments: ["57.1", "0.3", "18446744073709551615.1"])
-    func `a reply's name is parsed`(_ name: String) {
+    func `a reply's name of a record and a position is parsed`(_ name: String) {
         #expect(ReplyID(name)?.description == name)
     }
 
     @Test(arguments: ["57", "57.0", "57.01", "+57.1", "57.1.1", "", ".", "57.-1", "a.1"])
-    func `another spelling is not a reply's name`(_ name: String) { #expect(ReplyID(name) == nil) }
+    func `a text in another spelling is not parsed as a reply's name`(_ name: String) {
+        #expect(ReplyID(name) == nil)
+    }
 }
 
 private func id(_ record: UInt64) -> ReplyID { ReplyID(record: record, index: 0) }

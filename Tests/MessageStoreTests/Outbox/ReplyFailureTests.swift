@@ -14,7 +14,7 @@ struct ReplyFailureTests {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
     }
 
-    /// A store with a message `1` whose reply `r1` was refused, and its handler told.
+    /// Opens a store with a message `1`; its reply `r1` was refused, which an event reports to the handler.
     private func storeWithFailure(_ change: (inout StoreConfiguration) -> Void = { _ in }) async throws
         -> Store
     {
@@ -82,7 +82,7 @@ struct ReplyFailureTests {
         #expect(failure.isReplyFailure)
         #expect(failure.attempt == 2)
         #expect(restarted.statistics.pendingDeliveries == 1)
-        // Kills neither lose nor repeat its reply.
+        // Kills neither lose nor repeat the reply to the failure event.
         try await restarted.decide(failure, DecidedOutcome(.handled, replies: [reply("r2")]))
         let decidedCopy = try copy.copy()
         let decided = try decidedCopy.open()
@@ -130,7 +130,9 @@ struct ReplyFailureTests {
     @Test(arguments: [
         ReplyResult.accepted(status: 200), .dropped(reason: "closed"),
     ])
-    func `a reply that ends without failing is not reported`(_ result: ReplyResult) async throws {
+    func `a reply that ends without failing is not reported to the handler`(_ result: ReplyResult)
+        async throws
+    {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
@@ -184,7 +186,7 @@ struct ReplyFailureTests {
 
     @Test func `the failure events of a removed business are dropped with its messages`() async throws {
         let store = try await storeWithFailure()
-        // Negative, because the record may have the very millisecond of the call.
+        // The age is negative, because the record may have the very millisecond of the call.
         let ended = try await store.endPending(
             of: [business], olderThan: .seconds(-1), reason: "removed")
         #expect(ended == 1)
@@ -194,7 +196,7 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `a failure outlives the segment of the message that was answered`() async throws {
+    @Test func `a failure event is kept when the answered message's segment is deleted`() async throws {
         let store = try directory.open {
             $0.maximumSegmentAge = .zero
             $0.deduplicationWindow = .zero
@@ -205,7 +207,7 @@ struct ReplyFailureTests {
         try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply("r1")]))
         try await store.finish(delivery, result: .handled)
         await store.retention.run()
-        // In a segment of its own.
+        // This message is in a segment of its own.
         #expect(await store.append(message("2", from: CustomerID("another"))) == .stored)
         try await store.finish(try await store.lease(), result: .handled)
         try await store.settle(try #require(store.leaseReply()), refused, isReported: true)
@@ -221,7 +223,7 @@ struct ReplyFailureTests {
         await store.close()
     }
 
-    @Test func `a segment stays as long as a failure in it is not delivered`() async throws {
+    @Test func `a segment is kept as long as a failure event in it is not delivered`() async throws {
         let store = try await storeWithFailure {
             $0.maximumSegmentAge = .zero
             $0.deduplicationWindow = .zero

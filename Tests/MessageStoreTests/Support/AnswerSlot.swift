@@ -24,7 +24,9 @@ final class AnswerSlot: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    /// Waits for the answer; without one within ``WaitLimit`` it is that of a closed store, which no test expects here.
+    /// Waits for the answer.
+    ///
+    /// Returns the answer of a closed store, which no test expects here, if none arrives within ``WaitLimit``.
     func answer() async -> AppendResult {
         await WaitLimit.apply(expire: { [weak self] in self?.set(.failed(.closed)) }) {
             await withCheckedContinuation { continuation in

@@ -23,7 +23,7 @@ final class FaultyDisk: StoreDisk {
     private let batches = Mutex(0)
     private let disk = SystemDisk()
 
-    /// Fails in this way until ``recover()``.
+    /// Makes every later call fail in this way, until ``recover()``.
     func fail(_ fault: Fault) { self.fault.withLock { $0 = fault } }
 
     func recover() { fault.withLock { $0 = nil } }
@@ -36,7 +36,7 @@ final class FaultyDisk: StoreDisk {
 
     func release() {
         gate.withLock { gate in
-            // The journal and the conversations may both wait.
+            // The journal and several conversations may wait, so all of them are signalled.
             for _ in 0..<16 { gate?.signal() }
             gate = nil
         }

@@ -20,7 +20,7 @@ struct PowerLoss {
     private struct Content {
         var durable: [UInt8] = []
         var pending: [Pending] = []
-        /// The undefined state after a failed sync, forever.
+        /// The unsynced writes from before a failed sync; their state stays undefined forever.
         var doubtful: [Pending] = []
         var size = 0
         var hasName = false

@@ -22,7 +22,7 @@ final class StoreDirectory: Sendable {
         configuration.lazyDelay = .milliseconds(1)
         // Tests compare files, so preallocation is disabled by default.
         configuration.preparedBytes = 0
-        // Rounds made by a test do not wait.
+        // Rounds of syncs in tests start without waiting for the sync interval.
         configuration.conversationSyncInterval = .zero
         return configuration
     }
@@ -33,7 +33,7 @@ final class StoreDirectory: Sendable {
         _ change: (inout StoreConfiguration) -> Void = { _ in }
     ) throws -> Store {
         var configuration = configuration
-        // Tests count records, so none is written automatically by default.
+        // Tests count records, so by default no probe writes any.
         configuration.probeInterval = .seconds(3600)
         configuration.checkpointInterval = .seconds(3600)
         change(&configuration)
@@ -49,7 +49,7 @@ final class StoreDirectory: Sendable {
         return copy
     }
 
-    /// Writes the file that a process leaves behind which dies while it delivers these records.
+    /// Writes the file of calls that a process leaves when it dies while it delivers these records.
     func leave(_ records: [UInt64], _ step: InFlightCalls.Step = .delivers) throws {
         let lines = records.map { record in
             let digits = "\(record)"
@@ -73,7 +73,7 @@ final class StoreDirectory: Sendable {
         try segments().flatMap { try lines($0) }.map { try JSONDocument($0).root }
     }
 
-    /// The records of a type.
+    /// The journal's records of this type.
     func records(_ type: String) throws -> [JSONValue] { try records().filter { $0["type"]?.string == type } }
 
     /// Replaces the content of a journal file.
@@ -138,8 +138,10 @@ func message(
 }
 
 extension Store {
-    /// Appends, and waits for the answer and for the recorder: it has no order among conversations, so messages of several
-    /// customers would otherwise be leased in any order.
+    /// Appends a message, and waits until it is answered and recorded.
+    ///
+    /// Conversations are recorded in any order, so messages of several customers would otherwise be leased in any
+    /// order.
     func append(_ message: ReceivedMessage) async -> AppendResult {
         let result = await withCheckedContinuation { continuation in
             append(message) { continuation.resume(returning: $0) }

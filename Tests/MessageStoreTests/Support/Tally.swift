@@ -23,7 +23,7 @@ final class Tally: Sendable {
         waiter?.resume()
     }
 
-    /// The number of each answer, of those that arrive within ``WaitLimit``.
+    /// Waits for the expected answers, at most for ``WaitLimit``; returns how often each answer arrived.
     func answers() async -> [AppendResult: Int] {
         await WaitLimit.apply(expire: { [weak self] in self?.endWait() }) {
             await withCheckedContinuation { continuation in
