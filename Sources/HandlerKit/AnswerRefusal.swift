@@ -38,7 +38,7 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
     /// The problems in the order of the answer; at least one.
     public let problems: [Problem]
 
-    /// Refuses for these problems, of which there is at least one.
+    /// Creates a refusal with these problems; there must be at least one.
     public init(_ problems: [Problem]) { self.problems = problems }
 
     /// The errors among the problems of the message at `pointer`; nil when Apple would accept the message.
@@ -73,7 +73,7 @@ extension AnswerRefusal.Problem {
         }
     }
 
-    /// ``found`` with the length of a quoted text in place of its words, and with at most 60 characters.
+    /// ``found`` in a form for the log: the length of a quoted text, or at most 60 characters of another value.
     package var loggableFound: String {
         guard found.hasPrefix("\"") else { return String(found.prefix(60)) }
         let count = found.count - 2

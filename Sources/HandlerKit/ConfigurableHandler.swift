@@ -53,10 +53,10 @@ public enum HandlerConfiguration {
 public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The place, as a JSON pointer (RFC 6901); empty for the whole configuration.
     public let pointer: String
-    /// The problem.
+    /// The fault, as a phrase, such as `is not a text`.
     public let reason: String
 
-    /// `/greeting: is missing`.
+    /// The pointer and the reason, such as `/greeting: is not a text`.
     public var description: String { pointer.isEmpty ? reason : "\(pointer): \(reason)" }
 
     init(_ error: DecodingError) {

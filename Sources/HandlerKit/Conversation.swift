@@ -5,12 +5,11 @@ internal import Synchronization
 ///
 /// The server provides the latest entries only; ``Entry/seq`` of the first entry tells how many are omitted.
 public struct Conversation: Sendable {
-    /// One message.
+    /// One message of the conversation.
     public struct Entry: Sendable {
         /// The message's number in the whole conversation: 1, 2, 3, without gaps; nil for a queued reply.
         public let seq: Int?
-        /// The time of its recording, or of the decision for a queued reply, in UTC: `2026-07-10T17:00:00.000Z` (RFC
-        /// 3339).
+        /// When the message was recorded, or a queued reply was decided, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
         public let at: String
         /// The sender: the customer or the business.
         public let direction: Direction
@@ -95,7 +94,7 @@ public struct Conversation: Sendable {
         locating locate: @escaping @Sendable (MessageID) throws -> Int? = { _ in nil }
     ) { source = .reading(Reading(read, locate)) }
 
-    /// The latest messages, the oldest first, and behind them the replies that are queued; empty when they cannot be read.
+    /// The latest messages, the oldest first, followed by the queued replies; empty when they cannot be read.
     ///
     /// A server reads them from its disk at the first access, on the caller's thread; an event whose handler
     /// does not use them costs no read. When the read fails, the handler's answer is dropped and the event is
@@ -110,11 +109,11 @@ public struct Conversation: Sendable {
         }
     }
 
-    /// The number of a customer's message in the conversation; nil when it has no line, or none that can be read.
+    /// The number of a customer's message in the conversation; nil when the conversation has no readable line for it.
     func seq(of id: MessageID) -> Int? {
         if let entry = entries.last(where: { $0.direction == .inbound && $0.id == id }) { return entry.seq }
         guard case .reading(let reading) = source else { return nil }
-        // `failure` has the error; then the handler's answer is dropped.
+        // An error is kept in `failure`; the server then drops the handler's answer.
         return try? reading.seq(of: id)
     }
 

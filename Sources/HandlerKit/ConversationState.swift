@@ -25,7 +25,7 @@ public final class ConversationState: Sendable {
         members = Mutex(Members(json: object.map(Self.members) ?? []))
     }
 
-    /// A member that is a text; nil when it is absent.
+    /// A member that is a text; nil when it is absent or not a text.
     ///
     /// Assign nil to remove it.
     public subscript(name: String) -> String? {
@@ -50,7 +50,7 @@ public final class ConversationState: Sendable {
     /// The whole object, as JSON; nil when it is empty.
     public var json: JSONValue? {
         let text = members.withLock { $0.json.isEmpty ? nil : Self.text($0.json) }
-        // A JSON writer produced these bytes.
+        // A JSON writer produced these bytes, so that parsing succeeds.
         return text.flatMap { try? JSONDocument($0) }?.root
     }
 

@@ -23,7 +23,7 @@ public protocol EventHandler: Handler {
     /// Answers an event.
     func handle(_ context: Context) async throws -> Outcome
 
-    /// The time since when the handler receives or answers no events; nil while it works.
+    /// Since when the handler has been unable to receive or answer events; nil while it works.
     var downSince: ContinuousClock.Instant? { get }
 
     /// The handler's status, for an operator.
@@ -43,9 +43,9 @@ extension EventHandler {
 
 /// The status of a handler outside the process.
 public struct HandlerReport: Sendable {
-    /// The state of its lifecycle.
+    /// The state of the handler's lifecycle.
     public let health: HandlerHealth
-    /// The number of restarts.
+    /// How often the server has restarted the handler.
     public let restarts: Int
     /// The id of the handler's process, if it has one.
     public let processID: Int32?

@@ -1,2 +1,2 @@
-// A handler imports this module only.
+// Exported, so that a handler needs to import only this module.
 @_exported public import BusinessMessages

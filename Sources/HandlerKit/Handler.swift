@@ -16,23 +16,23 @@ public protocol TextHandler: Handler {
 
 /// A handler of choices in quick replies.
 public protocol QuickReplyHandler: Handler {
-    /// Answers a choice.
+    /// Answers the chosen item.
     func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of items chosen in list pickers.
 public protocol ListPickerHandler: Handler {
-    /// Answers a choice.
+    /// Answers the chosen items.
     func listPicker(_ listPicker: ListPicker, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of time slots.
+/// A handler of time slots chosen in time pickers.
 public protocol TimePickerHandler: Handler {
-    /// Answers a choice.
+    /// Answers the chosen time slots.
     func timePicker(_ timePicker: TimePicker, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of forms.
+/// A handler of submitted forms.
 public protocol FormHandler: Handler {
     /// Answers a form; the answers of a private form must not be logged.
     func form(_ form: Form, _ context: Context) async throws -> Outcome
@@ -40,25 +40,25 @@ public protocol FormHandler: Handler {
 
 /// A handler of authentication results.
 public protocol AuthenticationHandler: Handler {
-    /// Answers a result, success or not.
+    /// Answers the result of a sign-in, successful or not.
     func authentication(_ authentication: Authentication, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of Apple Pay results.
 public protocol ApplePayHandler: Handler {
-    /// Answers a result, success or not.
+    /// Answers the result of a payment, successful or not.
     func applePay(_ applePay: ApplePay, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of iMessage apps' bubbles.
+/// A handler of messages from iMessage apps.
 public protocol AppHandler: Handler {
-    /// Answers a bubble.
+    /// Answers a message that the customer sent from an iMessage app.
     func app(_ app: App, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of answers to invitations.
 public protocol InvitationHandler: Handler {
-    /// Answers an acceptance; a refusal is a ``CloseHandler``'s.
+    /// Answers an accepted invitation; a declined invitation goes to the ``CloseHandler``.
     func invitation(_ invitation: Invitation, _ context: Context) async throws -> Outcome
 }
 
@@ -80,11 +80,11 @@ public protocol CloseHandler: Handler {
     func close(_ close: Close, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of its own replies that did not reach the customer.
+/// A handler that is called when one of its replies did not reach the customer.
 public protocol ReplyFailedHandler: Handler {
     /// Answers the failure of a reply: in the same conversation, most often in plain words.
     ///
-    /// The replies of this answer are sent like others; when one of them fails in its turn, no handler is told.
+    /// The replies of this answer are sent like others; when one of them fails too, this method is not called for it.
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
 }
 

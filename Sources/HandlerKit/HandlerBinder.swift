@@ -1,20 +1,22 @@
 public import BusinessMessages
 public import Logging
 
-/// A factory for one kind of binding: the binder named `exec` creates the handlers of `"handler": {"exec":
-/// …}`.
+/// A factory for one kind of binding.
+///
+/// The binder named `exec` creates the handlers of `"handler": {"exec": …}`.
 public protocol HandlerBinder: HandlerFactory {
     /// Creates a handler without lasting side effects, which begin when it is started; throws when the
     /// binding is wrong.
     func make(_ binding: HandlerBindingRequest) throws -> any Handler
 
-    /// Values besides the binding that the handler depends on, such as the content of a secret file. When
-    /// they change, the handler is recreated. They are never stored or shown.
+    /// Returns the values besides the binding that the handler depends on, such as the content of a secret file.
+    ///
+    /// When they change, a reload recreates the handler. They are never stored or shown.
     func ingredients(of binding: HandlerBindingRequest) -> [UInt8]
 }
 
 extension HandlerBinder {
-    /// Returns no further values.
+    /// Returns nothing: the handler depends on its binding only.
     public func ingredients(of binding: HandlerBindingRequest) -> [UInt8] { [] }
 
     /// Always throws: a binder cannot be named by `builtin`.

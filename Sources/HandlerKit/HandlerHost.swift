@@ -3,7 +3,7 @@ public import Logging
 
 /// The server's services for a handler outside an event.
 public struct HandlerHost: Sendable {
-    /// Sends a message to a customer under a key.
+    /// The implementation of ``send(_:to:key:)``: returns the id of the message.
     public typealias Send = @Sendable (Reply, CustomerID, String) async throws -> MessageID
 
     /// The business that the handler answers for.

@@ -1,3 +1,4 @@
-/// An error that says that the handler as a whole is unavailable: the event waits until it is ready again, and no
-/// attempt is counted.
+/// An error that says that the handler is unavailable for every event.
+///
+/// The event waits until the handler is ready again, and no attempt is counted.
 public protocol HandlerUnavailableError: LoggableError {}

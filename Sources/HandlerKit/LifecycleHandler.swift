@@ -4,7 +4,9 @@
 /// ``provision(_:)``, events, ``shutdown()``. A configuration check ends after ``validate()``. A reload shuts
 /// down the handler of each business whose section changed, and then creates a new one.
 public protocol LifecycleHandler: Handler {
-    /// Throws when the configuration is invalid beyond its form; has no effect outside the process.
+    /// Checks the configuration beyond its JSON form, and throws when it is invalid.
+    ///
+    /// It must have no effect outside the process.
     func validate() throws
 
     /// Opens the handler's resources: connections, caches, clients.
@@ -19,7 +21,7 @@ public protocol LifecycleHandler: Handler {
 }
 
 extension LifecycleHandler {
-    /// Accepts the configuration.
+    /// Accepts every configuration.
     public func validate() throws {}
 
     /// Does nothing.

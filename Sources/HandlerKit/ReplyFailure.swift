@@ -18,17 +18,17 @@ public struct ReplyFailure: Hashable, Sendable {
 
     /// The reply's message id.
     public let reply: MessageID
-    /// The id of the customer's message that it answered.
+    /// The id of the customer's message that the reply answered.
     public let inReplyTo: MessageID?
     /// The reply's kind.
     public let kind: Kind
-    /// How it failed.
+    /// How the reply failed.
     public let status: Status
     /// The gateway's HTTP status, when it answered.
     public let httpStatus: Int?
     /// The reason, for a log; contains no customer text.
     public let reason: String
-    /// How many attempts were made to send it.
+    /// How many attempts were made to send the reply.
     public let attempts: Int
 
     /// Creates a failure, in a server or in a handler's tests.
@@ -45,7 +45,7 @@ public struct ReplyFailure: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// Reads ``json``; nil when it is something else.
+    /// Parses a failure in the form of ``json``; nil when `value` has another form.
     package init?(_ value: JSONValue) {
         guard let reply = value["reply"]?.string,
             let status = value["status"]?.string.flatMap(Status.init(rawValue:))

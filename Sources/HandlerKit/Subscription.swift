@@ -17,7 +17,7 @@ public enum Subscription: Hashable, Sendable {
 
     private static let replyFailedName = "replyFailed"
 
-    /// Reads the name that configurations and handlers use; nil for another.
+    /// Creates the subscription that has this name in configurations and handlers; nil for an unknown name.
     public init?(name: String) {
         if name == Self.replyFailedName {
             self = .replyFailed

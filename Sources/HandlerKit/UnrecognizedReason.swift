@@ -4,8 +4,8 @@ public enum UnrecognizedReason: String, Sendable, CaseIterable {
     case expiredReference
     /// The referenced payload could not be downloaded or decoded.
     case failedReference
-    /// The kind is not known to this version.
+    /// This version of the server does not know the kind.
     case unknownKind
-    /// The message has more parts than are decoded.
+    /// The message has more parts than the server decodes.
     case tooManyParts
 }

@@ -4,10 +4,10 @@ import HandlerKit
 /// Reads the members of an answer and collects its problems.
 struct AnswerReading {
     private(set) var problems: [AnswerRefusal.Problem] = []
-    /// The pointer of the answer in its line, which problems leave out.
+    /// The JSON pointer of the answer within its line; the pointers of problems begin behind it.
     private let base: String
 
-    /// Reads members of `root`.
+    /// Creates a reading of the answer `root`.
     init(_ root: JSONValue) { base = root.pointer }
 
     private static let passage = "balloon-handler/1, \"The answer\""
@@ -16,7 +16,7 @@ struct AnswerReading {
         "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
-    /// The length of a handler's reason, which is for the log.
+    /// The maximum number of characters that the log shows of a handler's reason.
     private static let maximumReasonLength = 200
 
     mutating func report(_ rule: String, at value: JSONValue, found: String? = nil, allowed: String) {
@@ -28,7 +28,7 @@ struct AnswerReading {
 
     private func pointer(of value: JSONValue) -> String { String(value.pointer.dropFirst(base.count)) }
 
-    /// Reports what is no object, and each member with another name.
+    /// Reports `value` when it is not an object, and each of its members whose name is not in `names`.
     mutating func check(_ value: JSONValue, as names: [String]) {
         guard value.kind == .object else { return report("type", at: value, allowed: "an object") }
         for (name, member) in value.members where !names.contains(name) {
@@ -80,14 +80,16 @@ struct AnswerReading {
         return nil
     }
 
-    /// The bubble of an iMessage app in LivePerson's metadata, as `balloon convert liveperson` reads it.
+    /// Converts LivePerson's metadata to the bubble of an iMessage app, as `balloon convert liveperson` does.
+    ///
+    /// Returns nil after reporting a problem.
     private mutating func livePerson(_ metadata: JSONValue, at value: JSONValue) -> Reply? {
         let reading = LivePersonMessage.read(metadata, imageHosts: [])
         problems += AnswerRefusal(reading.problems, at: pointer(of: value))?.problems ?? []
         return reading.message.map { .app($0.request) }
     }
 
-    /// A text whose attachments are files with absolute paths.
+    /// Reads a text whose attachments are files with absolute paths; nil after reporting a problem.
     private mutating func textWithFiles(_ value: JSONValue, _ attachments: JSONValue) -> Reply? {
         let before = problems.count
         check(value, as: Self.textMembers)
@@ -116,7 +118,7 @@ struct AnswerReading {
         return .milliseconds(milliseconds)
     }
 
-    /// The reason for the log, shortened.
+    /// Reads the handler's reason and shortens it for the log.
     mutating func reason(_ value: JSONValue?) -> String {
         guard let value, !value.isNull else { return "no reason given" }
         guard let text = value.string else {
@@ -126,7 +128,7 @@ struct AnswerReading {
         return String(text.prefix(Self.maximumReasonLength))
     }
 
-    /// The new state, an object or null; nil when the state does not change.
+    /// Reads the new state, an object or null; nil when the state does not change, or after reporting a problem.
     mutating func state(_ value: JSONValue?) -> JSONValue? {
         guard let value, !value.isNull else { return value }
         guard value.kind == .object else {

@@ -84,7 +84,7 @@ package enum EventCall {
         attribute.flatMap { $0.utf8.count <= maximumAttributeBytes ? $0 : nil }
     }
 
-    /// Counts scalars: one character may have any number of combining marks.
+    /// Shortens a summary to a number of Unicode scalars, because one character may have any number of combining marks.
     private static func shortened(_ summary: String) -> String {
         let scalars = summary.unicodeScalars
         guard

@@ -8,7 +8,7 @@ package enum HandlerProtocolError: Error, Hashable, Sendable {
     case unsupportedVersion
     /// The handler names a kind that does not exist.
     case unknownKind(String)
-    /// A business may not send the message of a `reply`.
+    /// The message of a `reply` call breaks a rule for messages to customers.
     case refused(AnswerRefusal)
 }
 

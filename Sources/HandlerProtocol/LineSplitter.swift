@@ -1,6 +1,6 @@
 /// Splits a byte stream into lines; buffers at most one line of the maximum length.
 package struct LineSplitter: Sendable {
-    /// The bytes before a line feed.
+    /// One line of the stream, or the beginning of a line that is too long.
     package enum Piece: Hashable, Sendable {
         /// A complete line without its line feed and without a carriage return before it.
         case line([UInt8])

@@ -4,7 +4,7 @@ package enum Method {
     package static let initialize = "initialize"
     /// Server to handler: an event.
     package static let event = "event"
-    /// Server to handler, a notification: the answer of that delivery is no longer awaited.
+    /// Server to handler, a notification: the server no longer waits for the answer to that event.
     package static let cancel = "cancel"
     /// Server to handler: a request for a sign of life.
     package static let ping = "ping"

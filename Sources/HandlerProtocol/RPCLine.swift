@@ -65,7 +65,7 @@ package enum RPCLine {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded down; at most and at least what an integer holds.
+    /// The duration in whole milliseconds, without the fraction; clamped to the range of an integer.
     package var milliseconds: Int {
         let (seconds, attoseconds) = components
         let (product, overflows) = Int(seconds).multipliedReportingOverflow(by: 1000)

@@ -5,9 +5,9 @@ import MessageStore
 package enum DirectSend {
     /// Locks the directory, makes the message durable, sends it, and unlocks the directory.
     ///
-    /// Earlier replies of the conversation are sent first. Inbound messages wait for the server, and so does
-    /// a message that was not sent in time. Throws a `SendRefusal`, or a `StoreError`; `StoreError.inUse`
-    /// while a server runs.
+    /// Earlier replies of the conversation are sent first. Inbound messages wait for the next start of the server,
+    /// and so does a message that was not sent in time. Throws a `SendRefusal`, or a `StoreError`:
+    /// `StoreError.inUse` while a server runs.
     package static func run(
         _ request: SendRequest, _ configuration: ServerConfiguration, logger: Logger
     ) async throws -> SendAnswer {
@@ -19,13 +19,14 @@ package enum DirectSend {
         do {
             let sender = try Pipelines(
                 configuration, store: store, observer: LogObserver(logger), logger: logger,
-                // The server will know; what its handler does not want ends there.
+                // Without a handler, its subscriptions are unknown: every failure is reported, and the server later
+                // drops the reports to which its handler does not subscribe.
                 reportsFailures: { _ in true }
             ).sender
             let sending = Task { @concurrent in
                 repeat {
                     await sender.sendQueued(of: request.business, request.customer)
-                    // A retry is due in a second; the message itself is due at once.
+                    // Look again soon: the message is due as soon as it is durable, and a retry after a second.
                     try? await Task.sleep(for: .milliseconds(20))
                 } while !Task.isCancelled
             }

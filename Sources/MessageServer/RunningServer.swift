@@ -19,7 +19,7 @@ package final class RunningServer: Sendable {
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
-    /// A server of its own, so that no work for operators delays a webhook; nil when it is off.
+    /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
     private let admin: HTTPServer?
     private let boundAdmin: BoundAddress
     private let api: BusinessAPI

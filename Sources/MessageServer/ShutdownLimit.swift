@@ -24,7 +24,7 @@ final class ShutdownLimit: Sendable {
         self.logger = logger
     }
 
-    /// Sets the server to report about.
+    /// Sets the server whose unfinished work is logged.
     func watch(_ server: RunningServer) { state.withLock { $0.server = server } }
 
     /// Starts the limit: the process was asked to stop.

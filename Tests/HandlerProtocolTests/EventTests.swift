@@ -83,11 +83,11 @@ struct EventTests {
             Issue.record("not a text")
             return
         }
-        // Bytes: a comparison of strings normalizes two million characters first.
+        // Compares bytes, because a comparison of strings would normalize two million characters.
         #expect(Array(text.plainBody.utf8) == Array(body.utf8))
     }
 
-    @Test func `a deadline too far for a clock is limited`() throws {
+    @Test func `a deadline beyond the range of the clock is limited`() throws {
         let context = try context("text")
         let original = try written { EventCall.write(context, to: &$0) }
         let params = try JSONDocument(original.replacing(members: ["deadlineMs": Array("\(Int.max)".utf8)]))
@@ -143,7 +143,7 @@ struct EventTests {
         #expect(problem.allowed == "an absolute path")
     }
 
-    @Test func `a problem's pointer begins at the answer, wherever that is`() throws {
+    @Test func `a problem's pointer begins at the answer, wherever the line contains it`() throws {
         let line = #"{"id":1,"result":{"outcome":"done","replies":["",{"type":"interactive"}]}}"#
         let result = try #require(JSONDocument(Array(line.utf8)).root["result"])
         let refusal = #expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) }
@@ -214,7 +214,7 @@ struct EventTests {
         }
         #expect(reply.kind == .app)
         let sent = reply.encode(id: MessageID("m"), from: BusinessID("b"), to: CustomerID("c"))
-        // The transcript shows the text in the URL.
+        // The summary of the sent message, which transcripts show, is the text inside the URL.
         #expect(InboundEvent.decode(message: try JSONDocument(sent)).summary == "Parcel 7")
     }
 
@@ -237,7 +237,7 @@ struct EventTests {
         #expect(refusal?.problems.map(\.pointer) == ["/replies/0" + pointer])
     }
 
-    @Test func `the choice is a member of its own`() throws {
+    @Test func `a customer's choice is a separate member of the event`() throws {
         let quick = try written { EventCall.write(try context("quickReply"), to: &$0) }
         #expect(quick["event"]?["selectedIdentifier"]?.string == "evening")
         let list = try written { EventCall.write(try context("listPicker"), to: &$0) }
@@ -260,7 +260,7 @@ struct EventTests {
         ("invitation", "invitation", #"{"accepted":true,"referenceId":"campaign-7/12"}"#),
         ("close-declined", "invitation", #"{"accepted":false,"referenceId":"campaign-7/12"}"#),
     ])
-    func `the values of a kind are members of their own`(name: String, member: String, json: String) throws {
+    func `a kind's values are separate event members`(name: String, member: String, json: String) throws {
         let params = try written { EventCall.write(try context(name), to: &$0) }
         let found = params["event"]?[member].map { String(decoding: $0.text, as: UTF8.self) }
         #expect(found == json)
@@ -315,7 +315,7 @@ struct EventTests {
             .handoff(reason: "asked", replies: [.text("Soon.")])
         ),
     ])
-    func `an answer maps to an outcome`(_ json: String, _ outcome: Outcome) throws {
+    func `a valid answer is read as its outcome`(_ json: String, _ outcome: Outcome) throws {
         #expect(try EventAnswer.outcome(JSONDocument(Array(json.utf8)).root) == outcome)
     }
 

@@ -4,7 +4,7 @@ import HandlerProtocol
 import Testing
 
 struct HandshakeTests {
-    @Test func `the first call survives writing and parsing`() throws {
+    @Test func `the parameters of initialize survive writing and parsing`() throws {
         let configuration = try JSONDocument(Array(#"{"greeting":"Hello"}"#.utf8)).root
         let first = Initialization(
             business: BusinessID("b-1"), slug: "demo", configuration: configuration, maximumInFlight: 4,
@@ -17,7 +17,7 @@ struct HandshakeTests {
         #expect(read.deadline == .seconds(30))
     }
 
-    @Test func `a handler without an offered version reports it`() throws {
+    @Test func `a handler that supports no offered version reports it`() throws {
         let params = try JSONDocument(Array(#"{"protocolVersions":["2"],"business":{"id":"a"}}"#.utf8)).root
         #expect(throws: HandlerProtocolError.unsupportedVersion) { try Initialization(params) }
     }
@@ -49,7 +49,7 @@ struct HandshakeTests {
         #expect(error.contains("text quickReply") && error.contains("replyFailed"))
     }
 
-    @Test func `a star means every kind`() throws {
+    @Test func `a star in an introduction means every kind`() throws {
         let result = try JSONDocument(Array(#"{"protocolVersion":"1","events":"*"}"#.utf8)).root
         #expect(try Introduction(result).events == Subscription.everyKind)
     }

@@ -32,7 +32,7 @@ struct RPCMessageTests {
         }
     }
 
-    @Test func `results and errors carry the number of their call`() throws {
+    @Test func `results and errors contain the id of their call`() throws {
         let id = try JSONDocument(Array("12".utf8)).root
         guard case .result(12, let value) = RPCMessage(line: RPCLine.result(id: id) { $0.field("a", 1) })
         else {

@@ -4,7 +4,7 @@ import HandlerProtocol
 import TestSupport
 import Testing
 
-/// `config/schemas/handler.schema.json` and the code say the same.
+/// `config/schemas/handler.schema.json` describes the lines that the code writes and reads.
 @Suite(.enabled(if: SchemaValidator.isInstalled, "\(SchemaValidator.absence)"))
 struct SchemaTests {
     private func expected(_ name: String, _ line: [UInt8]) -> String {

@@ -14,7 +14,7 @@ struct StateTests {
             deliveryID: DeliveryID("1"), deadline: .now + .seconds(1), logger: LogCollector().logger)
     }
 
-    @Test func `a state is sent to the handler and returned changed`() throws {
+    @Test func `a state is sent to the handler, and its answer contains the changed state`() throws {
         let params = try written { EventCall.write(try context(#"{"n":1,"step":"a"}"#), to: &$0) }
         let read = try EventCall.context(params, logger: LogCollector().logger) { _ in [] }
         #expect(read.state["step"] == "a")
@@ -25,7 +25,7 @@ struct StateTests {
         #expect(server.change.map { String(decoding: $0, as: UTF8.self) } == #"{"n":1,"step":"b"}"#)
     }
 
-    @Test func `an answer without a state changes nothing`() throws {
+    @Test func `an answer without a state leaves the state unchanged`() throws {
         let state = ConversationState()
         _ = try EventAnswer.outcome(
             try written { EventAnswer.write(.handled, to: try context(), &$0) }, changing: state)

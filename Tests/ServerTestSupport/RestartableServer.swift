@@ -10,7 +10,7 @@ import Testing
 
 /// A server that a test kills and starts again: its gateway, its configuration files and its data outlive each process.
 ///
-/// It is separate from ``ServerUnderTest`` because a kill must end a process, and that one runs in the tests' own.
+/// It is separate from ``ServerUnderTest``, which runs in the tests' own process, because a kill must end a process.
 package struct RestartableServer: Sendable {
     package let directory = TemporaryDirectory()
     package let gateway: FakeGateway

@@ -12,7 +12,7 @@ package final class ServerProcess: Sendable {
         process = try ChildProcess(buildDirectory + "/" + program, arguments, environment: environment)
     }
 
-    /// `HOST:PORT`, after it listens.
+    /// The address, as `HOST:PORT`; nil before ``waitForListening()`` has returned.
     package var address: String? { bound.withLock { $0 } }
 
     /// Waits for the log line that names the address.
@@ -44,7 +44,7 @@ package final class ServerProcess: Sendable {
     /// Waits for the process's end: its exit status, or 128 + the signal that ended it.
     package func status() async -> Int32 { await process.status() }
 
-    /// Sends SIGTERM and waits for the end.
+    /// Sends SIGTERM, waits for the process's end, and returns its exit status.
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)
         return await process.status()

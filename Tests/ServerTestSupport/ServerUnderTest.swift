@@ -10,7 +10,8 @@ package import Simulator
 package import TestSupport
 import Testing
 
-/// A server in the tests' own process, over loopback, with a fake gateway, simulated customers and a directory of its own.
+/// A server in the tests' own process, over loopback, with a fake gateway, simulated customers and a directory of its
+/// own.
 ///
 /// Each test target that needs a whole server adds an initializer for the handlers it tests.
 package final class ServerUnderTest: Sendable {
@@ -79,7 +80,7 @@ package final class ServerUnderTest: Sendable {
         await server.reload(load)
     }
 
-    /// The server's answer on its control socket.
+    /// Returns the server's answer to a request on its control socket.
     package func control(
         _ path: String, method: String = "GET", body: [UInt8] = []
     ) async throws -> TransportResponse {
@@ -117,7 +118,7 @@ package final class ServerUnderTest: Sendable {
 }
 
 extension CurlTransport {
-    /// The answer of the server with this data directory on its control socket.
+    /// Returns the answer to a request on the control socket in `dataDirectory`.
     package func control(
         _ path: String, method: String = "GET", body: [UInt8] = [], dataDirectory: String
     ) async throws -> TransportResponse {

@@ -4,12 +4,12 @@ package import BalloonPOSIX
 package enum AdminAddress: Sendable, Equatable {
     /// No admin listener; JSON: `"off"`.
     case off
-    /// A default: the server starts without an admin listener when the address cannot be bound.
+    /// The default address: when it cannot be bound, the server starts without an admin listener.
     case optional(SocketAddress)
     /// A configured address: the server does not start when it cannot be bound.
     case required(SocketAddress)
 
-    /// The default of configuration files.
+    /// The address when neither the configuration file nor the environment names one.
     static let standard = AdminAddress.optional(.tcp(host: "127.0.0.1", port: 8081))
 
     /// The address to bind; nil when there is no listener.

@@ -11,7 +11,7 @@ enum BusinessFile {
         "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
-    /// The bindings of handlers outside the program, each with its allowed keys.
+    /// The keys under which `handler` binds a handler outside the program.
     private static let bindings = ["exec", "http"]
     private static let handlerKeys = ["builtin", "config", "environment"] + bindings
 

@@ -7,7 +7,7 @@ import HandlerKit
 enum BusinessFolder {
     private static let hint = "create a file SLUG.json for each business in it"
 
-    /// Reads all businesses, sorted by slug, and reports all problems.
+    /// Reads every business's file, sorted by slug; appends each problem to `problems`.
     static func read(
         _ folder: String, handlers: [any HandlerFactory]?, noting problems: inout [ConfigurationProblem]
     ) -> [BusinessConfiguration] {
@@ -34,7 +34,7 @@ enum BusinessFolder {
 
     private static func files(in folder: String, noting problems: inout [ConfigurationProblem]) -> [String] {
         do {
-            // Editors and Kubernetes create hidden entries.
+            // Hidden files are skipped: editors and Kubernetes volumes create them.
             let files = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
             if files.isEmpty {
                 problems.append(

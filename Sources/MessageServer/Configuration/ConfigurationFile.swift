@@ -3,10 +3,10 @@ import BalloonPOSIX
 
 /// Reads the files of a configuration.
 enum ConfigurationFile {
-    /// The size limit of a file: configurations are written by hand.
+    /// The size limit of a file, 1 MiB: files written by hand are much smaller.
     private static let maximumBytes = 1 << 20
 
-    /// The folder of `path`, empty or with a trailing slash.
+    /// The folder of `path`, with a trailing slash; empty when `path` has no slash.
     static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(path[...slash])
@@ -35,7 +35,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// The file's text without its final line feed.
+    /// Returns the file's text without its final line break; throws when the file cannot be read.
     static func text(_ path: String) throws(InvalidSetting) -> String {
         var bytes: [UInt8]
         do {

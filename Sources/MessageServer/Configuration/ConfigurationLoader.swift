@@ -4,7 +4,7 @@ package import HandlerKit
 
 /// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.
 package enum ConfigurationLoader {
-    /// Reads all parts, or throws all problems.
+    /// Loads the configuration from all files and the environment; throws all problems together.
     ///
     /// The businesses are `businesses/SLUG.json` next to `file`. The environment overrides the file.
     /// `handlers` are the handlers of the program, each of which is created once to check its own
@@ -94,7 +94,7 @@ package enum ConfigurationLoader {
             tls: tls(serverFile.tls, folder, purpose, noting: &problems))
     }
 
-    /// The TLS files; those of a program that only needs to know whether there are any are not read.
+    /// The TLS files; they are not read for a program that only needs to know whether the server uses TLS.
     private static func tls(
         _ reference: TLSReference?, _ folder: String, _ purpose: ConfigurationPurpose,
         noting problems: inout [ConfigurationProblem]

@@ -1,4 +1,4 @@
-/// The place of a setting.
+/// The place in a file, or the environment variable, from which a setting was read.
 package enum ConfigurationPlace: Sendable, Equatable {
     /// A value inside a file: line and column count from 1, the pointer is a JSON pointer (RFC 6901).
     case value(file: String, line: Int, column: Int, pointer: String)

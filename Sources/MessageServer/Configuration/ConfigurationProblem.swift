@@ -4,9 +4,9 @@
 package struct ConfigurationProblem: Sendable, Equatable {
     /// The place of the problem.
     package let place: ConfigurationPlace
-    /// The problem.
+    /// The fault, as a phrase about the place, such as `is not an address`.
     package let reason: String
-    /// The correction.
+    /// The correction, as an instruction, such as `write HOST:PORT`.
     package let hint: String
 
     /// Creates a problem.

@@ -1,13 +1,15 @@
-/// The use of a loaded configuration, which decides the secrets that are read.
+/// The program that loads a configuration; it decides which secrets are read.
 package enum ConfigurationPurpose: Sendable {
-    /// A server with every part.
+    /// A production server: reads the MSP's secret, the TLS files and the secrets of the handlers.
     case server
-    /// A server with an MSP's secret of its own and without TLS: reads the secrets of the handlers only.
+    /// A development server, which generates its own MSP secret and serves no TLS: reads only the secrets of the
+    /// handlers.
     case development
-    /// A program that plays Apple: reads the MSP's secret only, and leaves handlers unchecked.
+    /// A program that simulates Apple: reads only the MSP's secret, and does not check handlers.
     case customer
 
-    /// The environment without variables that are not used.
+    /// Returns the environment without the variables of the MSP's secret when this is ``development``; otherwise all
+    /// of it.
     func relevant(_ environment: [String: String]) -> [String: String] {
         guard self == .development else { return environment }
         let secret = EnvironmentKey.secret

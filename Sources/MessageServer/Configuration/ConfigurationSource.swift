@@ -10,7 +10,7 @@ package struct ConfigurationSource: Sendable {
     private let purpose: ConfigurationPurpose
     private let adjust: @Sendable (inout ServerConfiguration) -> Void
 
-    /// Uses the server's file; `adjust` changes the loaded configuration, for command options.
+    /// Uses the server's file; `adjust` applies command-line options to each loaded configuration.
     package init(
         file: String, handlers: [any HandlerFactory], for purpose: ConfigurationPurpose = .server,
         adjust: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }
@@ -21,7 +21,7 @@ package struct ConfigurationSource: Sendable {
         self.adjust = adjust
     }
 
-    /// Reads all parts, or throws all problems.
+    /// Loads the configuration from its files and the environment; throws all problems together.
     package func load() throws(ConfigurationError) -> ServerConfiguration {
         var configuration = try ConfigurationLoader.load(
             file: file, environment: ProcessEnvironment.variables(), handlers: handlers, for: purpose)
@@ -29,8 +29,9 @@ package struct ConfigurationSource: Sendable {
         return configuration
     }
 
-    /// Watches the `.json` files of the server and the businesses; nil, after a warning, when that is not
-    /// possible.
+    /// Calls `changed` whenever a `.json` file of the server or of a business changes.
+    ///
+    /// Returns nil, after a warning, when the files cannot be watched.
     func watch(_ logger: Logger, changed: @escaping @Sendable () -> Void) -> DirectoryWatch? {
         let folder = ConfigurationFile.folder(of: file)
         let queue = DispatchQueue(label: "balloon.configuration")

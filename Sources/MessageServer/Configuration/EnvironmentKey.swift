@@ -10,7 +10,7 @@ enum EnvironmentKey: String, CaseIterable {
     case dataDirectory = "BALLOON_DATA_DIRECTORY"
     case gatewayURL = "BALLOON_GATEWAY_URL"
 
-    /// The corresponding key in the server's file, for a text at the top level.
+    /// The setting's key in the server's file; nil when the setting is not a text at the top level.
     var fileKey: String? {
         switch self {
         case .mspID: "mspID"
@@ -22,6 +22,6 @@ enum EnvironmentKey: String, CaseIterable {
         }
     }
 
-    /// The variable with the path of the value's file.
+    /// The variable that names a file with the value.
     var fileVariable: String { rawValue + "_FILE" }
 }

@@ -1,16 +1,16 @@
 /// The settings from the environment.
 struct EnvironmentSettings {
     private var settings: [EnvironmentKey: Setting] = [:]
-    /// The keys set in the environment, including invalid ones.
+    /// The keys set in the environment, including those with an invalid value.
     private(set) var given: Set<EnvironmentKey> = []
 
     /// The setting; nil when it is absent or invalid.
     subscript(_ key: EnvironmentKey) -> Setting? { settings[key] }
 
-    /// Variables of the program that are not settings of the server.
+    /// Known variables of the program that are not settings of the server.
     private static let others = ["BALLOON_LOG_LEVEL"]
 
-    /// Reads the settings from `environment`; `named` is a variable that the server's file references.
+    /// Reads the settings from `environment`; `named` is the variable that the server's file names for its secret.
     init(
         _ environment: [String: String], named: String?, noting problems: inout [ConfigurationProblem],
         reading read: (String) throws(InvalidSetting) -> String

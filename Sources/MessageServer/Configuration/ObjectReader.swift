@@ -36,7 +36,7 @@ struct ObjectReader {
     /// Adds the problems of settings that were read here.
     mutating func add(_ problems: [ConfigurationProblem]) { self.problems += problems }
 
-    /// The member `key` as a text.
+    /// Returns the member `key` as a text; nil when it is absent, or after reporting a problem.
     mutating func text(_ key: String) -> Setting? {
         value[key].flatMap { text($0) }
     }
@@ -51,7 +51,7 @@ struct ObjectReader {
         return member.elements.compactMap { text($0) }
     }
 
-    /// The member `key` as a whole number within `range`.
+    /// Returns the member `key` as a whole number within `range`; nil when it is absent, or after reporting a problem.
     mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let member = value[key] else { return nil }
         guard let number = member.int, range.contains(number) else {

@@ -5,7 +5,7 @@ extension PeopleConfiguration {
     ]
     private static let maximumMinutes = 7 * 24 * 60
 
-    /// Reads `people`; nil after a problem without which nothing can be said.
+    /// Reads `people`; nil after reporting a problem with `text`, without which the object has no use.
     static func read(_ reader: inout ObjectReader) -> PeopleConfiguration? {
         let words = reader.texts("words")
         let text = reader.text("text")

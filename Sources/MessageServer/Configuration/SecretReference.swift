@@ -19,7 +19,7 @@ enum SecretReference: Equatable {
         return variable.map { .variable($0) } ?? file.map { .file($0) }
     }
 
-    /// The name of the variable, for a reference to one.
+    /// The name of the variable; nil when the reference names a file.
     var variableName: String? {
         switch self {
         case .variable(let name): name.text

@@ -7,7 +7,7 @@ extension ServerLimits {
     /// Reads the given limits; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> ServerLimits? {
         var limits = ServerLimits()
-        // The JSON index supports 64 MiB.
+        // The JSON parser's index supports bodies of at most 64 MiB.
         let bytes = 1024...64 << 20
         reader.set(&limits.maximumBodyBytes, "maximumBodyBytes", in: bytes)
         reader.set(&limits.maximumInflatedBytes, "maximumInflatedBytes", in: bytes)

@@ -10,23 +10,24 @@ package struct ServerLimits: Sendable, Equatable {
     package var maximumInflationRatio = 200
     /// The maximum difference between a token's `iat` and now, in either direction; JSON: `tokenAgeSeconds`.
     package var tokenAge = Duration.seconds(3600)
-    /// The time limit of a handler for one delivery; JSON: `handlerDeadlineSeconds`.
+    /// The time limit of a handler for one delivery, unless its business sets another; JSON: `handlerDeadlineSeconds`.
     package var handlerDeadline = Duration.seconds(30)
-    /// The maximum number of concurrent deliveries to handlers.
+    /// The maximum number of concurrent deliveries to one business's handler, unless the business sets another.
     package var handlerConcurrency = 16
-    /// The limit of concurrent payload downloads of all businesses; while several businesses wait, each gets
-    /// at most a quarter.
+    /// The maximum number of concurrent payload downloads for all businesses together.
+    ///
+    /// While several businesses wait, each gets at most a quarter.
     package var referenceConcurrency = 16
     /// The number of shards that serve HTTP; the default, also for 0 in JSON, is one for every available
     /// core.
     package var shards = ProcessorCount.available()
 
-    /// The number of concurrent payload downloads that each of this many businesses may always have.
+    /// The number of concurrent payload downloads guaranteed to each business when there are `businesses` of them.
     func referenceShare(among businesses: Int) -> Int {
         fairShare(of: referenceConcurrency, among: businesses)
     }
 
-    /// These limits, with the reloadable ones taken from `other`.
+    /// Returns these limits with the limits of handlers, which a reload can change, taken from `other`.
     func withHandlers(of other: ServerLimits) -> ServerLimits {
         var limits = self
         limits.handlerDeadline = other.handlerDeadline

@@ -3,7 +3,7 @@
 /// Similar means that at most a third of the letters, but at least one, may differ; case is ignored.
 func nearestSpelling(to text: String, among candidates: [String]) -> String? {
     let wanted = Array(text.lowercased().utf8)
-    // So long a key is not a typing error, and the comparison is quadratic.
+    // A longer name is not a typing error, and the time of the comparison grows with the square of the length.
     guard wanted.count <= 100 else { return nil }
     let ranked = candidates.map { ($0, editDistance(wanted, Array($0.lowercased().utf8))) }
     guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= max(1, best.0.utf8.count / 3) else {

@@ -1,14 +1,15 @@
 package import MessageStore
 
-/// The store's limits in memory, and its deduplication window.
+/// The limits of the store's memory, and its deduplication window.
 ///
 /// ```json
 /// { "deduplicationHours": 72, "maximumRememberedMessages": 4000000, "maximumPendingDeliveries": 1000000 }
 /// ```
 package struct StoreSettings: Sendable, Equatable {
-    /// The minimum time in which a repeated message is detected; JSON: `deduplicationHours`.
+    /// The minimum time for which the server recognizes a repeated message; JSON: `deduplicationHours`.
     package var deduplicationWindow: Duration
-    /// The maximum number of remembered messages; when it is reached, the window is shorter.
+    /// The maximum number of messages remembered for deduplication; at the limit, the deduplication window becomes
+    /// shorter.
     package var maximumRememberedMessages: Int
     /// The maximum number of unfinished messages; at the limit, new ones get 503.
     package var maximumPendingDeliveries: Int

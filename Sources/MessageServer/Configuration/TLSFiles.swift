@@ -13,7 +13,7 @@ package struct TLSFiles: Sendable, Equatable {
         self.keyFile = keyFile
     }
 
-    /// Reads both files; throws ``ConfigurationError`` when they do not match.
+    /// Reads both files; throws ``ConfigurationError`` when one cannot be read or they do not match.
     func credentials() throws(ConfigurationError) -> TLSCredentials {
         do {
             return try TLSCredentials(certificateFile: certificateFile, keyFile: keyFile)

@@ -10,7 +10,7 @@ struct TLSReference {
 
     static let keys = ["certificateFile", "keyFile"]
 
-    /// Reads both paths, which require each other.
+    /// Reads both paths; nil after reporting a problem when either is missing.
     static func read(_ reader: inout ObjectReader) -> TLSReference? {
         for key in keys where !reader.has(key) {
             reader.problem("has no \"\(key)\"", hint: "name the certificate's file and the key's")
@@ -21,7 +21,7 @@ struct TLSReference {
         return TLSReference(certificate: certificate, key: key)
     }
 
-    /// The paths, when the files are readable and match; nil after reporting a problem.
+    /// Returns the paths when the files can be read and match; nil after reporting a problem.
     func resolved(folder: String, noting problems: inout [ConfigurationProblem]) -> TLSFiles? {
         let read = { (text: String) throws(InvalidSetting) -> String in
             let path = try SettingFormat.path(text)
@@ -40,7 +40,9 @@ struct TLSReference {
     }
 }
 
-/// Checked separately, because OpenSSL does not name the file that it could not read.
+/// Returns `path`; throws when the file cannot be opened.
+///
+/// Files are checked before OpenSSL reads them, because its errors do not name the file.
 private func readable(_ path: String) throws(InvalidSetting) -> String {
     do {
         _ = try Descriptor.open(reading: path)

@@ -22,7 +22,7 @@ struct WebAddress: Sendable, Equatable {
         let authority = rest.prefix { $0 != "/" }
         guard isClean, let host = Self.host(of: authority) else { return nil }
         isSecure = scheme == "https://"
-        // Parsed as a literal, because 127.example.com is a name.
+        // Only an IP address can be in the loopback range: 127.example.com is a host name.
         let literal = SocketAddress("\(SocketAddress.tcp(host: host, port: 0))")
         isLoopback = host == "localhost" || literal?.isLoopback ?? false
         self.text = String(text.reversed().drop { $0 == "/" }.reversed())

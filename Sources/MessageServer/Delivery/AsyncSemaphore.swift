@@ -3,11 +3,11 @@ import Synchronization
 
 /// A bounded number of permits; the longest-waiting task gets the next free one.
 ///
-/// Invariant: no more permits are held than ``resize(to:)`` allows, except for those that were held when it lowered their
-/// number. A task whose wait is cancelled has no permit; after ``close()`` no task gets one.
+/// Invariant: no more permits are held than ``resize(to:)`` allows, except for those that were held when it lowered
+/// their number. A task whose wait is cancelled has no permit; after ``close()`` no task gets one.
 ///
 /// It differs from ``FairSlots``, which divide a number among businesses: these permits belong to one business
-/// (its deliveries in flight, its handler's calls), and acquiring a free one is a lock and a subtraction.
+/// (its deliveries in flight, its handler's calls), and acquiring a free permit costs one lock.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var count: Int
@@ -49,7 +49,7 @@ final class AsyncSemaphore: Sendable {
         for waiter in ready { waiter.resume(returning: true) }
     }
 
-    /// Refuses all waiting tasks and every later one.
+    /// Closes the semaphore: `acquire()` returns false for all waiting tasks and every later one.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
@@ -59,7 +59,8 @@ final class AsyncSemaphore: Sendable {
         for waiter in waiting { waiter.resume(returning: false) }
     }
 
-    /// Acquires a permit, waiting for one if need be; false when the task is cancelled first or the semaphore is closed.
+    /// Acquires a permit, waiting for one if need be; false when the task is cancelled first or the semaphore is
+    /// closed.
     func acquire() async -> Bool {
         let ticket = state.withLock { state -> Int? in
             if state.free > 0, !state.isClosed, !Task.isCancelled {

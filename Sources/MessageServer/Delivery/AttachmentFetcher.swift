@@ -5,9 +5,9 @@ import HandlerKit
 import Logging
 import MessageStore
 
-/// Downloads the files of messages before they are delivered.
+/// Downloads the attachments of a message before the message is delivered.
 ///
-/// An unavailable file does not delay the message; its line contains the reason.
+/// A message whose file cannot be downloaded is delivered without it; the conversation's line records the reason.
 struct AttachmentFetcher: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
@@ -47,7 +47,7 @@ struct AttachmentFetcher: Sendable {
             }
             if !file.hasExpectedChecksum {
                 logger.warning(
-                    "an attachment's checksum differs from its message",
+                    "an attachment's checksum differs from the one in its message",
                     metadata: ["business": "\(business.rawValue)", "bytes": "\(file.sizeBytes)"])
             }
             return .stored(sha256: file.sha256, sizeBytes: file.sizeBytes)
@@ -62,7 +62,7 @@ struct AttachmentFetcher: Sendable {
 }
 
 extension AttachmentFiles {
-    /// The files in the form for handlers.
+    /// Converts recorded files to the form that handlers receive.
     func handlersView(of files: [RecordedFile]) -> [AttachmentFile] {
         files.map { file in
             switch file {

@@ -2,7 +2,7 @@ import BalloonPOSIX
 import GatewayClient
 import Logging
 
-/// Removes files after their retention: at the start, and once an hour.
+/// Deletes attachments whose retention has ended, when the server starts and then once an hour.
 struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
     /// The retention; nil keeps files forever.
@@ -14,7 +14,7 @@ struct AttachmentSweep: Sendable {
         do { try files.removeUnfinished() } catch { report(error) }
     }
 
-    /// Sweeps until the task is cancelled, on its own queue, since there may be many files.
+    /// Starts a task that sweeps until it is cancelled, on a thread of its own, since deleting many files blocks.
     func begin() -> Task<Void, Never> {
         Task(executorPreference: BlockingTaskExecutor()) { await run() }
     }
@@ -24,13 +24,13 @@ struct AttachmentSweep: Sendable {
         let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
             do {
-                // A clock that is set forward must not age files.
+                // Setting the wall clock forward must not make files expire.
                 let passed = Int(start.at.duration(to: .now).components.seconds)
                 let now = min(SystemClock.secondsSince1970(), start.clock + passed)
                 let count = try files.sweep(before: now - Int(retention.components.seconds))
                 if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
             } catch { report(error) }
-            // Cancelled when the server stops.
+            // The stop of the server cancels this sleep.
             try? await Task.sleep(for: .seconds(3600))
         } while !Task.isCancelled
     }

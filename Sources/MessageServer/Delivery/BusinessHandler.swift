@@ -7,7 +7,7 @@ import Synchronization
 final class BusinessHandler: Sendable {
     /// The handler that is asked about one event.
     struct Responder: Sendable {
-        /// Nil when the business only records.
+        /// The handler; nil when the business only records its events.
         let handler: (any Handler)?
         let slots: HandlerSlots
         let isFallback: Bool
@@ -26,16 +26,16 @@ final class BusinessHandler: Sendable {
         var inFlight = 0
         /// Whether no further events may start.
         var isRetired = false
-        /// Kinds of received events without a handler, each of which is warned about once.
+        /// Kinds of received events to which the handler does not subscribe; the log warns once about each.
         var unhandled: Set<Kind> = []
         var isFallbackTold = false
         var idle: CheckedContinuation<Void, Never>?
     }
 
     let business: BusinessID
-    /// The name of the business's configuration file.
+    /// The business's slug: the name of its configuration file without `.json`.
     let slug: String
-    /// A digest of the configuration, by which a reload detects changes.
+    /// All inputs of the handlers as bytes, by which a reload detects changes.
     let fingerprint: [UInt8]
     /// The lifecycle; nil when the business only records.
     let life: HandlerLifecycle?
@@ -65,7 +65,7 @@ final class BusinessHandler: Sendable {
         }
     }
 
-    /// How many events the handler and its fallback hold, including calls that overran their deadline.
+    /// How many events the handler and its fallback process, including calls that overran their deadline.
     var inFlightCount: Int { slots.heldCount + (fallback?.slots.heldCount ?? 0) }
 
     /// The number of started events that wait for a ready handler or for a slot.
@@ -74,7 +74,7 @@ final class BusinessHandler: Sendable {
         return max(0, state.withLock { $0.inFlight } - (inFlightCount - stuck))
     }
 
-    /// Counts the start of an event; false when no more may start.
+    /// Counts the start of an event; false after ``retire()``, when no more events may start.
     func enter() -> Bool {
         state.withLock { state in
             guard !state.isRetired else { return false }
@@ -97,13 +97,15 @@ final class BusinessHandler: Sendable {
     /// Whether the handler subscribes to failed replies; true while its subscriptions are unknown.
     var wantsReplyFailures: Bool { life.map { isSubscribed($0.handler, to: .replyFailed) } ?? false }
 
-    /// Waits for a handler with this subscription; nil when there will be none, or when the task is cancelled.
+    /// Waits until the handler accepts events, or until its fallback may answer an event with this subscription.
+    ///
+    /// Returns nil when neither will accept events any more, or when the task is cancelled.
     func responder(for subscription: Subscription) async -> Responder? {
         guard let life else { return Responder(handler: nil, slots: slots, isFallback: false) }
         if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: subscription)
         {
             let rest = fallback.after - (.now - downSince)
-            // Longer than no time at all: a handler that is due to be probed answers at once.
+            // At least 20 ms, which are enough for a handler that is due to be probed and thus becomes ready at once.
             switch await life.waitUntilReady(within: max(rest, .milliseconds(20))) {
             case true?: break
             case false?: return nil
@@ -117,7 +119,8 @@ final class BusinessHandler: Sendable {
         return Responder(handler: life.handler, slots: slots, isFallback: false)
     }
 
-    /// The fallback for an event at which the handler failed, provided that the handler has been down long enough.
+    /// Returns the fallback for an event that the handler failed to answer; nil until the handler has been down long
+    /// enough.
     func fallbackResponder(for subscription: Subscription) async -> Responder? {
         guard isFallbackDue, let fallback, isSubscribed(fallback.life.handler, to: subscription) else {
             return nil
@@ -125,8 +128,9 @@ final class BusinessHandler: Sendable {
         return await fallbackResponder()
     }
 
-    /// The fallback for an event at which the handler's answer was refused; how long the handler was down does not
-    /// matter.
+    /// Returns the fallback for an event to which the handler's answer was refused; nil when there is none.
+    ///
+    /// Here, the fallback answers however short the handler was down.
     func fallbackAfterRefusal(for subscription: Subscription) async -> Responder? {
         guard let fallback, isSubscribed(fallback.life.handler, to: subscription),
             await fallback.life.waitUntilReady(within: deadline) == true
@@ -165,7 +169,7 @@ final class BusinessHandler: Sendable {
         fallback?.life.start()
     }
 
-    /// Ends all waits for the handlers.
+    /// Ends all waits for the handlers: their callers get no responder.
     func stopWaiting() {
         life?.stopWaiting()
         fallback?.life.stopWaiting()
@@ -173,13 +177,14 @@ final class BusinessHandler: Sendable {
 
     /// Accepts no more events, waits for those in flight, and ends the handlers.
     ///
-    /// A caller that waits for a slot asks the next handler. An event that overruns the deadline is interrupted and retried.
+    /// An event that waits for a slot goes to the next handler. An event that overruns its deadline is interrupted and
+    /// retried.
     func retire() async {
         state.withLock { $0.isRetired = true }
         stopWaiting()
         slots.close()
         fallback?.slots.close()
-        // Every event in flight ends within the deadline: its slot answers for the handler then.
+        // Every event in flight ends by its deadline: its slot then reports an overrun, even if the handler still runs.
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.inFlight > 0 { state.idle = continuation }
@@ -197,6 +202,6 @@ final class BusinessHandler: Sendable {
         await fallback
     }
 
-    /// Whether this is the first event of a kind without a handler.
+    /// Records an event to which no handler subscribes; true for the first event of its kind.
     func isFirstUnhandled(_ kind: Kind) -> Bool { state.withLock { $0.unhandled.insert(kind).inserted } }
 }

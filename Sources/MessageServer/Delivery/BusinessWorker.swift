@@ -5,13 +5,13 @@ import Synchronization
 
 /// Runs the deliveries of one business, with the handler that its configuration names at the moment.
 ///
-/// Invariant: deliveries and handler calls of a business run on its own threads, so that a handler that blocks delays no other
-/// business; a reload replaces the handler without ending the worker, and at no time do two handlers run.
+/// Invariant: deliveries and handler calls of a business run on its own threads, so that a handler that blocks delays
+/// no other business; a reload replaces the handler without ending the worker, and at no time do two handlers run.
 final class BusinessWorker: Sendable {
     let business: BusinessID
-    /// The threads of its deliveries and of its handlers' calls.
+    /// The threads of the business's deliveries and of its handlers' calls.
     let threads = SharedThreads()
-    /// Runs its deliveries, which wait for the disk.
+    /// Runs the business's deliveries, which may wait for the disk.
     let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
     /// Handlers that were replaced and have events in flight.
@@ -28,10 +28,12 @@ final class BusinessWorker: Sendable {
     /// The current handler, and the replaced handlers that have not ended yet.
     var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
 
-    /// Waits for a handler that accepts such an event; the caller calls `leave()` when the event has ended.
+    /// Waits for a handler that accepts an event with this subscription.
     ///
-    /// Throws `CancellationError` when there will be none. A caller that waits for a replaced handler waits for the new one:
-    /// no attempt is counted, and the order of the conversation stays, since the event is still leased.
+    /// The caller calls `leave()` on the returned ``BusinessHandler`` when the event has ended. Throws
+    /// `CancellationError` when no handler will accept events any more. When the handler is replaced during the wait,
+    /// the caller waits for the new one: no attempt is counted, and the order of the conversation stays, since the
+    /// event is still leased.
     func responder(for subscription: Subscription) async throws -> (
         BusinessHandler, BusinessHandler.Responder
     ) {
@@ -54,7 +56,7 @@ final class BusinessWorker: Sendable {
             return held
         }
         retiring.withLock { $0.append(old) }
-        // In sequence: a program may hold a port or a lock. Events wait meanwhile.
+        // The old handler ends before the new one starts: its program may hold a port or a lock. Events wait meanwhile.
         await old.retire()
         retiring.withLock { $0.removeAll { $0 === old } }
         new.start()

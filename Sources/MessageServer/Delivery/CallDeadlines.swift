@@ -4,11 +4,12 @@ import Synchronization
 
 /// The deadlines of calls in flight, with one Dispatch timer for all of them.
 ///
-/// Invariant: `expire` is called once, or never when the call's ticket is removed first; a call that ends in time leaves
-/// nothing behind.
+/// Invariant: `expire` is called once, or never when the call's ticket is removed first; a call that ends in time
+/// leaves nothing behind.
 ///
-/// A timer for each call would stay in Dispatch's heap until it is due, long after its call has ended. `DeadlineThread`,
-/// which needs a thread for each deadline, is for the few deadlines that nothing may delay, such as that of a stop.
+/// A timer for each call would stay in Dispatch's heap until it is due, long after its call has ended.
+/// `DeadlineThread`, which needs a thread for each deadline, is for the few deadlines that nothing may delay, such as
+/// that of a server's stop.
 final class CallDeadlines: Sendable {
     private struct State {
         var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]
@@ -29,7 +30,7 @@ final class CallDeadlines: Sendable {
         }
     }
 
-    /// Calls `expire` after `time`, unless the ticket was or is removed first.
+    /// Calls `expire` after `time`, unless ``remove(_:)`` is called for the ticket first, even before this call.
     func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
         let due = SystemClock.nanoseconds() + UInt64(max(0, time.wholeNanoseconds))
         let mustArm = state.withLock { state in

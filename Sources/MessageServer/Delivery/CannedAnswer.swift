@@ -1,11 +1,11 @@
 import BusinessMessages
 import HandlerKit
 
-/// A fixed text as the answer to every message while the business's handler is down.
+/// A fallback that answers every message with a fixed text while the business's handler is down.
 struct CannedAnswer: EventHandler {
     let text: String
 
-    /// The kinds that need an answer: typing and closing do not.
+    /// Every subscription except typing and closing, which need no answer.
     var subscriptions: Set<Subscription> {
         Subscription.everyKind.subtracting([.kind(.typingStart), .kind(.typingEnd), .kind(.close)])
     }
@@ -17,7 +17,7 @@ struct CannedAnswer: EventHandler {
     func stopWaiting() {}
     func restart() {}
 
-    /// Sends the text once, until another message was sent to the customer.
+    /// Replies with the text, unless it is already the last message that was sent to the customer.
     func handle(_ context: Context) throws -> Outcome {
         let last = try context.conversation.read().last { $0.direction == .outbound }
         return last?.message["body"]?.string == text ? .handled : .reply(text)

@@ -13,7 +13,7 @@ extension Conversation.Entry {
             outcome: line.outcome, message: line.message)
     }
 
-    /// A reply that is queued; nil when it is no JSON, which nothing in the journal is.
+    /// Converts a queued reply to the form for handlers; nil when it is not JSON, which no journaled reply is.
     init?(_ queued: OutboxEntry) {
         guard let message = try? JSONDocument(queued.reply.message, limits: .stored) else { return nil }
         self.init(

@@ -29,7 +29,7 @@ struct DeliveryPipeline: Sendable {
     /// How long an event waits for a handler that is unavailable for every event.
     var maximumUnavailability = Duration.seconds(72 * 3600)
 
-    /// How many crashes during a delivery or recording alone make a message a dead letter.
+    /// The number of crashes after which a message that was recorded or delivered alone becomes a dead letter.
     static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
@@ -54,7 +54,7 @@ struct DeliveryPipeline: Sendable {
 
     /// Finishes one delivery, or releases it for a retry.
     ///
-    /// Its message is recorded: ``RecordPipeline`` is done with it.
+    /// ``RecordPipeline`` has recorded its message already.
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
@@ -64,7 +64,7 @@ struct DeliveryPipeline: Sendable {
             let event = try event(of: delivery, &stages)
             let delivery = try await fetch(delivery, event, &stages)
             if let decided = delivery.decided {
-                // Decision 4: after the outcome is decided, the handler is not called again.
+                // After the outcome is decided, the handler is not called again.
                 try await store.rememberDecision(of: delivery)
                 return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
             }
@@ -94,9 +94,9 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// The end of a delivery whose event must not, or need not, be read.
+    /// The result of a delivery whose event must not, or need not, be read; nil for other deliveries.
     private static func resultWithoutEvent(of delivery: Delivery) -> DeliveryResult? {
-        // Before any step that may crash the process again.
+        // Checked before any step that may crash the process again.
         if delivery.crashes >= maximumCrashes {
             return .failed(reason: "the process crashed three times during this delivery alone")
         }
@@ -165,7 +165,7 @@ struct DeliveryPipeline: Sendable {
         store.endWaitingForHandler(delivery)
         guard let (business, responder) = found else { return nil }
         do {
-            // An operator may have ended it while it waited for a handler.
+            // An operator may have ended the delivery while it waited for a handler.
             try store.checkLeased(delivery)
         } catch {
             business.leave()
@@ -333,7 +333,7 @@ struct DeliveryPipeline: Sendable {
     private func conversation(of delivery: Delivery) -> Conversation {
         let read: @Sendable () throws -> [Conversation.Entry] = {
             [store, conversationLength, maximumConversationBytes] in
-            // First: a reply that ends meanwhile has its line before it leaves the queue.
+            // Read before the lines: a reply that ends meanwhile gets its line before it leaves the queue.
             let queued = store.queuedReplies(
                 of: delivery.business, delivery.customer, maximum: conversationLength)
             let lines = try store.recentLines(
@@ -400,7 +400,7 @@ struct DeliveryPipeline: Sendable {
             var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {
                 do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
-                    // A disk error, not the handler's.
+                    // A disk error is not the handler's fault: the delivery is retried.
                     guard !error.error.isDiskWide, !error.error.mayPass else {
                         throw StoreError.unavailable(path: "attachments", error.error)
                     }
@@ -437,7 +437,7 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> Handled {
         let decided = DecidedOutcome(
             verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson)
-        // Without a record of its own, the end of the delivery contains the whole decision.
+        // A decision that needs no record of its own is written in the record of the delivery's end.
         if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))
             return .decided(.withPerson)
@@ -480,7 +480,9 @@ struct DeliveryPipeline: Sendable {
         stages.end(.postponed(milliseconds: delay.wholeMilliseconds, reason: reason))
     }
 
-    /// Counts no attempt: the delivery is leased again in its place, after a pause chosen by the store.
+    /// Releases a delivery without counting an attempt.
+    ///
+    /// The delivery is leased again in its place, after a pause chosen by the store.
     private func release(_ delivery: Delivery, _ reason: String, _ stages: inout DeliveryStages) {
         _ = store.release(delivery)
         stages.end(.released(reason: reason))
@@ -521,13 +523,13 @@ struct DeliveryPipeline: Sendable {
         } catch {
             // The store closed meanwhile: handled below.
         }
-        // Nothing is decided, the journal keeps the delivery; the stop says how many there are.
+        // Nothing is decided, so the journal keeps the delivery; the stop logs how many deliveries are unfinished.
         stages.end(.released(reason: "interrupted; it is resumed after a restart"))
     }
 }
 
 extension RefusedAnswer {
-    /// The journal, which has the customer's messages, quotes the answer; the sentence, which is logged, does not.
+    /// Describes a refusal for the journal, whose problems may quote the answer; the logged reason quotes nothing.
     fileprivate init(_ refusal: AnswerRefusal) {
         var writer = JSONWriter(reservingCapacity: 256)
         writer.array { writer in

@@ -4,18 +4,18 @@ import Synchronization
 
 /// A bounded number of slots that tasks of several businesses acquire in the order of a ``FairQueue``.
 ///
-/// Invariant: no more slots are held than ``resize(to:share:)`` allows, except for those that were held when it lowered their
-/// number; while a business with less than its share waits, no other gets a slot beyond its own share.
+/// Invariant: no more slots are held than ``resize(to:share:)`` allows, except for those that were held when it
+/// lowered their number; while a business with less than its share waits, no other gets a slot beyond its own share.
 ///
-/// ``AsyncSemaphore`` is not fair between businesses. The store's `ReferenceQueue` applies the same rule to work that waits in
-/// the store, without a task for each element.
+/// ``AsyncSemaphore`` is not fair between businesses. The store's `ReferenceQueue` applies the same rule to work that
+/// waits in the store, without a task for each element.
 final class FairSlots: Sendable {
     private struct State {
         var queue: FairQueue<UInt64>
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextTicket: UInt64 = 0
 
-        /// Removes the tasks whose turn has come.
+        /// Gives free slots to the tasks whose turn has come; removes and returns these tasks.
         mutating func ready() -> [CheckedContinuation<Bool, Never>] {
             var ready: [CheckedContinuation<Bool, Never>] = []
             while let ticket = queue.next() {
@@ -50,7 +50,8 @@ final class FairSlots: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>]? in
-                    // A cancellation is visible before its handler runs, so one of the two sees the other.
+                    // A task is marked as cancelled before `onCancel` runs: either this check sees the cancellation, or
+                    // `onCancel` finds the ticket.
                     if Task.isCancelled { return nil }
                     state.queue.add(ticket, of: business)
                     state.waiting[ticket] = continuation
@@ -64,7 +65,7 @@ final class FairSlots: Sendable {
                 let cancelled = state.queue.remove(of: business) { $0 == ticket }.flatMap {
                     state.waiting.removeValue(forKey: $0)
                 }
-                // Another business may be the only one that waits by now.
+                // Without this task, a single business may be left waiting, which may use all free slots.
                 return (cancelled, state.ready())
             }
             cancelled?.resume(returning: false)

@@ -4,13 +4,13 @@ import BusinessMessages
 import HandlerKit
 import Logging
 
-/// Creates the handlers of businesses: reports all failures together, and starts nothing.
+/// Creates the handlers of businesses without starting them, and throws all failures together.
 struct HandlerBuilder: Sendable {
     let factories: [any HandlerFactory]
     let unasked: ProactiveMessages
     let logger: Logger
 
-    /// Creates the handlers of those businesses whose fingerprint is not `known`.
+    /// Creates the handlers of all businesses except those whose fingerprint equals the `known` one.
     func make(
         _ configuration: ServerConfiguration, unless known: (BusinessID) -> [UInt8]? = { _ in nil }
     ) throws(ConfigurationError) -> [BusinessHandler] {
@@ -73,7 +73,7 @@ struct HandlerBuilder: Sendable {
         return logger
     }
 
-    /// All inputs of a handler: equal fingerprints mean equal handlers.
+    /// Returns all inputs of a business's handlers as bytes: equal fingerprints mean equal handlers.
     private func fingerprint(
         of business: BusinessConfiguration, _ configuration: ServerConfiguration
     ) -> [UInt8] {
@@ -136,14 +136,14 @@ struct HandlerBuilder: Sendable {
         return handler
     }
 
-    /// A child has its own working directory.
+    /// Makes `path` absolute, because a handler's process has a working directory of its own.
     private func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
         return directory + "/" + path
     }
 }
 
-/// The reason why a business has no handler.
+/// The reason why a business's handler cannot be created.
 enum HandlerProblem: Error, Sendable {
     /// The program has no handler with that name.
     case unknown(name: String, known: [String])

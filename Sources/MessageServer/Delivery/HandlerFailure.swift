@@ -9,7 +9,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
     case threw(type: String)
     /// The handler threw an error whose reason contains no customer text.
     case failed(reason: String)
-    /// A system error prevented the call, for example of the file of a long message; the handler is not at
+    /// A system error prevented the call, for example while writing the file for a long message; the handler is not at
     /// fault.
     case notAsked(SystemError)
     /// The handler is unavailable for every event; no attempt is counted.

@@ -14,7 +14,9 @@ final class HandlerLifecycle: Sendable {
     }
 
     let handler: any Handler
-    /// The handler, if it is one of the server's own bridges; a cast for each event would cost a microsecond.
+    /// The handler, if it is one of the server's own bridges.
+    ///
+    /// It is cast once, because a cast for each event would cost a microsecond.
     private let bridge: (any EventHandler)?
     private let host: HandlerHost
     private let gate = ReadinessGate()
@@ -33,7 +35,7 @@ final class HandlerLifecycle: Sendable {
     /// How many events the handler accepts at a time; nil when it names no limit.
     var maximumInFlight: Int? { bridge?.maximumInFlight }
 
-    /// The time since when it accepts no events; nil while it does.
+    /// Since when the handler accepts no events; nil while it accepts them.
     var downSince: ContinuousClock.Instant? {
         if let made = state.withLock({ $0.isProvisioned ? nil : $0.made }) { return made }
         return bridge?.downSince
@@ -50,27 +52,27 @@ final class HandlerLifecycle: Sendable {
     /// Begins to provision the handler; its events wait meanwhile.
     func start() {
         guard let handler = handler as? any LifecycleHandler else { return ready() }
-        // Provisioning may block, on a thread that affects no other business.
+        // Provisioning may block, so it has a thread of its own and delays no other business.
         let executor = BlockingTaskExecutor()
         state.withLock { state in
-            // A reload may start it while the server is stopping.
+            // A reload may call this method while the server is stopping.
             guard !state.isEnding else { return }
             state.provisioning = Task(executorPreference: executor) { await self.provision(handler) }
         }
     }
 
-    /// Waits until it accepts events; false when it never will again, or when the task is cancelled.
+    /// Waits until the handler accepts events; false when it never will again, or when the task is cancelled.
     func waitUntilReady() async -> Bool {
         guard await gate.wait() else { return false }
         return await bridge?.waitUntilReady() ?? true
     }
 
-    /// Waits at most `time`; nil at the timeout.
+    /// Waits at most `time` until the handler accepts events; nil at the timeout, false when it never will again.
     func waitUntilReady(within time: Duration) async -> Bool? {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await self.waitUntilReady() }
             group.addTask {
-                // Cancelled early when the handler is ready first.
+                // A handler that is ready first cancels this sleep.
                 _ = try? await Task.sleep(for: time)
                 return Task.isCancelled ? false : nil
             }
@@ -85,7 +87,7 @@ final class HandlerLifecycle: Sendable {
         bridge?.stopWaiting()
     }
 
-    /// Ends the work of ``start()``, once; cancels it after `time`.
+    /// Shuts down the handler that ``start()`` started, once; cancels the shutdown after `time`.
     func shutdown(within time: Duration = maximumShutdown) async {
         stopWaiting()
         let (isEnding, task) = state.withLock { state in
@@ -117,9 +119,9 @@ final class HandlerLifecycle: Sendable {
                 // The error's text may contain a secret; its type cannot.
                 let reason = (error as? any LoggableError)?.reason ?? "\(type(of: error))"
                 host.logger.error(
-                    "handler provisioning failed; its events wait", metadata: ["error": "\(reason)"])
+                    "handler provisioning failed; retrying", metadata: ["error": "\(reason)"])
             }
-            // Cut short by the shutdown.
+            // The shutdown cancels this sleep.
             _ = try? await Task.sleep(for: backoff.fail())
         }
     }

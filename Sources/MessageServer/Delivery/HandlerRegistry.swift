@@ -5,7 +5,7 @@ import Synchronization
 
 /// The handler of each business, now and after reloads.
 final class HandlerRegistry: Sendable {
-    /// The result of a reload: slugs.
+    /// The slugs of the businesses that a reload added, replaced or removed, and the number of unchanged ones.
     struct Change: Sendable {
         var added: [String] = []
         var replaced: [String] = []
@@ -15,7 +15,8 @@ final class HandlerRegistry: Sendable {
 
     private struct State {
         var workers: [BusinessID: BusinessWorker] = [:]
-        /// The businesses whose messages are accepted; all others have only the messages that are in the journal.
+        /// The businesses whose messages are accepted; a removed business keeps its worker and its messages in the
+        /// journal.
         var served: Set<BusinessID> = []
         /// Whether the server is stopping: no handler is added or replaced any more.
         var isStopping = false
@@ -31,10 +32,12 @@ final class HandlerRegistry: Sendable {
         for handler in handlers { add(handler) }
     }
 
-    /// Every business that this process has served, in the order of their addition; ends with ``close()``.
+    /// The worker of every business that this process serves or has served, in the order of addition.
+    ///
+    /// The stream ends with ``stopWaiting()``.
     var workers: AsyncStream<BusinessWorker> { newWorkers }
 
-    /// The handlers of all businesses, sorted by slug.
+    /// The current handlers of all served businesses, sorted by slug.
     var all: [BusinessHandler] {
         state.withLock { state in state.served.compactMap { state.workers[$0]?.current } }
             .sorted { $0.slug < $1.slug }
@@ -43,7 +46,7 @@ final class HandlerRegistry: Sendable {
     /// Whether messages for the business are accepted.
     func contains(_ business: BusinessID) -> Bool { state.withLock { $0.served.contains(business) } }
 
-    /// The handler of the business, as long as it is served.
+    /// The current handler of the business; nil when the business is not served.
     subscript(business: BusinessID) -> BusinessHandler? {
         state.withLock { $0.served.contains(business) ? $0.workers[business]?.current : nil }
     }
@@ -51,7 +54,9 @@ final class HandlerRegistry: Sendable {
     /// Serves exactly these businesses from now on, keeping handlers with an unchanged fingerprint.
     ///
     /// Returns when the old handlers have ended and the new ones are started; a slow business does not delay
-    /// the others. Events of a removed business wait in the journal until it is added again.
+    /// the others. Events of a removed business wait in the journal until it is added again, or ``RemovedBusinesses``
+    /// ends
+    /// them.
     func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
         var change = Change()
         if state.withLock({ $0.isStopping }) { return change }
@@ -86,7 +91,7 @@ final class HandlerRegistry: Sendable {
     /// The number of events that handlers are processing, including those past their deadline.
     var callCount: Int { everyHandler.reduce(0) { $0 + $1.inFlightCount } }
 
-    /// Ends all waits, and adds and replaces no more handlers.
+    /// Ends all waits for handlers; from now on no handler is added or replaced.
     func stopWaiting() {
         state.withLock { $0.isStopping = true }
         addWorker.finish()
@@ -127,7 +132,7 @@ extension BusinessHandler {
 /// A handler that never becomes ready, until it is replaced.
 private struct NeverReady: LifecycleHandler {
     func provision(_ host: HandlerHost) async throws {
-        // Ends with the shutdown.
+        // The shutdown cancels this loop.
         while !Task.isCancelled { _ = try? await Task.sleep(for: .seconds(3600)) }
         throw CancellationError()
     }

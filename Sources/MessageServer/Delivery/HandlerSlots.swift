@@ -4,18 +4,18 @@ import Synchronization
 /// The bounded number of handler calls that one business may have in flight, each with a deadline.
 ///
 /// Invariant: a caller gets an answer at the deadline at the latest, and a slot is released only when the handler has
-/// returned. So a call that overruns its deadline keeps its slot, counted in ``stuckCount``, and a handler that never returns
-/// stops its own business only.
+/// returned. So a call that overruns its deadline keeps its slot, counted in ``stuckCount``, and a handler that never
+/// returns stops its own business only.
 ///
 /// It consists of an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
 /// `BlockingTaskExecutor` on the business's threads, with some threads more for the child tasks of handlers.
 final class HandlerSlots: Sendable {
-    /// The slots are closed: another handler takes over.
+    /// The slots are closed, because another handler replaces this one.
     struct Closed: Error {}
 
     private let maximumCount: Int
     private let permits: AsyncSemaphore
-    /// Created for the first call, on the shared threads.
+    /// The executor of all calls, created at the first call on its `threads`.
     private let executor = Mutex<BlockingTaskExecutor?>(nil)
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
@@ -31,7 +31,7 @@ final class HandlerSlots: Sendable {
     /// Limits the number of slots to `count`, never above the initial number.
     func limit(to count: Int) { permits.resize(to: min(count, maximumCount)) }
 
-    /// Refuses every further call; those in flight continue.
+    /// Refuses waiting calls and every further call; calls in flight continue.
     func close() { permits.close() }
 
     /// How many slots are held, including stuck ones.
@@ -67,7 +67,7 @@ final class HandlerSlots: Sendable {
                 } else {
                     self.stuck.subtract(1, ordering: .relaxed)
                 }
-                // First, so that a caller that has the value finds its slot free.
+                // Released before the caller resumes, so that a caller that has the value finds its slot free.
                 self.permits.release()
                 if isInTime { continuation.resume(returning: value) }
             }

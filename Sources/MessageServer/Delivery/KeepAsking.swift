@@ -3,8 +3,8 @@ import GatewayClient
 
 /// Repeats a gateway call while a retry may help, with growing pauses, until `end`.
 ///
-/// `call` receives the remaining time. For calls whose loss cannot be repaired later: the client's own
-/// attempts end within seconds. Throws the last error, and ``GatewayError/cancelled``.
+/// `call` receives the remaining time. Use it for downloads that cannot be repeated later: the client's own attempts
+/// end within seconds. Throws the last error of `call`, or ``GatewayError/cancelled`` when the task is cancelled.
 func keepAsking<Value: Sendable>(
     until end: ContinuousClock.Instant, _ call: (Duration) async throws(GatewayError) -> Value
 ) async throws(GatewayError) -> Value {
@@ -14,7 +14,7 @@ func keepAsking<Value: Sendable>(
         do throws(GatewayError) {
             return try await call(end - .now)
         } catch {
-            // Damage in transit is transient; a wrong length in the message is not.
+            // The first mismatch may be damage in transit; the second means that the message states a wrong length.
             if case .lengthMismatch = error { mismatches += 1 }
             let wait = max(backoff.fail(), error.retryAfter ?? .zero)
             guard error.isRetryable, error != .cancelled, mismatches < 2, .now + wait < end else {

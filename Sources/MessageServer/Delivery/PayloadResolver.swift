@@ -19,10 +19,10 @@ struct PayloadResolver: Sendable {
     let expired = Counter()
     /// The time limit of one payload, including all attempts.
     var deadline = Duration.seconds(20)
-    /// The limit of concurrent downloads of all businesses; the store divides it among them.
+    /// The maximum number of concurrent downloads for all businesses together; the store divides it among them.
     var concurrency = ServerLimits().referenceConcurrency
 
-    /// Resolves until the store closes or the task is cancelled.
+    /// Resolves references until the store closes or the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for _ in 0..<concurrency {
@@ -49,7 +49,7 @@ struct PayloadResolver: Sendable {
         do {
             try await keepTrying(store) { try await store.resolve(pending, resolution) }
         } catch {
-            // Stopped, closed or cancelled: as above.
+            // The store or the task was stopped: the reference stays pending, and the next start retries it.
             return
         }
         event.nanoseconds = clock.sinceBegun
@@ -57,7 +57,8 @@ struct PayloadResolver: Sendable {
     }
 
     private func resolution(of pending: UnrecordedMessage) async -> Resolution? {
-        // Two processes crashed beside it: its reference has expired, and a third attempt might crash this one.
+        // Two processes crashed while they fetched this payload: its reference has expired, and a third attempt might
+        // crash this process too.
         if pending.isSuspect { return .failed(reason: "the process crashed while the payload was fetched") }
         guard let message = try? JSONDocument(pending.message, limits: .stored),
             let reference = PayloadReference(message: message)
@@ -72,7 +73,8 @@ struct PayloadResolver: Sendable {
             return .resolved(message: resolved)
         } catch {
             if Task.isCancelled { return nil }
-            // All possible retries are done, for longer than a reference lives.
+            // After a retryable error, all retries until the deadline have failed, and by then the reference has
+            // expired.
             guard error.isAboutExpiry || error.isRetryable else { return .failed(reason: "\(error)") }
             // The customer's choice is lost. When the server is too slow in general, later choices will be
             // lost too.
@@ -88,7 +90,7 @@ struct PayloadResolver: Sendable {
     }
 }
 
-/// A counter that only grows, from any thread.
+/// A counter that any thread may increment.
 final class Counter: Sendable {
     private let value = Atomic(0)
 
@@ -96,7 +98,7 @@ final class Counter: Sendable {
     func increment() -> Int { value.add(1, ordering: .relaxed).newValue }
 }
 
-/// The waits of a task whose write has failed: a full disk has space again some day.
+/// The waits between the retries of a failed write, which never end: a full disk may get space again.
 let diskBackoff = Backoff(from: .milliseconds(100), to: .seconds(10))
 
 /// Repeats `work` until the store accepts it, since a full disk may get space again.
@@ -115,6 +117,7 @@ func keepTrying(_ store: Store, _ work: @Sendable () async throws -> Void) async
 }
 
 extension JSONLimits {
-    /// The limits of validated messages, which may have grown by a resolved payload.
+    /// The limits for parsing stored messages, which were validated when they arrived and may contain a resolved
+    /// payload.
     static let stored = JSONLimits(maximumDepth: 256, maximumBytes: 128 << 20, maximumNodes: 8 << 20)
 }

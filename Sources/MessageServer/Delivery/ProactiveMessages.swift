@@ -30,12 +30,12 @@ final class ProactiveMessages: Sendable {
         } catch let refusal as AnswerRefusal {
             throw .unusableMessage(refusal)
         } catch {
-            // The conversation cannot be read now.
+            // The conversation, which has the device's capabilities, cannot be read now.
             throw .notStored
         }
         let id = Self.id(business, customer, key)
         let json = checked.encodeToSend(id: id, from: business, to: customer)
-        // Also the addresses, and files, which only a reply to an event may have.
+        // Checks the addresses too, and refuses files, which only a reply to an event may have.
         let problems = OutboundMessage.problems(
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
@@ -50,7 +50,7 @@ final class ProactiveMessages: Sendable {
         }
     }
 
-    /// Equal for equal keys, so that the store's deduplication drops the second message.
+    /// The id of a message, equal for equal keys, so that the store's deduplication drops a second message.
     static func id(_ business: BusinessID, _ customer: CustomerID, _ key: String) -> MessageID {
         let parts = [business.rawValue, customer.rawValue, key].map { "\($0.utf8.count):\($0)" }
         return MessageID(derivedFrom: Array(parts.joined().utf8))

@@ -1,11 +1,11 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Recognizes choices that certainly repeat no recent one, by fingerprints in memory.
+/// Recognizes choices that certainly do not repeat a recent choice, by fingerprints in memory.
 ///
 /// Any other choice may repeat one that the customer made within the window, so its conversation must be read. A
-/// fingerprint takes about 16 bytes and is kept for at least twice the window. Above the maximum count older ones are
-/// dropped, and conversations are read instead.
+/// fingerprint takes about 16 bytes and is kept for at least twice the window. Above the maximum count, older
+/// fingerprints are dropped, and conversations are read instead.
 final class RecentChoices: Sendable {
     private struct Generation {
         var fingerprints: Set<Int> = []
@@ -24,10 +24,9 @@ final class RecentChoices: Sendable {
     private let maximumCount: Int
     private let state: Mutex<State>
 
-    /// Starts without choices; those until `begin`, the time of the latest message recorded by an earlier
-    /// process, are unknown.
+    /// Starts without fingerprints; each of the two generations keeps at most `maximumCount`.
     ///
-    /// Each of two generations has at most `maximumCount`.
+    /// Choices until `begin`, the time of the latest message that an earlier process recorded, are unknown.
     init(windowMilliseconds: Int64, after begin: Timestamp?, maximumCount: Int = 1 << 18) {
         self.windowMilliseconds = windowMilliseconds
         self.maximumCount = maximumCount
@@ -36,8 +35,8 @@ final class RecentChoices: Sendable {
         state = Mutex(State(young: none, old: none, completeAfter: begin))
     }
 
-    /// Records a choice that arrived at `receivedAt`; true when no equal choice was recorded in the window
-    /// before it for certain.
+    /// Records a choice that arrived at `receivedAt`; true when certainly no equal choice arrived within the window
+    /// before it.
     func isFirst(_ fingerprint: Int, receivedAt: Timestamp) -> Bool {
         let receivedAt = receivedAt.milliseconds
         return state.withLock { state in

@@ -5,10 +5,10 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// Fingerprints of recent answers whose content is not kept: answers of private forms, and sign-ins.
+/// Fingerprints of recent answers whose content is not stored: answers to private forms, and sign-ins.
 ///
 /// A conversation's file has nothing to compare them with. A fingerprint is an HMAC under a key of this process, so
-/// that it says nothing about the answer, and it is never written: after a restart no answer is a repetition.
+/// that it reveals nothing about the answer, and it is never written: after a restart no earlier answer is recognized.
 final class RecentSecretAnswers: Sendable {
     private struct Answer {
         let id: MessageID
@@ -29,10 +29,9 @@ final class RecentSecretAnswers: Sendable {
 
     init(maximumCount: Int = 1 << 14) { self.maximumCount = maximumCount }
 
-    /// The message that the event repeats, and remembers the event when it repeats none; nil also when it is no
-    /// such answer.
+    /// Returns the message that the event repeats; nil when it repeats none, or when its content is stored.
     ///
-    /// `event` is the event before its redaction.
+    /// Remembers an event that repeats none. `event` is the event before its redaction.
     func original(of event: InboundEvent, _ message: UnrecordedMessage) -> MessageID? {
         guard let content = Self.content(of: event, message) else { return nil }
         return original(of: hmac.bytes(of: content), message.id, receivedAt: message.receivedAt.milliseconds)
@@ -40,7 +39,7 @@ final class RecentSecretAnswers: Sendable {
 
     func original(of fingerprint: [UInt8], _ id: MessageID, receivedAt: Int64) -> MessageID? {
         state.withLock { state in
-            // A clock that was set back starts a generation too.
+            // The age is negative when the clock was set back; that starts a generation too.
             let age = receivedAt.subtractingReportingOverflow(state.youngSince).partialValue
             if !(0...Repetition.windowMilliseconds).contains(age) || state.young.count >= maximumCount {
                 let isRecent = (0...(2 * Repetition.windowMilliseconds)).contains(age)
@@ -52,7 +51,7 @@ final class RecentSecretAnswers: Sendable {
                 (0...Repetition.windowMilliseconds).contains(
                     receivedAt.subtractingReportingOverflow(known.receivedAt).partialValue)
             {
-                // The same message is recorded again after a disk error.
+                // A message with the same id is recorded again after a disk error, and does not repeat itself.
                 return known.id == id ? nil : known.id
             }
             state.young[fingerprint] = Answer(id: id, receivedAt: receivedAt)
@@ -60,8 +59,9 @@ final class RecentSecretAnswers: Sendable {
         }
     }
 
-    /// The text that is equal in both messages of one tap; nil for an event whose content is kept, and for one that
-    /// names no message of the business.
+    /// The text that is equal in both messages that one tap may cause.
+    ///
+    /// Nil for an event whose content is stored, and for an event that names no message of the business.
     private static func content(of event: InboundEvent, _ message: UnrecordedMessage) -> [UInt8]? {
         let interaction: Interaction
         switch event.content {

@@ -30,7 +30,7 @@ struct RecordPipeline: Sendable {
         return line
     }
 
-    /// Nil for a resolved payload that exceeds a limit; all other JSON in the journal is valid.
+    /// Decodes a message; nil when its resolved payload exceeds a limit, since all other JSON in the journal is valid.
     private func decode(_ message: UnrecordedMessage, _ stages: inout DeliveryStages) -> InboundEvent? {
         stages.begin(.decode)
         let event: InboundEvent

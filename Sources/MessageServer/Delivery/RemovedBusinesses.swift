@@ -4,20 +4,20 @@ import BusinessMessages
 import Logging
 import MessageStore
 
-/// Ends the messages of businesses that were removed from the configuration: looks at the start, and once an hour.
+/// Ends the messages of businesses that were removed from the configuration; checks at the start, and once an hour.
 ///
-/// Each unfinished message would otherwise keep its journal segment and all later ones. A business counts as removed from
-/// the first look that misses it, which a file keeps for later processes: a mistaken reload ends no message at once, however
-/// old its messages are.
+/// Each unfinished message would otherwise keep its journal segment and all later ones. A business counts as
+/// removed from the first check that does not find it; a file keeps that time for later processes. So a mistaken
+/// reload does not end messages at once, however old they are.
 struct RemovedBusinesses: Sendable {
     let store: Store
-    /// The minimum age of such a business's latest message, and of its removal.
+    /// The minimum time since the removal of a business and since its latest message, before its messages are ended.
     let age: Duration
     /// Whether a business is in the configuration.
     let isServed: @Sendable (BusinessID) -> Bool
     let logger: Logger
     private let file: String
-    /// The first look that missed each business.
+    /// The time of the first check that did not find each business.
     private var missedSince: [BusinessID: Timestamp]
 
     init(
@@ -32,7 +32,7 @@ struct RemovedBusinesses: Sendable {
         missedSince = Self.read(file)
     }
 
-    /// Runs until the store stops leasing.
+    /// Checks the businesses at once and then every hour, until the store stops leasing.
     func run() async {
         var looks = self
         repeat { await looks.look(at: SteadyClock.now()) } while await store.pause(for: .seconds(3600))
@@ -42,7 +42,7 @@ struct RemovedBusinesses: Sendable {
     mutating func look(at now: Timestamp) async {
         var missing: [BusinessID: Timestamp] = [:]
         for business in store.pendingBusinesses where !isServed(business) {
-            // The clock of an earlier process may have been ahead.
+            // A time in the future counts as now: the clock of an earlier process may have been ahead.
             missing[business] = min(missedSince[business] ?? now, now)
         }
         keep(missing)
@@ -70,13 +70,13 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "writing the times of removed businesses failed; the next start counts anew",
+                "removal times of businesses not written; after a restart, removals count from the restart",
                 metadata: ["error": "\(error)"])
         }
     }
 
     private static func read(_ path: String) -> [BusinessID: Timestamp] {
-        // Without the file, or with an unreadable one, the time counts from this process's first look.
+        // Without a readable file, a business's removal counts from this process's first check.
         guard let bytes = try? File(path, for: .reading).readAll(), let document = try? JSONDocument(bytes)
         else { return [:] }
         var missed: [BusinessID: Timestamp] = [:]

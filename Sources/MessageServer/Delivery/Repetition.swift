@@ -3,10 +3,9 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// The second kind of duplicate: the same choice by the same customer, with another message id within
-/// seconds.
+/// Detects a repeated choice: a customer sends the same choice twice within seconds, with different message ids.
 enum Repetition {
-    /// The maximum time between both.
+    /// The maximum time between a choice and its repetition.
     static let windowMilliseconds: Int64 = 10_000
     /// The number of lines at the end of the conversation that are checked.
     static let maximumLines = 20
@@ -26,8 +25,8 @@ enum Repetition {
 
     /// The message that the event repeats; nil when it repeats none.
     ///
-    /// `lines` are the conversation's last. A repetition itself cannot be repeated, so that a customer who
-    /// makes the same choice every few seconds is still served.
+    /// `lines` are the last lines of the conversation. A repetition itself cannot be repeated, so that a customer
+    /// who makes the same choice every few seconds still gets answers.
     static func original(of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine])
         -> MessageID?
     {
@@ -36,7 +35,7 @@ enum Repetition {
             let age = message.receivedAt.milliseconds - line.at.milliseconds
             guard line.direction == .inbound, line.record < message.record, line.kind == event.kind,
                 line.id != message.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
-                // It was validated before it was written.
+                // The line's message was validated before it was written, so that parsing succeeds.
                 let earlier = try? JSONDocument(Array(line.message.text), limits: .stored)
             else { return false }
             return Choice(InboundEvent.decode(message: earlier)) == choice
@@ -60,8 +59,10 @@ private struct Choice: Equatable {
         one.interaction == other.interaction && one.selection == other.selection
     }
 
-    /// Nil when the event is not a choice, or lacks the offering message; also for private forms and sign-ins, whose
-    /// answers are not stored for comparison: see ``RecentSecretAnswers``.
+    /// Nil when the event is not a choice, or does not name the message that offered it.
+    ///
+    /// Nil also for private forms and sign-ins, whose answers are not stored for comparison: see
+    /// ``RecentSecretAnswers``.
     init?(_ event: InboundEvent) {
         let interaction: Interaction
         switch event.content {

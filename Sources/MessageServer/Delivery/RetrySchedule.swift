@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The schedule of retries of a delivery: a value without a clock.
+/// The schedule of a delivery's retries: computes pauses, and never reads a clock.
 struct RetrySchedule: Sendable {
     /// The pause after each failed attempt, in order; there is one attempt more than pauses.
     var backoff = Backoff(

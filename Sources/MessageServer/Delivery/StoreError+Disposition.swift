@@ -4,11 +4,11 @@ import MessageStore
 extension StoreError {
     /// The reaction to an error of the store about a delivery or a reply.
     enum Disposition: Equatable {
-        /// All others fail as well until the disk is repaired: retry without counting an attempt.
+        /// All deliveries and replies fail until the disk is repaired: retry without counting an attempt.
         case retryLater
         /// The error may be transient: retry a few times without counting an attempt, then count one.
         case retryBriefly(reason: String)
-        /// The error concerns this one only: count an attempt, so that it does not block its conversation
+        /// The error concerns this delivery or reply only: count an attempt, so that it does not block its conversation
         /// forever.
         case countAttempt(reason: String)
         /// The delivery was ended without its handler: nothing is left to do.
@@ -38,6 +38,6 @@ extension StoreError {
         }
     }
 
-    /// Whether the same call may succeed later, while all others fail as well until then.
+    /// Whether the same call may succeed later; until then, all other calls fail too.
     var isTransient: Bool { disposition == .retryLater }
 }

@@ -25,12 +25,12 @@ final class ControlJobs: Sendable {
 
     private struct State {
         var jobs: [String: Job] = [:]
-        /// The ended jobs, oldest first.
+        /// The identifiers of the ended jobs, oldest first.
         var ended = Deque<String>()
         var lastWaiter = 0
     }
 
-    /// The number of kept answers.
+    /// The number of ended jobs whose answers are kept.
     private static let keptAnswers = 64
     /// The maximum number of running jobs.
     private static let maximumRunning = 64
@@ -41,9 +41,9 @@ final class ControlJobs: Sendable {
 
     init(patience: Duration = .seconds(20)) { self.patience = patience }
 
-    /// Starts a job unless one with this identifier is known, and answers when it ends, or with 202.
+    /// Starts a job, unless one with this identifier is known, and answers with its result.
     ///
-    /// The answer is 503 while too many jobs run.
+    /// Answers 202 when the job does not end within the maximum wait, and 503 while too many jobs run.
     func run(_ id: String, _ responder: HTTPResponder, _ work: @escaping @Sendable () async -> HTTPResponse) {
         let begins = state.withLock { state -> Bool? in
             if state.jobs[id] != nil { return false }
@@ -56,11 +56,11 @@ final class ControlJobs: Sendable {
                 HTTPResponse(.serviceUnavailable, text: "too many running jobs\n"))
         }
         wait(for: id, responder)
-        // A shard must not wait for the journal.
+        // Runs outside the shard, which must not wait for the journal.
         if begins { Task { @concurrent in end(id, with: await work()) } }
     }
 
-    /// Answers when a job ends, or with 202; 404 when no job has this identifier.
+    /// Answers with a job's result, or with 202 after the maximum wait; 404 when no job has this identifier.
     func wait(for id: String, _ responder: HTTPResponder) {
         let (waiter, answer) = state.withLock { state -> (Int, HTTPResponse?) in
             guard let job = state.jobs[id] else {
@@ -114,6 +114,6 @@ final class ControlJobs: Sendable {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7a).contains($0) }
     }
 
-    /// A unique identifier.
+    /// A random identifier, which no other job has.
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 }

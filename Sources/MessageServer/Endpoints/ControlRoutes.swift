@@ -27,8 +27,9 @@ package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
 
-    /// Empty when the path is too long for a socket; then only the directory of a stopped server can be
-    /// changed.
+    /// The listener of the control socket; none when the socket's path is too long.
+    ///
+    /// Without it, commands can change the directory only while the server is stopped.
     static func listeners(
         _ directory: String, _ store: Store, isServed: @escaping @Sendable (BusinessID) -> Bool,
         others: [HTTPRoute], describeRefusal: @escaping RefusalDescription, _ logger: Logger

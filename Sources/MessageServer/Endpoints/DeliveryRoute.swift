@@ -5,16 +5,16 @@ package import MessageStore
 
 /// `GET /deliveries/BUSINESS/ID?wait=SECONDS` on `DATA/control.sock`: the state of a message's delivery.
 ///
-/// Business and id are percent-encoded. Answers 200 with a ``DeliveryAnswer`` when the delivery and all its replies have ended,
-/// or after the wait, at most 20 s; 404 when the journal has no such message, 400 for another path, 503 with `{"error":"…"}`
-/// when the journal cannot be read or 64 requests wait already.
+/// Business and id are percent-encoded. Answers 200 with a ``DeliveryAnswer`` when the delivery and all its replies
+/// have ended, or after the wait, at most 20 s; 404 when the journal has no such message, 400 for another path, 503
+/// with `{"error":"…"}` when the journal cannot be read or 64 requests wait already.
 struct DeliveryRoute: Sendable {
     let store: Store
     let registry: HandlerRegistry
     let watch: DeliveryWatch
 
     private static let prefix = "/deliveries/"
-    /// Shorter than ``HTTPLimits/answerTimeout``.
+    /// The maximum wait in seconds; shorter than ``HTTPLimits/answerTimeout``.
     private static let maximumWait = 20
 
     var route: HTTPRoute {
@@ -50,7 +50,7 @@ struct DeliveryRoute: Sendable {
             return Self.unavailable("too many requests wait for deliveries")
         }
         let timer = Task {
-            // Cut short when the delivery ends first.
+            // A delivery that ends first cancels this sleep.
             try? await Task.sleep(for: question.wait)
             watch.end(waiter)
         }
@@ -87,17 +87,17 @@ struct DeliveryRoute: Sendable {
 ///  "replies":[{"id":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","message":{…}}]}
 /// ```
 package struct DeliveryAnswer: Sendable {
-    /// A reply that was decided.
+    /// One decided reply to the message.
     package struct Reply: Sendable {
-        /// The message's id.
+        /// The id of the reply's message.
         package let id: MessageID
-        /// The kind.
+        /// The kind of the reply's message.
         package let kind: Kind
         /// The state of the reply.
         package let status: ReplyState.Status
         /// The gateway's HTTP status, if it answered.
         package let httpStatus: Int?
-        /// The reason of its end, if known.
+        /// The reason why the reply ended; nil when it is unknown.
         package let reason: String?
         /// The message for Apple, a JSON object.
         package let message: [UInt8]
@@ -111,7 +111,7 @@ package struct DeliveryAnswer: Sendable {
     package let isEnded: Bool
     /// The kind, once the message is decoded.
     package let kind: Kind?
-    /// The attempts without an outcome.
+    /// The number of attempts that ended without an outcome.
     package let attempts: Int
     /// The reason of the state, if known.
     package let reason: String?
@@ -137,7 +137,8 @@ package struct DeliveryAnswer: Sendable {
     private static func reason(of handler: BusinessHandler) -> String? {
         guard let since = handler.life?.downSince else { return nil }
         let seconds = (ContinuousClock.now - since).components.seconds
-        return "its handler has been down for \(seconds) s; balloon handlers logs \(handler.slug) says why"
+        return "its handler has been down for \(seconds) s; "
+            + "for the reason, run balloon handlers logs \(handler.slug)"
     }
 
     /// Parses an answer; nil when it is invalid.
@@ -170,7 +171,7 @@ package struct DeliveryAnswer: Sendable {
         }
     }
 
-    /// The path and query that ask for a message, with a wait in seconds.
+    /// The path and query of a request for a message's delivery that waits at most `seconds`.
     package static func target(_ message: MessageID, to business: BusinessID, waiting seconds: Int) -> String
     {
         "/deliveries/\(business.rawValue.percentEncoded)/\(message.rawValue.percentEncoded)?wait=\(seconds)"

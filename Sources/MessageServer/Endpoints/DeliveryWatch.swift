@@ -2,7 +2,7 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// Wakes requests that wait for the end of a message's delivery; passes every stage event on.
+/// Wakes requests that wait for the end of a message's delivery; passes every stage event to the next observer.
 final class DeliveryWatch: StageObserver {
     /// A request that waits; it is woken when something about the message may have changed.
     struct Waiter {
@@ -13,7 +13,7 @@ final class DeliveryWatch: StageObserver {
     fileprivate struct Waiting {
         let business: BusinessID
         let message: MessageID
-        /// The message's record, once the request knows it: replies are reported under it.
+        /// The message's record, once the request knows it; the stage events of its replies name this record.
         var record: UInt64?
         let continuation: AsyncStream<Void>.Continuation
     }
@@ -22,7 +22,9 @@ final class DeliveryWatch: StageObserver {
 
     private let next: any StageObserver
     private let waiting = Mutex<[Int: Waiting]>([:])
-    /// Read for every stage of every message, so that the lock is taken only while somebody waits.
+    /// The number of waiting requests.
+    ///
+    /// It is read for every stage event, so that the lock is acquired only while a request waits.
     private let count = Atomic(0)
     private let lastNumber = Atomic(0)
 

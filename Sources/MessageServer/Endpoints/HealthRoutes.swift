@@ -5,7 +5,7 @@ package import MessageStore
 package enum HealthRoutes {
     /// The clients of the routes.
     package enum Audience: Sendable {
-        /// All clients: `/readyz` answers a constant and the number of problems for an operator.
+        /// All clients: `/readyz` answers `ok` and a line for each problem, or the reasons why the server is not ready.
         case everybody
         /// This machine, through the control socket: `/readyz?verbose` lists every check.
         case operators
@@ -14,7 +14,7 @@ package enum HealthRoutes {
     /// The server is live when the answering shard runs, and ready when no ``ReadinessCheck`` is failing.
     ///
     /// A handler that is down does not make the server unready, because its business's events wait in the
-    /// journal. Nor does a quarantined or unwritable conversation; the answer is `ok` with a line for each
+    /// journal. Neither does a quarantined or unwritable conversation: the answer is then `ok` with a line for each
     /// problem that needs an operator.
     package static func make(
         for audience: Audience, store: Store, outbox: @escaping @Sendable () -> ReadinessCheck? = { nil },

@@ -44,7 +44,9 @@ package struct ReadinessCheck: Sendable, Hashable {
         ]
     }
 
-    /// After a failure a small write may succeed, for example on a nearly full disk: larger messages may still get 503.
+    /// The state of check `journal`: failing while writes fail, and degraded for a minute after a failure.
+    ///
+    /// After a failure a small write may succeed, for example on a nearly full disk, while larger messages get 503.
     private static func journal(_ store: Store) -> State {
         if store.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
         return store.hasRecentSyncFailure ? .degraded(reason: recentJournalFailure) : .ok

@@ -2,16 +2,16 @@ import BalloonJSON
 import BusinessMessages
 package import MessageStore
 
-/// The body of `POST /replies/drop` and `/replies/retry`, without the job: `{"job":"…","replies":["57.1","57.2"]}`.
+/// The body of `POST /replies/drop` and `/replies/retry`: `{"job":"…","replies":["57.1","57.2"]}`.
 ///
 /// A retry of one reply may have `"edited":{"id":"…","kind":"text","message":{…}}`, which replaces the reply.
 package struct ReplyRequest: Sendable {
-    /// The names of the replies.
+    /// The identifiers of the replies.
     package let replies: [ReplyID]
     /// The replacement of a single reply.
     package let edited: DecidedReply?
 
-    /// The reason in a reply that an operator dropped.
+    /// The recorded reason of a reply that an operator dropped.
     package static let operatorReason = "not sent: an operator dropped it"
 
     /// Creates a request for these replies.
@@ -56,9 +56,11 @@ package struct ReplyRequest: Sendable {
     }
 }
 
-/// The answer of `POST /replies/drop` and `/replies/retry`: `{"replies":[{"reply":"57.1","replay":91,"repetition":true}]}`.
+/// The answer of `POST /replies/drop` and `/replies/retry`:
+/// `{"replies":[{"reply":"57.1","replay":91,"repetition":true}]}`.
 ///
-/// A retry names each reply and its new record; a drop names the replies that an earlier command dropped.
+/// The answer to a retry names each reply and its new record; the answer to a drop names only the replies that an
+/// earlier command had dropped.
 package struct ReplyAnswer: Sendable {
     private let replies: [(reply: ReplyID, replay: UInt64?, isRepetition: Bool)]
 
@@ -68,7 +70,7 @@ package struct ReplyAnswer: Sendable {
 
     /// Parses an answer; nil for other JSON.
     package init?(_ json: [UInt8]) {
-        // An answer that is no JSON is ignored.
+        // An answer that is not JSON names no replies.
         guard let values = (try? JSONDocument(json))?.root["replies"]?.elements else { return nil }
         let replies = values.compactMap { value in
             value["reply"]?.string.flatMap { ReplyID($0) }.map { reply in
@@ -82,14 +84,14 @@ package struct ReplyAnswer: Sendable {
         self.replies = replies
     }
 
-    /// The result for each reply that was to be sent again.
+    /// The results of a retry, one for each reply.
     package var retried: [ReplyRetry] {
         replies.compactMap { reply, replay, isRepetition in
             replay.map { ReplyRetry(reply: reply, record: $0, isRepetition: isRepetition) }
         }
     }
 
-    /// The replies that were dropped before.
+    /// The replies that an earlier command had dropped.
     package var droppedBefore: Set<ReplyID> { Set(replies.filter(\.isRepetition).map(\.reply)) }
 
     var json: [UInt8] {

@@ -2,7 +2,7 @@ import BalloonJSON
 package import BusinessMessages
 package import MessageStore
 
-/// The result of a message that a business sent without an event.
+/// The result of a proactive message, which a business sends without an event.
 ///
 /// ```json
 /// {"id": "0b1c…", "outcome": "accepted", "status": 200}

@@ -43,7 +43,7 @@ package struct SendRequest: Sendable {
     init?(_ json: [UInt8]) {
         guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
             let customer = root["customer"]?.string, let message = root["message"],
-            // A part of a valid request is valid by itself.
+            // A value inside valid JSON is valid JSON.
             let document = try? JSONDocument(Array(message.text))
         else { return nil }
         self.init(

@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 
-/// `POST /send` on `DATA/control.sock`: sends a message without an event; see ``SendRequest``.
+/// `POST /send` on `DATA/control.sock`: sends a proactive message; see ``SendRequest``.
 ///
 /// Answers 200 with a ``SendAnswer`` when the outcome is known, or at the end of the requested wait. Answers
 /// 400 with `{"error":"…"}` for a message that is refused before any attempt, and 503 when the message or its
@@ -36,7 +36,7 @@ struct SendRoute: Sendable {
         guard let refusal = error as? SendRefusal else {
             return HTTPResponse(.serviceUnavailable, json: Self.error("\(error)"))
         }
-        // The disk is at fault, not the request.
+        // A full or failing disk is not the request's fault.
         if case .fileUnreadable(let reason) = refusal, reason.isDiskWide {
             return HTTPResponse(.serviceUnavailable, json: Self.error(refusal.reason))
         }

@@ -18,7 +18,7 @@ extension HTTPFieldName {
     fileprivate static func gzip(_ request: HTTPRequest) throws(InboundRefusal) -> Bool {
         guard let codings = request.field(contentEncoding) else { return false }
         guard !request.isRepeated(contentEncoding) else { throw .repeatedCoding }
-        // The only value that Apple sends takes no further look.
+        // Apple sends only this value, so it is compared first, without splitting the field.
         if codings.isCoding("gzip") { return true }
         var isGzip = false
         for part in codings.split(separator: UInt8(ascii: ",")) {
@@ -48,7 +48,7 @@ extension HTTPRequest {
     /// Throws when it is another coding, or more than one.
     func isGzip() throws(InboundRefusal) -> Bool { try HTTPFieldName.gzip(self) }
 
-    /// The headers about the message (Apple MSP API, "Common Specifications").
+    /// The headers that describe the message in the body (Apple MSP API, "Common Specifications").
     var envelopeHeaders: EnvelopeHeaders { HTTPFieldName.envelope(self) }
 }
 

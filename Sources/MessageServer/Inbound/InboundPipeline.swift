@@ -46,7 +46,9 @@ final class InboundPipeline {
         }
     }
 
-    /// Stages `inflate`, `envelope` and `journal`: a refusal is answered at once, a message when the journal has decided.
+    /// Stages `inflate`, `envelope` and `journal`: returns the answer to a refused request.
+    ///
+    /// Returns nil for a valid message, which is answered when the journal has stored or refused it.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
         // The memory that one large body needed is released.
@@ -58,8 +60,8 @@ final class InboundPipeline {
             let headers = request.envelopeHeaders
             let (envelope, document) = try readEnvelope(headers, &clock)
             let reference = references.next()
-            // Writing starts here: the message waits for the journal's next batch. The route wakes the writer once for all
-            // requests that arrived together.
+            // Writing starts here: the message waits for the journal's next batch. The route wakes the writer once
+            // for all requests that arrived together.
             store.append(ReceivedMessage(envelope, document, headers), isPrompt: false) {
                 [observer, clock] result in
                 // Answered here: 200 when the message is now or was already on disk, 503 when it could not be stored.
@@ -153,13 +155,13 @@ private func answer(to result: AppendResult, _ reference: ReferenceSequence.Refe
     }
 }
 
-/// A short constant and the reference that the log repeats, without any of the client's bytes.
+/// The answer to a refused request: a short constant, and the reference that its log line has too.
 func refusal(
     _ status: HTTPStatus, _ reference: ReferenceSequence.Reference, retryAfter seconds: Int = 1
 ) -> HTTPResponse {
     var fields: [(name: String, value: String)] = []
     if status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer")) }
-    // RFC 9110 §15.5.16.
+    // A 415 names the codings that the server accepts (RFC 9110 §15.5.16).
     if status == .unsupportedMediaType { fields.append(("Accept-Encoding", "gzip")) }
     if status == .serviceUnavailable { fields.append(("Retry-After", "\(seconds)")) }
     return HTTPResponse(
@@ -167,7 +169,7 @@ func refusal(
 }
 
 extension StoreError {
-    /// The pause before the sender's next attempt: a handler needs longer to recover than a disk.
+    /// The pause before the sender's next attempt: a full quota waits for a handler, which takes longer than a disk.
     fileprivate var retryAfterSeconds: Int { if case .quotaReached = self { 5 } else { 1 } }
 }
 
@@ -206,7 +208,7 @@ extension StageEvent.Result {
 extension ReceivedAttributes {
     /// The values of the headers and of the body; where both give a value, the body's is used.
     fileprivate init(_ document: JSONDocument, _ headers: EnvelopeHeaders) {
-        // Kept verbatim; the delivery parses it.
+        // The capability list is stored verbatim; the delivery parses it.
         var others = headers
         others.capabilityList = nil
         let read = MessageAttributes.read(document: document, headers: others)

@@ -5,9 +5,9 @@ import BusinessMessages
 
 /// The reason why a webhook is refused; the sender gets the status, the log the reason.
 enum InboundRefusal: Error, Sendable, Equatable {
-    /// The header `Authorization: Bearer` is missing: a visitor, or a proxy that drops the header.
+    /// The header `Authorization: Bearer` is missing: the sender is not Apple, or a proxy drops the header.
     case missingBearer
-    /// The request has two `Authorization` fields: a proxy adds one.
+    /// The request has two `Authorization` fields: a proxy adds the second.
     case repeatedAuthorization
     /// The token is malformed or signed with another secret: check `secret`.
     case badSignature
@@ -53,13 +53,13 @@ enum InboundRefusal: Error, Sendable, Equatable {
         }
     }
 
-    /// A constant for the log; of the request it contains only an offset.
+    /// The reason for the log: a constant, which quotes nothing of the request but an offset.
     var reason: String {
         switch self {
         case .missingBearer: "no bearer token"
         case .repeatedAuthorization: "there are two Authorization fields"
-        case .badHeader: "the token's header does not name HS256 alone"
-        case .badSignature: "the token is not signed with our secret"
+        case .badHeader: "the token's header lacks alg HS256, or has crit"
+        case .badSignature: "the token is malformed, or not signed with the configured secret"
         case .badClaims: "the token's claims are malformed"
         case .wrongAudience: "the token is for another MSP"
         case .staleToken: "the token's iat is outside the window"

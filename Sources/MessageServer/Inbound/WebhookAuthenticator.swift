@@ -1,11 +1,11 @@
 import BalloonJSON
 import BalloonWire
 
-/// Decides whether a webhook comes from Apple: stage `authenticate` of the data path; belongs to one shard.
+/// Decides whether a webhook comes from Apple: stage `authenticate` of the data path; each shard has its own instance.
 ///
-/// The header must be `Authorization: Bearer` with an HS256 token. Its key is the MSP's secret, its `aud` is
-/// the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
-/// "Authorizing Messages"). The secret selects the algorithm; the token's header must name it.
+/// The header must be `Authorization: Bearer` with an HS256 token. The token is signed with the MSP's secret, its `aud`
+/// is the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
+/// "Authorizing Messages"). The algorithm is always HS256, and the token's header must name it.
 final class WebhookAuthenticator {
     private let verifier: TokenVerifier
     private let mspID: String
@@ -27,7 +27,7 @@ final class WebhookAuthenticator {
         do throws(WireError) { try verifier.verify(token, into: &claims) } catch {
             throw InboundRefusal(error)
         }
-        // The claims are signed but not JSON; the position of the error is irrelevant.
+        // Signed claims that are not JSON are refused; the position of the syntax error is irrelevant.
         guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
         guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
             throw .badClaims
@@ -37,13 +37,13 @@ final class WebhookAuthenticator {
             ? audience.elements.contains { $0.equals(mspID) } : audience.equals(mspID)
         guard isForUs else { throw .wrongAudience }
         guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
-        // Apple sends neither; a token that has one is held to it (RFC 7519 §4.1.4 and §4.1.5).
+        // Apple sends neither `exp` nor `nbf`; a token that has one must satisfy it (RFC 7519 §4.1.4 and §4.1.5).
         if let expiry = try moment("exp", in: claims), expiry <= Double(now) { throw .expiredToken }
         if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
     }
 }
 
-/// An optional claim that is a number of seconds since 1970.
+/// Returns a claim in seconds since 1970; nil when it is absent, and throws when it is not a number.
 private func moment(_ name: String, in claims: JSONDocument) throws(InboundRefusal) -> Double? {
     guard let claim = claims.root[name] else { return nil }
     guard let seconds = claim.double else { throw .badClaims }

@@ -5,7 +5,7 @@ package import Logging
 
 /// Writes stage events to standard error, in the form of ``LogObserver`` and ``JSONLogHandler``.
 ///
-/// A message has at least two lines, so they are written without the dictionary and strings of a log record.
+/// Every message causes at least two lines, so they are written without the dictionary and strings of a log record.
 package struct JSONStageLog: StageObserver {
     private let level: Logger.Level
     private let stream: LogStream
@@ -31,7 +31,7 @@ package struct JSONStageLog: StageObserver {
     static func append(
         _ event: StageEvent, _ level: Logger.Level, at: Timestamp, to lines: inout [UInt8]
     ) {
-        // Moved out of the buffer meanwhile, so that the writer owns the storage exclusively.
+        // The bytes move out of `lines`, so that the writer owns their storage exclusively and does not copy it.
         var taken: [UInt8] = []
         swap(&taken, &lines)
         var writer = JSONWriter(appendingTo: consume taken)

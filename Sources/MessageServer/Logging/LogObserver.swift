@@ -31,7 +31,7 @@ package struct LogObserver: StageObserver {
         case .duplicate, .ended: .info
         case .refused: event.stage == .reply ? .error : .notice
         case .postponed: .warning
-        // The store, or who stops, says it once for all of them.
+        // The store or the stop of the server logs the cause once for all released deliveries.
         case .released: .debug
         case .failed: event.stage == .finish ? .error : .warning
         }

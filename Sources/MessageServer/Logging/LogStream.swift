@@ -4,11 +4,11 @@ import Synchronization
 
 /// The stream of log lines to standard error, on which a caller never waits for a slow reader.
 ///
-/// Lines are buffered for up to five milliseconds, or until there are 16 KiB, and written at once by a
-/// separate queue. Urgent lines are written at once, together with earlier ones. When a slow reader fills the
-/// buffer, lines are dropped and counted, and the count is logged as soon as possible.
+/// A separate queue writes the lines in batches: after five milliseconds, or when 16 KiB are buffered. An urgent
+/// line is written immediately, together with earlier ones. When a slow reader fills the buffer, lines are dropped
+/// and counted, and the count is logged as soon as possible.
 package final class LogStream: Sendable {
-    /// The stream of the process.
+    /// The stream to the process's standard error, which all log lines share.
     package static let standardError = LogStream { StandardStream.error.write($0) }
 
     /// The state of the writing queue.

@@ -14,9 +14,9 @@ extension GatewayHealth {
         var probe: Probe?
     }
 
-    /// The question that an attempt answers.
+    /// The question that a probe answers; a probe is an attempt from which the state of the gateway is learned.
     enum Probe: Sendable, Hashable {
-        /// Whether the 401 or 403 was about another reply.
+        /// Whether a 401 or 403 for another reply, the suspect, was about that reply alone.
         case question
         /// Whether the gateway accepts replies again.
         case pause
@@ -30,7 +30,7 @@ extension GatewayHealth {
         /// 401 or 403, also with a fresh token.
         case credentialRefused(status: Int, reason: String)
         case outage(reason: String, retryAfter: Duration?)
-        /// The gateway refused this message, and accepts others.
+        /// The gateway refused this message, for a reason that concerns no other message.
         case messageRefused
         /// The attempt says nothing about the gateway: no message was sent, or a file could not be uploaded.
         case unsent
@@ -48,7 +48,7 @@ extension GatewayHealth {
         case resumed(BusinessID?)
     }
 
-    /// Which reply is to be leased now.
+    /// The reply to lease now, or the time until which none may be leased.
     enum Next: Sendable, Equatable {
         case lease(OutboxSelection, probe: Probe?)
         /// No reply may be sent before this time, or, with nil, before an attempt that runs now has ended.

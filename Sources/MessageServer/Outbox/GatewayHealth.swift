@@ -14,8 +14,9 @@ import MessageStore
 ///      └──────────────────────── a reply is accepted ────────────────────────────────┘
 /// ```
 ///
-/// A reply that is refused again after the other one was accepted ends: a credential that was repaired in between, such as
-/// a clock that was set, costs no reply.
+/// A reply that got a 401 or 403 becomes a dead letter only when it is refused again after the other conversation's
+/// reply was accepted. So a credential that was repaired between the attempts, for example by setting the clock, costs
+/// no reply.
 ///
 /// An outage at twenty consecutive replies of several conversations also leads from sending to paused. While
 /// paused, one reply at a time is sent as a probe, 1 to 60 s apart, each from another conversation where
@@ -47,7 +48,7 @@ struct GatewayHealth: Sendable {
 
     static let maximumFailures = 20
     private static let minimumFailingConversations = 2
-    /// After this many inconclusive probes the question is decided without them.
+    /// After this many inconclusive probes, the question is decided as if the probes were refused.
     private static let maximumInconclusive = 3
     /// How long an acceptance proves that the credential is valid.
     private static let evidenceLifetime = Duration.seconds(60)
@@ -86,7 +87,7 @@ struct GatewayHealth: Sendable {
         }
     }
 
-    /// The time of the next check without a finished attempt or a new reply; nil when none is needed.
+    /// When to check again even if no attempt finishes and no reply is added; nil when that is not needed.
     var nextLook: Timestamp? {
         var next = nextReport
         if case .paused(let pause) = phase, !pause.isProbing { next = earliest(next, pause.probeAt) }
@@ -114,7 +115,7 @@ struct GatewayHealth: Sendable {
         }
     }
 
-    /// Records that no reply was available for this probe.
+    /// Records that no reply was available for this probe, and returns the actions that follow from it.
     mutating func foundNothing(for probe: Probe, at now: Timestamp) -> [Action] {
         switch (probe, phase) {
         case (.question, .asking(var question)):
@@ -133,7 +134,7 @@ struct GatewayHealth: Sendable {
         return []
     }
 
-    /// Processes the result of an attempt.
+    /// Processes the result of an attempt, and returns the actions that follow from it.
     mutating func decide(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> [Action] {
         switch answer {
         case .accepted, .messageRefused, .credentialRefused: (failures, failingConversations) = (0, [])
@@ -262,7 +263,7 @@ struct GatewayHealth: Sendable {
         return []
     }
 
-    /// Pauses after no reply was accepted: the credential is the cause, or something refuses in Apple's name.
+    /// Pauses sending because no reply was accepted: the credential is invalid, or a proxy refuses instead of Apple.
     private mutating func pause(after question: Question, at now: Timestamp) -> [Action] {
         phase = .paused(OutboxPause(.refused(status: question.status, reason: question.reason), at: now))
         return [.release(question.suspect.id)]
@@ -280,7 +281,7 @@ struct GatewayHealth: Sendable {
             && now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
     }
 
-    /// Records an acceptance only when a refusal may be compared with it.
+    /// Records an accepted attempt while there are refusals to compare it with.
     private mutating func remember(_ attempt: Attempt) {
         refusals[attempt.id] = nil
         if refusals.isEmpty {
@@ -291,7 +292,7 @@ struct GatewayHealth: Sendable {
     }
 
     private mutating func recordRefusal(of attempt: Attempt, at now: Timestamp) {
-        // Dropped refusals are probed again.
+        // A reply whose refusal is dropped here becomes a suspect once more at its next 401 or 403.
         if refusals.count >= Self.maximumRefusals { refusals = [:] }
         refusals[attempt.id] = now
     }
@@ -305,7 +306,7 @@ struct GatewayHealth: Sendable {
 }
 
 extension GatewayHealth {
-    /// A current pause.
+    /// A pause of sending that is in effect.
     struct Report: Sendable, Equatable {
         /// The paused business; nil for all.
         let business: BusinessID?
@@ -324,7 +325,7 @@ extension GatewayHealth {
             .map { Report(business: $0.key, cause: $0.value.cause, since: $0.value.since) }
     }
 
-    /// The pauses to report now, each once per minute.
+    /// Returns the pauses that are due for a log line, and marks them as reported; each is due once a minute.
     mutating func reports(at now: Timestamp) -> [Report] {
         var due: [Report] = []
         if case .paused(var pause) = phase, pause.isReportDue(at: now) {

@@ -11,7 +11,7 @@ struct OutboxPause: Sendable, Equatable {
         case outage(reason: String)
     }
 
-    /// How often a pause is reported.
+    /// The time between two log lines about a pause.
     static let reportInterval = Duration.seconds(60)
 
     var cause: Cause
@@ -35,7 +35,7 @@ struct OutboxPause: Sendable, Equatable {
         probeAt = now.advanced(by: backoff.fail(atLeast: atLeast))
     }
 
-    /// Probes another reply at once, when the last one was not sent for another reason.
+    /// Allows another probe at once, after an attempt that says nothing about the gateway.
     mutating func probeAgain(at now: Timestamp) {
         isProbing = false
         probeAt = now
@@ -44,7 +44,7 @@ struct OutboxPause: Sendable, Equatable {
     /// The time of the next report.
     var nextReport: Timestamp { reportedAt?.advanced(by: Self.reportInterval) ?? since }
 
-    /// Whether a report is due; marks it as reported.
+    /// Whether a report is due; if so, records that it is made now.
     mutating func isReportDue(at now: Timestamp) -> Bool {
         guard nextReport <= now else { return false }
         reportedAt = now
@@ -53,7 +53,7 @@ struct OutboxPause: Sendable, Equatable {
 }
 
 extension OutboxPause.Cause: CustomStringConvertible {
-    /// The cause, for the log and for `/readyz?verbose`.
+    /// The cause, as a text for the log.
     var description: String {
         switch self {
         case .refused(let status, let reason):

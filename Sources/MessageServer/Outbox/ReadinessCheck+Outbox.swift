@@ -1,5 +1,5 @@
 extension ReadinessCheck {
-    /// Whether replies are sent; a pause does not make the server unready.
+    /// The check `outbox`: degraded while sending is paused, which does not make the server unready.
     static func outbox(_ pauses: [GatewayHealth.Report], queuedReplies: Int) -> ReadinessCheck {
         guard let pause = pauses.first else { return ReadinessCheck("outbox", .ok) }
         let who = pause.business == nil ? "no replies" : "no replies of \(pauses.count) businesses"

@@ -7,7 +7,7 @@ import GatewayClient
 /// The files of outbound texts: copied to the data directory when a reply is decided, uploaded when it is
 /// sent.
 ///
-/// Between both steps an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is
+/// Between these steps an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is
 /// the content's SHA-256. Journal and conversation store this form.
 struct ReplyFiles: Sendable {
     let gateway: GatewayClient
@@ -74,16 +74,17 @@ struct ReplyFiles: Sendable {
 }
 
 extension [UInt8] {
-    /// Whether this JSON text may have a member with this name, an ASCII word; false is certain.
+    /// Whether this JSON text may have a member with this name, an ASCII word; false means that it has none.
     ///
-    /// It costs less than parsing. A name in JSON is spelled as it is or with escapes, and only `\u` can stand for a letter.
+    /// The search costs less than parsing. JSON spells a name literally or with escapes, and of these only `\u` can
+    /// stand for a letter.
     func mayHaveMember(_ name: String) -> Bool {
         self[...].firstPosition(of: Array("\"\(name)\"".utf8)) != nil
             || self[...].firstPosition(of: Array("\\u".utf8)) != nil
     }
 }
 
-/// A file of a decided reply is no longer kept, or is unreadable.
+/// A file of a decided reply is no longer stored, or cannot be read.
 struct ReplyFileMissing: Error, Equatable {}
 
 /// Runs blocking disk work outside the cooperative pool.

@@ -13,8 +13,8 @@ struct ReplyPreview: Sendable {
 
     /// Returns the message in Apple's format; a message without a preview is returned unchanged.
     ///
-    /// When Apple has no preview of the address, its title is sent without one; an address without a title throws the
-    /// refusal.
+    /// When Apple has no preview of the URL, the link is sent with its title only; without a title, the error is
+    /// thrown.
     func resolve(_ message: [UInt8], for business: BusinessID) async throws(GatewayError) -> [UInt8] {
         // The message was encoded by this server, so it is valid JSON.
         guard message.mayHaveMember("preview"),

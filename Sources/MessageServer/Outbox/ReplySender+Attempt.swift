@@ -5,7 +5,7 @@ import MessageStore
 
 /// One attempt to send a reply, without its consequences.
 extension ReplySender {
-    /// The decision of an attempt about a reply.
+    /// The result of an attempt to send a reply.
     enum Decision: Sendable {
         /// The reply ended before it was sent.
         case ended(ReplyResult)
@@ -16,7 +16,7 @@ extension ReplySender {
     /// The maximum age of a typing indicator; an older one is not sent.
     private static let typingLifetime = Duration.seconds(60)
 
-    /// The decision of one attempt; the second one that follows a 401 or 403 has a fresh token.
+    /// Tries to send a reply, and once more with a fresh token after a 401 or 403; returns the last result.
     func decision(about entry: OutboxEntry) async -> Decision {
         let decision = await tryOnce(entry)
         let isTyping = entry.reply.kind.isTyping
@@ -46,7 +46,7 @@ extension ReplySender {
         } catch is CancellationError {
             return .tried(.interrupted)
         } catch {
-            // The disk's trouble, or that of the conversation's file: nothing of it says that the reply must not be sent.
+            // An error of the disk or of the conversation's file does not mean that the reply must not be sent.
             return .tried(.wait(reason: "\(error)", atLeast: nil, isOutage: false))
         }
     }

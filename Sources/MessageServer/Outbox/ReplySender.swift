@@ -23,11 +23,11 @@ final class ReplySender: Sendable {
     let gateway: GatewayClient
     private let observer: any StageObserver
     private let logger: Logger
-    /// The time after its decision at which a reply expires.
+    /// The time from the decision of a reply until it expires.
     private let lifetime: Duration
     /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
-    /// The longest wait that `Retry-After` is granted.
+    /// The longest wait that the gateway's `Retry-After` may cause.
     private let maximumRetryAfter: Duration
     /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
@@ -36,9 +36,9 @@ final class ReplySender: Sendable {
 
     private struct State {
         var health = GatewayHealth()
-        /// Replies with a 401 or 403 that stay leased until its cause is known.
+        /// Replies that got a 401 or 403, and stay leased until the cause is known.
         var held: [ReplyID: Attempt] = [:]
-        /// The time of the latest timer.
+        /// The time at which the latest timer fires.
         var wakesAt: Timestamp?
     }
 
@@ -86,7 +86,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Sends the queued replies of one conversation until none is due, for a program that does not serve.
+    /// Sends the queued replies of one conversation until none is due, for a command without a running server.
     func sendQueued(of business: BusinessID, _ customer: CustomerID) async {
         await withTaskExecutorPreference(executor) {
             while !Task.isCancelled, let entry = store.leaseReply(of: business, customer) {
@@ -106,7 +106,7 @@ final class ReplySender: Sendable {
                 return Attempt(entry, probe)
             }
             guard let probe else { return nil }
-            // Contains only releases: a reply ends only after an answer to another one.
+            // The actions are only releases: a reply ends as refused only after the gateway answered an attempt.
             for action in state.withLock({ $0.health.foundNothing(for: probe, at: now) }) {
                 if case .release(let id) = action { takeHeld(id).map { store.release($0.entry) } }
             }
@@ -124,7 +124,7 @@ final class ReplySender: Sendable {
         let answer = GatewayHealth.Answer(decision)
         let actions = state.withLock { state in
             let actions = state.health.decide(attempt.facts, answer, at: SteadyClock.now())
-            // In the same step: the answer to another reply may end this one at any time from now on.
+            // Under the same lock: as soon as it is released, the answer to another reply may end this one.
             for case .hold(let id) in actions { state.held[id] = attempt }
             return actions
         }
@@ -143,12 +143,12 @@ final class ReplySender: Sendable {
             stages.end(.released(reason: "the gateway refused with \(status)"))
         case .tried(.interrupted):
             store.release(entry)
-            stages.end(.released(reason: "interrupted; it is sent after a restart"))
+            stages.end(.released(reason: "interrupted; the reply is sent after a restart"))
         }
         await perform(actions, after: attempt)
     }
 
-    /// Applies the actions for this reply, and for a reply that waited for its result.
+    /// Applies the actions for this attempt's reply, and for a held reply that waited for this attempt's result.
     private func perform(_ actions: [GatewayHealth.Action], after attempt: Attempt) async {
         for action in actions {
             switch action {
@@ -191,12 +191,12 @@ final class ReplySender: Sendable {
     /// Writes the end of a reply, and retries until the journal has it, because an accepted reply must not be
     /// sent again.
     ///
-    /// A stop ends the retries; the reply is then sent again with the same id.
+    /// A stop of the server ends the retries; after the restart the reply is sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported) else {
             return stages.end(
-                .released(reason: "its end was not recorded; it is sent again after a restart"))
+                .released(reason: "the reply's end was not recorded; it is sent again after a restart"))
         }
         outcomes.settle(entry.reply.id, result)
         switch result {
@@ -219,7 +219,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Schedules the next check without a new or ended reply.
+    /// Schedules the next check, for the case that no reply is added and no attempt ends before.
     private func setTimer() {
         let now = SteadyClock.now()
         let wakesAt = state.withLock { state -> Timestamp? in
@@ -238,7 +238,7 @@ final class ReplySender: Sendable {
 }
 
 extension ReplySender {
-    /// A leased reply, and the question that it answers as a probe.
+    /// A leased reply, and the question that its attempt answers when it is a probe.
     struct Attempt: Sendable {
         let entry: OutboxEntry
         let facts: GatewayHealth.Attempt
@@ -266,7 +266,7 @@ extension Store {
                 return true
             } catch {
                 guard let error = error as? StoreError, error.disposition != .stop else { return false }
-                // Waits for space on a full disk without a limit.
+                // A full disk does not count as a failure: the retries wait for free space without a limit.
                 if error.disposition != .retryLater { failures += 1 }
                 guard await pause(for: backoff.fail()) else { return false }
             }
@@ -275,7 +275,7 @@ extension Store {
 }
 
 extension GatewayHealth.Answer {
-    /// The gateway's state according to an attempt.
+    /// Converts the result of an attempt to its meaning for ``GatewayHealth``.
     fileprivate init(_ decision: ReplySender.Decision) {
         self =
             switch decision {

@@ -6,7 +6,7 @@ extension OutboundMessage {
     /// The body of a message to be sent; when it is reusable, with a `requestIdentifier` that is the same for all
     /// customers.
     ///
-    /// ``GatewayClient`` sends equal content by reference: Apple then has it once.
+    /// ``GatewayClient`` sends equal content by reference, so that it is uploaded to Apple once.
     func encodeToSend(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
         let body = encode(id: id, from: business, to: customer)
         // The message was encoded here, so it is valid JSON.

@@ -6,7 +6,7 @@ import Synchronization
 final class SendOutcomes: Sendable {
     private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
 
-    /// Starts a message with `send` and returns its outcome; nil when it is not known within `duration`.
+    /// Sends a message with `send` and returns its outcome; nil when the outcome is not known within `duration`.
     ///
     /// Rethrows errors of `send`.
     func outcome(
@@ -21,7 +21,7 @@ final class SendOutcomes: Sendable {
         return await withTaskGroup { group in
             group.addTask { await stream.first { _ in true } }
             group.addTask {
-                // Cancelled when the outcome arrived first.
+                // An outcome that arrives first cancels this sleep.
                 try? await Task.sleep(for: duration)
                 return nil
             }
@@ -31,7 +31,7 @@ final class SendOutcomes: Sendable {
         }
     }
 
-    /// Cancels all waiting callers, which learn that the end is not known.
+    /// Resumes all waiting callers, for which the outcome stays unknown.
     func cancelAll() {
         let waiting = waiting.withLock { waiting in
             defer { waiting = [:] }
@@ -40,7 +40,7 @@ final class SendOutcomes: Sendable {
         for continuation in waiting { continuation.finish() }
     }
 
-    /// Resumes the caller that waits for the end of a message.
+    /// Resumes the caller that waits for the outcome of a message.
     func settle(_ id: MessageID, _ result: ReplyResult) {
         waiting.withLock { $0.removeValue(forKey: id) }?.yield(result)
     }

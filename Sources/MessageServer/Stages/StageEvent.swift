@@ -59,7 +59,7 @@ package struct StageEvent: Sendable {
     package var result: Result
     /// The duration in nanoseconds; for `journal`, from the request's last byte to the durable record.
     package var nanoseconds: UInt64
-    /// Connects a refusal's answer to its log line.
+    /// The reference that connects the answer to a refused request to its log line.
     package var reference: String?
     /// The business, once it is known.
     package var business: BusinessID?

@@ -101,7 +101,7 @@ struct Token: AsyncParsableCommand {
             } catch .tokenSignatureMismatch {
                 throw CommandFailure.tokenRefused(reason: "the token was signed with another secret")
             } catch .tokenHeader {
-                throw CommandFailure.tokenRefused(reason: "the token's header does not name HS256 alone")
+                throw CommandFailure.tokenRefused(reason: "the token's header lacks alg HS256, or has crit")
             } catch {
                 throw CommandFailure.notAToken
             }

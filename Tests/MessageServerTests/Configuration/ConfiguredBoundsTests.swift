@@ -8,7 +8,7 @@ import Testing
 
 @testable import MessageServer
 
-/// The configured limits of the public listener: at n and at n + 1.
+/// Each configured limit of the public listener, tested at the limit and one above it.
 @Suite struct ConfiguredBoundsTests {
     @Test func `a request line is accepted up to its limit`() async throws {
         let target = { "/livez?" + String(repeating: "a", count: $0 - "GET /livez? HTTP/1.1".utf8.count) }
@@ -53,7 +53,7 @@ import Testing
         var limits = ServerLimits()
         limits.maximumInflatedBytes = 5000
         limits.maximumInflationRatio = 1032
-        // Blanks are not a message: a body that is read completely is refused for that.
+        // The body is blank: within the limit it is read completely, and refused because it is not a message.
         try await expect(400, 413, limits) { server, extra in
             let customer = server.customer()
             var request = try customer.request(carrying: customer.message(.text))
@@ -76,7 +76,7 @@ import Testing
         await server.stop()
     }
 
-    /// Expects `within` at a limit and `beyond` one above it.
+    /// Expects the status `within` at a limit, and the status `beyond` one above it.
     private func expect(
         _ within: Int, _ beyond: Int, _ limits: ServerLimits = ServerLimits(),
         set: (inout HTTPLimits) -> Void = { _ in },

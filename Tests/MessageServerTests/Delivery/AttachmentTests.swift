@@ -70,7 +70,7 @@ import Testing
         #expect(files == [.stored(sha256: Self.name, sizeBytes: Self.content.count)])
     }
 
-    @Test func `a file is downloaded, stored once by its content, and named in the line`() async throws {
+    @Test func `a file is downloaded, stored once by its content, and named in its line`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -124,7 +124,7 @@ import Testing
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
         let file = try await attachment([1, 2, 3], server)
-        // One failure more than the client's own attempts.
+        // One failure more than the client's own attempts, so that the server must retry the download.
         server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
         try await post([file], customer)
         _ = await server.gateway.waitForMessages(customer: customer.id)
@@ -145,7 +145,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the message is delivered at the deadline of its files`() async throws {
+    @Test func `a message is delivered without a file whose download exceeds the time limit`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler) { $0.attachments.deadline = .milliseconds(300) }
         let customer = server.customer()
@@ -168,7 +168,7 @@ import Testing
         try await post([file], customer)
         #expect(await eventually { server.stages.events.contains { $0.stage == .decode } })
         let start = ContinuousClock.now
-        // The download could last longer than the whole stop; it is cancelled when the grace is over.
+        // The download could last longer than the whole stop; it is cancelled at the end of the grace period.
         #expect(await server.stopServer(within: .seconds(90), grace: .seconds(1)) == true)
         #expect(.now - start < .seconds(60))
         await server.stop()
@@ -189,7 +189,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `later attempts do not download again`() async throws {
+    @Test func `later attempts of a delivery do not download its files again`() async throws {
         let handler = SecondTimeHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -231,7 +231,7 @@ import Testing
         let path = directory.file("offer.pdf")
         try AtomicFile.write(Self.content, to: path)
         let server = try await ServerUnderTest(FileHandler(path: path))
-        // The second attempt, after the file was removed, must not need it.
+        // The second attempt to send the reply, after the original was removed, must not need the original.
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable))
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -252,9 +252,9 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere/offer.pdf", "/dev/zero", "pipe"])
-    func `a reply with an unreadable file refuses the answer`(_ path: String) async throws {
+    func `an answer that names an unreadable file is refused`(_ path: String) async throws {
         let directory = TemporaryDirectory()
-        // The pipe has no writer.
+        // The pipe has no writer, so that opening it could block.
         if path == "pipe" { try #require(mkfifo(directory.file(path), 0o600) == 0) }
         let server = try await ServerUnderTest(
             FileHandler(path: path == "pipe" ? directory.file(path) : path))
@@ -265,7 +265,7 @@ import Testing
         #expect(try server.conversation(of: customer).map(\.direction) == [.inbound])
     }
 
-    @Test func `only files without recent messages are swept`() throws {
+    @Test func `only files that no recent message contains are deleted`() throws {
         let directory = TemporaryDirectory()
         let files = AttachmentFiles(dataDirectory: directory.path)
         func keep(_ text: String, at seconds: Int) throws -> String {
@@ -279,7 +279,7 @@ import Testing
         let old = try keep("old", at: 1000)
         let young = try keep("young", at: 2000)
         let again = try keep("again", at: 1000)
-        // Brought again by a recent message, so it counts as new.
+        // A recent message contains the file too, so that it counts as new.
         let path = directory.file("source")
         #expect(try files.copy(path, maximumBytes: 100).sha256 == again)
         #expect(try files.sweep(before: 2000) == 1)
@@ -313,7 +313,7 @@ extension Sequence<UInt8> {
     fileprivate var text: String { String(decoding: Array(self), as: UTF8.self) }
 }
 
-/// Asks for a retry the first time.
+/// Asks for a retry at the first attempt, and answers at the second.
 private final class SecondTimeHandler: TextHandler, Sendable {
     private let seen = Mutex<[[AttachmentFile]]>([])
     var files: [[AttachmentFile]] { seen.withLock { $0 } }
@@ -324,7 +324,7 @@ private final class SecondTimeHandler: TextHandler, Sendable {
     }
 }
 
-/// Answers with a file, and removes it after it was copied.
+/// Answers with the file at `path`.
 private struct FileHandler: TextHandler {
     let path: String
 

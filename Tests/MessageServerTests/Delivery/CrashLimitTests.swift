@@ -11,9 +11,9 @@ import Testing
 @testable import MessageServer
 
 struct CrashLimitTests {
-    /// The steps of a crash: the delivery that ran alone, and the message that was recorded alone.
+    /// `!` marks a delivery that ran alone when the process crashed, `R` a message that was recorded alone.
     @Test(arguments: ["!", "R"])
-    func `a message that crashed the process three times alone is not decoded, fetched or handled again`(
+    func `a message that alone crashed the process three times is not decoded, fetched or handled again`(
         _ step: String
     ) async throws {
         let directory = TemporaryDirectory()
@@ -34,7 +34,7 @@ struct CrashLimitTests {
         let record = try #require(try JournalFiles(dataDirectory: data).events { _ in true }.first).record
         let digits = "\(record)"
         let line = step + String(repeating: "0", count: 18 - digits.count) + digits + "\n"
-        // As a process leaves it that dies while the delivery runs alone.
+        // The file `calls` as a process leaves it that crashes while it processes the message alone.
         for _ in 1...2 {
             try AtomicFile.write(Array(line.utf8), to: data + "/calls")
             let store = try Store.open(StoreConfiguration(directory: data), logger: LogCollector().logger)

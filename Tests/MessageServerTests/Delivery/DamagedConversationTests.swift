@@ -13,7 +13,7 @@ import Testing
 
 /// A damaged conversation is never shown as an empty one.
 @Suite struct DamagedConversationTests {
-    @Test func `an answer without the readable history is dropped, and the handler is not called again`()
+    @Test func `an answer given without a readable history is dropped, and the handler is not called again`()
         async throws
     {
         let handler = ReadingHandler()
@@ -31,7 +31,7 @@ import Testing
         let text = String(decoding: health.body, as: UTF8.self)
         #expect(text == "ok\n1 conversation is quarantined: run balloon conversations rebuild\n")
         await server.stop()
-        // At the first attempt the damage is detected; its answer is dropped.
+        // The first attempt detects the damage, and its answer is dropped.
         #expect(handler.lengths.withLock { $0 } == [1, 0])
         #expect(server.gateway.messages(for: customer.id).count == 1)
         #expect(try server.journal().split(separator: #""type":"outcome""#).count == 2)
@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-/// Stores a state.
+/// Stores a state for the conversation at each call.
 private final class ForgettingHandler: TextHandler {
     let calls = Mutex(0)
 

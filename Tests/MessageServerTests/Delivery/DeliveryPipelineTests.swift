@@ -15,7 +15,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct DeliveryPipelineTests {
-    @Test func `no more of a business's deliveries are in flight than its bound`() async throws {
+    @Test func `a business has no more deliveries in flight than its limit`() async throws {
         let handler = CountingHandler()
         var test = try await PipelineUnderTest(handler)
         test.pipeline.maximumInFlight = 2
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test
-    func `a replayed event has the number and the time of its line, older than the history, and is marked`()
+    func `a replayed event is marked, and has its line's number and time even when the history is shorter`()
         async throws
     {
         let handler = RecordingHandler()
@@ -51,7 +51,7 @@ import Testing
         await test.stop(running)
     }
 
-    @Test func `every message is recorded while the handler blocks, also beyond those in flight`()
+    @Test func `while the handler blocks, messages beyond the in-flight limit are recorded too`()
         async throws
     {
         let handler = BlockingHandler()
@@ -89,7 +89,7 @@ import Testing
         #expect(lines.map(\.direction) == [.inbound, .inbound, .outbound, .outbound])
     }
 
-    @Test func `a deadline begins with the slot, regardless of the wait for it`() async throws {
+    @Test func `a call's deadline begins when it gets a slot, not while it waits for one`() async throws {
         var limits = ServerLimits()
         (limits.handlerConcurrency, limits.handlerDeadline) = (1, .seconds(60))
         let handler = SlowHandler()

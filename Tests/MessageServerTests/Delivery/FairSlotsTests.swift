@@ -8,7 +8,7 @@ import Testing
     private let a = BusinessID("a")
     private let b = BusinessID("b")
 
-    /// Returns when this many tasks wait.
+    /// Returns when this many tasks wait for a slot.
     private func waitFor(_ waiting: Int, _ slots: FairSlots) async {
         #expect(await eventually { slots.counts.waiting >= waiting })
     }
@@ -60,7 +60,7 @@ import Testing
         #expect(await next.value)
     }
 
-    @Test func `a single business may use all slots, and each of several a quarter`() {
+    @Test func `a single business may use all slots, and each of several businesses a quarter`() {
         #expect([0, 1, 2, 9].map { fairShare(of: 16, among: $0) } == [16, 16, 4, 4])
         #expect([1, 2, 9].map { fairShare(of: 8, among: $0) } == [8, 2, 2])
         #expect(fairShare(of: 3, among: 2) == 1)

@@ -9,12 +9,12 @@ import Testing
 
 @testable import MessageServer
 
-/// Hand-overs between threads: each costs more than most stages.
+/// Counts how often a delivery changes threads, since each change costs more time than most stages.
 @Suite(.timeLimit(.minutes(10))) struct HandOverTests {
     /// The threads on which the steps of the current message ran, in order.
     private final class Threads: StageObserver {
         private let threads = Mutex<[pthread_t]>([])
-        /// The ends of deliveries.
+        /// Yields at the end of each delivery.
         let ends: AsyncStream<Void>
         private let end: AsyncStream<Void>.Continuation
 
@@ -27,7 +27,7 @@ import Testing
             if event.stage == .finish { end.yield() }
         }
 
-        /// How often the thread changed from one step to the next; begins anew.
+        /// Returns how often the thread changed from one step to the next, and starts a new count.
         func takeChanges() -> Int {
             threads.withLock { threads in
                 defer { threads = [] }
@@ -57,7 +57,8 @@ import Testing
             changes.append(threads.takeChanges())
         }
         await test.stop(running)
-        // Threads are added on a busy machine, so one of the smaller numbers counts: journal, partition, worker.
+        // A busy machine adds threads, so a low percentile is checked. The threads are those of journal, partition and
+        // worker: two changes.
         #expect(changes.sorted()[changes.count / 10] <= 2, "\(changes)")
     }
 }

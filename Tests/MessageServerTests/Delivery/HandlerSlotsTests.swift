@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a call that overruns fails, and its slot is released when it returns`() async throws {
+    @Test func `a call over its deadline yields nil, and frees its slot when it returns`() async throws {
         let slots = HandlerSlots(maximumCount: 1)
         let release = DispatchSemaphore(value: 0)
         let value: Void? = try await slots.run(within: .milliseconds(20)) { waitBlocking(release) }
@@ -48,7 +48,7 @@ import Testing
         await #expect(throws: HandlerSlots.Closed.self) { try await slots.run(within: .seconds(60)) { true } }
     }
 
-    @Test func `eight endlessly blocking calls do not affect the pool and other slots`() async throws {
+    @Test func `eight endlessly blocking calls do not affect Swift's pool and other slots`() async throws {
         let blocked = HandlerSlots(maximumCount: 8)
         let stop = StopFlag()
         await withTaskGroup(of: Void.self) { group in
@@ -107,7 +107,7 @@ import Testing
         let holder = Task { try await slots.run(within: .seconds(60)) { waitBlocking(release) } }
         let waiter = Task { try await slots.run(within: .seconds(60)) {} }
         waiter.cancel()
-        // The waiter may have got the slot before the holder; then the holder waits, and gets it now.
+        // The waiter may have got the slot before the holder; then the holder waits, and gets the slot now.
         _ = try? await waiter.value
         release.signal()
         #expect(try await holder.value != nil)

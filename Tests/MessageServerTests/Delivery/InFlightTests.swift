@@ -6,8 +6,7 @@ import Testing
 @testable import MessageServer
 
 @Suite(.timeLimit(.minutes(10))) struct InFlightTests {
-    @Test func `events that the handler has are in flight, and waiting ones are counted apart`() async throws
-    {
+    @Test func `events in a handler call are in flight, and waiting events count separately`() async throws {
         let business = BusinessHandler(
             business: BusinessID("b"), slug: "b", life: nil, concurrency: 2, deadline: .seconds(30),
             logger: LogCollector().logger)

@@ -9,7 +9,7 @@ import Testing
 
     private func at(_ seconds: Int) -> Timestamp { start.advanced(by: .seconds(seconds)) }
 
-    @Test func `of two equal choices the earlier is the first and the later is not`() {
+    @Test func `of two equal choices, only the earlier counts as the first`() {
         let choices = RecentChoices(windowMilliseconds: 10_000, after: nil)
         #expect(choices.isFirst(1, receivedAt: at(0)))
         #expect(choices.isFirst(2, receivedAt: at(0)))
@@ -45,7 +45,7 @@ import Testing
         let choices = RecentChoices(windowMilliseconds: 10_000, after: start)
         // Processed long after their arrival: only their own times matter.
         for second in 11..<600 { #expect(choices.isFirst(second, receivedAt: at(second))) }
-        // Out of order, from before the remembered time.
+        // This choice arrived before the time from which all choices are remembered.
         #expect(!choices.isFirst(1, receivedAt: at(11)))
     }
 }

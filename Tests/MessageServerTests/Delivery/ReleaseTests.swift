@@ -13,7 +13,7 @@ import Testing
 
 @testable import MessageServer
 
-/// Which failures count as attempts: not those of a store that cannot write, nor of a handler that accepts no events.
+/// A delivery's attempt is not counted when the store cannot write, or when the handler accepts no events.
 @Suite struct ReleaseTests {
     @Test(arguments: [FullDisk.Part.all, .journal, .conversations])
     func `a full disk costs a delivery no attempt, logs one line, and keeps the order`(_ part: FullDisk.Part)
@@ -77,7 +77,7 @@ import Testing
         await test.log.first { $0.contains("stage=handle") && $0.contains("No space left") }
         try disk.resize(to: 1 << 20)
         await test.log.first { $0.contains("stage done") && $0.contains("stage=handle") }
-        // One more for each second that this test took to free space.
+        // The handler is called once more for each second that passes until the test frees space.
         let attempts = handler.attempts.withLock { $0 }
         #expect(attempts.count >= 2 && attempts.allSatisfy { $0 == 1 }, "\(attempts)")
         await test.stop(running)
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a stop does not wait for a full disk, and logs no delivery for it`() async throws {
+    func `a stop does not wait for a full disk, and warns about no delivery`() async throws {
         let disk = FullDisk()
         let test = try await PipelineUnderTest(DiskBreaker(disk), disk: disk)
         let customers = 20
@@ -173,7 +173,8 @@ import Testing
         let running = test.run()
         _ = await test.gateway.waitForMessages(count: 1)
         try #require(await test.isSeen { $0.contains("write to a conversation failed") })
-        // Otherwise it would wait forever.
+        // When the test's time limit cancels this task, the server's task is cancelled too; otherwise it would run
+        // forever.
         await withTaskCancellationHandler {
             await test.stop(running)
         } onCancel: {
@@ -224,11 +225,11 @@ import Testing
         #expect(events.map(\.attempts) == [0])
     }
 
-    @Test func `an unstorable state becomes a dead letter without a second handler call`() async throws {
+    @Test func `a delivery whose state cannot be stored becomes a dead letter after one call`() async throws {
         let handler = RememberingHandler()
         var test = try await PipelineUnderTest(handler)
         test.pipeline.retrySchedule.backoff.delays = Array(repeating: .milliseconds(1), count: 4)
-        // A file where the folder would be.
+        // A file takes the name of the folder for states, so that no state can be stored.
         try AtomicFile.write([], to: test.directory.file("data/states"))
         await test.append("hello", from: "c")
         let running = test.run()
@@ -298,7 +299,7 @@ private final class RememberingHandler: TextHandler {
 }
 
 extension PipelineUnderTest {
-    /// Whether the log gets such a line within ``WaitLimit``.
+    /// Whether the log gets a line that `wanted` accepts, within ``WaitLimit``.
     fileprivate func isSeen(_ wanted: @escaping @Sendable (String) -> Bool) async -> Bool {
         await eventually { log.lines.contains(where: wanted) }
     }
@@ -306,7 +307,7 @@ extension PipelineUnderTest {
     fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery failed") } }
 }
 
-/// A handler whose provisioning never ends.
+/// A handler whose provisioning always fails.
 private struct UnprovisionedHandler: TextHandler, LifecycleHandler {
     func provision(_ host: HandlerHost) async throws { throw HandlerHostError.notStored }
     func text(_ text: Text, _ context: Context) -> Outcome { .handled }

@@ -19,7 +19,7 @@ struct RemovedBusinessTests {
             receivedAt: Timestamp.now().advanced(by: .seconds(-8 * 86_400)))
         await withCheckedContinuation { stored in store.append(message) { _ in stored.resume() } }
         let week = Duration.seconds(7 * 86_400)
-        // Each look in a process of its own.
+        // Each check uses a new value, like a check in a process of its own.
         let look = { [directory, log] (now: Timestamp) in
             var looks = RemovedBusinesses(
                 store: store, dataDirectory: directory.file("data"), age: week, logger: log.logger,

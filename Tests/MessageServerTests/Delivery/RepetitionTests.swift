@@ -25,7 +25,7 @@ import Testing
         #expect(try await customer.post(first).status == 200)
         let second = String(decoding: first, as: UTF8.self).replacing("first-0001", with: "second-002")
         #expect(try await customer.post(Array(second.utf8)).status == 200)
-        // After both in the conversation's order: when it is answered, they are finished.
+        // This text follows both choices in the conversation: when it is answered, both choices are finished.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         #expect(await server.gateway.waitForMessages(count: 2, customer: customer.id).count == 2)
         await server.stop()
@@ -68,12 +68,12 @@ import Testing
         #expect(original(1, "a", at: 1_000_000) == nil)
         #expect(original(1, "a", at: 1_000_000) == nil)
         #expect(original(1, "b", at: 1_010_000) == "a")
-        // A repetition is not compared with.
+        // Only the original answer is remembered, and it is older than ten seconds now.
         #expect(original(1, "c", at: 1_010_001) == nil)
         #expect(original(1, "d", at: 1_015_000) == "c")
         #expect(original(2, "e", at: 1_040_001) == nil)
         #expect(original(1, "f", at: 1_040_002) == nil)
-        // The clock was set back.
+        // The clock was set back, which starts a new generation.
         #expect(original(2, "g", at: 5) == nil)
         #expect(original(2, "h", at: 6) == "g")
         for tag in 3...20 { #expect(original(UInt8(tag), "i", at: 7) == nil) }
@@ -97,7 +97,7 @@ import Testing
         await test.log.first { $0.contains("result=repeated") }
         let files = JournalFiles(dataDirectory: test.directory.file("data"))
         #expect(handler.seen.map(\.event.id.rawValue) == ["a"])
-        // Both the handled choice and the one marked as its repetition.
+        // The test replays both the handled choice and the choice that is marked as its repetition.
         _ = await test.gateway.waitForMessages(count: 1)
         #expect(await eventually { test.store.statistics.pendingDeliveries == 0 })
         let records = try files.events { _ in true }.map(\.record)

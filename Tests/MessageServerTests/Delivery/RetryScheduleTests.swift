@@ -6,7 +6,7 @@ import Testing
 @Suite struct RetryScheduleTests {
     private let schedule = RetrySchedule()
 
-    @Test func `each attempt except the last has its pause`() {
+    @Test func `each failed attempt except the last is followed by its pause`() {
         let pauses = (1...7).map { schedule.delay(after: $0, random: 0.5) }
         #expect(
             pauses == [
@@ -27,7 +27,7 @@ import Testing
         #expect(schedule.delay(after: 2, random: 1) == .seconds(6))
     }
 
-    @Test func `a handler lengthens a pause within bounds, and adds no attempt`() {
+    @Test func `a handler can lengthen a pause within bounds, and cannot add an attempt`() {
         #expect(schedule.delay(after: 1, asked: .seconds(7), random: 0.5) == .seconds(7))
         #expect(schedule.delay(after: 1, asked: .seconds(9999), random: 0.5) == .seconds(300))
         #expect(schedule.delay(after: 6, asked: .seconds(9999), random: 0.5) == .seconds(3600))

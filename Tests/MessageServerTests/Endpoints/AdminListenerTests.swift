@@ -6,7 +6,7 @@ import Testing
 
 @testable import MessageServer
 
-/// The listener for operators beside the public one.
+/// The admin listener, which operators use beside the public listener.
 @Suite struct AdminListenerTests {
     private static let anyPort = SocketAddress.tcp(host: "127.0.0.1", port: 0)
 

@@ -6,12 +6,12 @@ import Testing
 
 @testable import MessageServer
 
-/// Changes that outlast their first request.
+/// Jobs that run longer than the request that starts them waits.
 struct ControlJobTests {
     private let transport: CurlTransport
     private let http: HTTPServer
     private let address: String
-    /// Ends the job.
+    /// Yielding a value ends the job.
     private let gate: AsyncStream<Void>.Continuation
     private let runs = Counter()
 

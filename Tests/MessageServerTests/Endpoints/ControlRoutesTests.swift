@@ -88,7 +88,7 @@ struct ControlRoutesTests {
         await served.stop()
     }
 
-    @Test func `events drop ends a leased message only when its business was removed`() async throws {
+    @Test func `POST /events/drop ends a leased message only when its business was removed`() async throws {
         let served = try await serve()
         let store = served.store
         store.startRecording { try store.write($0, as: .text) }
@@ -116,7 +116,7 @@ struct ControlRoutesTests {
         #expect(retried == (200, #"{"replies":[{"reply":"2.1","replay":\#(record)}]}"#))
         let again = try await post("/replies/retry", #"{"job":"b","replies":["2.1"]}"#, served)
         #expect(again == (200, #"{"replies":[{"reply":"2.1","replay":\#(record),"repetition":true}]}"#))
-        // It is leased: that is, being sent.
+        // The reply is leased, which means that it is being sent.
         let early = try await post("/replies/drop", #"{"job":"c","replies":["\#(record).1"]}"#, served)
         #expect(early == (400, #"{"error":"reply \#(record).1 is currently being sent"}"#))
         served.store.release(
@@ -150,7 +150,7 @@ struct ControlRoutesTests {
         #expect(repaired.0 == 200)
         #expect(repaired.1 == String(decoding: damage.text, as: UTF8.self))
         #expect(try await get("/damage", served)["segments"]?.elements.count == 0)
-        // The same job answers again, another one finds nothing.
+        // The same job returns its earlier answer, and another job finds no damage.
         #expect(try await post("/repair", #"{"job":"a"}"#, served).1 == repaired.1)
         let nothing = try await post("/repair", #"{"job":"b"}"#, served).1
         #expect(nothing == #"{"lostRecords":[],"segments":[],"heldConversations":0,"isHarmful":false}"#)

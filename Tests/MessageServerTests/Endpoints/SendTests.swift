@@ -143,7 +143,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a refusal by Apple and an expired wait are reported as such`() async throws {
+    @Test func `the answer distinguishes a refusal by Apple from a wait that expired`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.badRequest))
@@ -184,7 +184,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `without a server the message is sent from the directory`() async throws {
+    @Test func `without a running server, a message is sent from the data directory`() async throws {
         let directory = TemporaryDirectory()
         let secret = Secret.random(byteCount: 32)
         let log = LogCollector()

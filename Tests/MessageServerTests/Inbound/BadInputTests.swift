@@ -70,7 +70,7 @@ import Testing
             request.set("source-id", "c")
         },
         Case("broken gzip", 400) { request, _ in request.body = Array(request.body.dropLast(9)) },
-        Case("gzip that is something else", 400) { request, _ in request.body = Array("not gzip".utf8) },
+        Case("a body that is not gzip", 400) { request, _ in request.body = Array("not gzip".utf8) },
         Case("a gzip bomb", 413) { request, _ in
             request.body = GzipCompressor().compress([UInt8](repeating: 0x20, count: 50 << 20))
         },
@@ -129,7 +129,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a request refused during reading has a reference, too`() async throws {
+    @Test func `a request that is refused during reading gets a reference too`() async throws {
         let server = try await ServerUnderTest()
         let target = "/s3cret" + String(repeating: "x", count: 9000)
         let answer = try await server.transport.send(
@@ -148,7 +148,7 @@ import Testing
     @Test(arguments: [
         ("/", 404, "no route has this path"), ("/message", 405, "the path does not support the method"),
     ])
-    func `a request without a route has a reference, too`(path: String, status: Int, reason: String)
+    func `a request without a route gets a reference too`(path: String, status: Int, reason: String)
         async throws
     {
         let server = try await ServerUnderTest()
@@ -161,7 +161,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `of two members named id the last is used`() async throws {
+    @Test func `of two members of the body named id, the last one is used`() async throws {
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -230,6 +230,6 @@ extension TransportRequest {
         headers.append((name, value))
     }
 
-    /// Another body, compressed like Apple's.
+    /// Sets another body, compressed like Apple's.
     mutating func set(body text: String) { body = GzipCompressor().compress(Array(text.utf8)) }
 }

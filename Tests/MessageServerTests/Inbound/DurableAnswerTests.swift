@@ -15,7 +15,7 @@ import Testing
 
 /// A 200 means "on disk": it waits for the sync, and a failed sync is answered with 503.
 @Suite(.timeLimit(.minutes(10))) struct DurableAnswerTests {
-    @Test func `the answer comes after the sync, not before`() async throws {
+    @Test func `a webhook is answered after the sync, not before`() async throws {
         let disk = HeldDisk()
         let webhook = try await Webhook(disk: disk)
         let hasAnswered = OnceFlag()
@@ -47,7 +47,7 @@ import Testing
         await webhook.stop()
     }
 
-    @Test func `messages over the limit of unfinished ones are answered with 503, until one finishes`()
+    @Test func `messages over the limit of unfinished messages are answered with 503, until one finishes`()
         async throws
     {
         let webhook = try await Webhook(disk: SystemDisk()) { $0.maximumPendingDeliveries = 2 }
@@ -73,7 +73,7 @@ import Testing
         #expect(try await customer.post(customer.message(.text)).status == 200)
         for await _ in disk.arrivals { break }
         #expect(try await webhook.readiness() == 200)
-        // Nor does the sender of a message.
+        // The sender of a message does not wait for the conversation's sync either.
         #expect(try await customer.post(customer.message(.text)).status == 200)
         disk.gate.signal()
         await webhook.stop()

@@ -46,14 +46,14 @@ import Testing
         ("iat is a string", #"{"aud":"\#(mspID)","iat":"1700000000"}"#, .badClaims),
         ("the claims are not JSON", "aud", .badClaims),
     ])
-    func `the claims decide about the token`(_ label: String, _ claims: String, _ expected: InboundRefusal?)
+    func `a token is judged by its claims`(_ label: String, _ claims: String, _ expected: InboundRefusal?)
         throws
     {
         #expect(try result("Bearer " + token(claims)) == expected, "\(label)")
     }
 
     @Test(arguments: ["Bearer", "bearer", "BEARER"])
-    func `the scheme is compared without case`(_ scheme: String) throws {
+    func `the scheme Bearer is compared without case`(_ scheme: String) throws {
         let token = try token(#"{"aud":"\#(Self.mspID)","iat":1700000000}"#)
         #expect(try result("\(scheme) \(token)") == nil)
     }
@@ -64,13 +64,13 @@ import Testing
         #expect(refusal == .missingBearer || refusal == .badSignature && header == "Bearer ")
     }
 
-    @Test func `a token with another secret is refused`() throws {
+    @Test func `a token signed with another secret is refused`() throws {
         let forged = try token(
             #"{"aud":"\#(Self.mspID)","iat":1700000000}"#, secret: "another secret of some length")
         #expect(try result("Bearer " + forged) == .badSignature)
     }
 
-    @Test func `the token's own algorithm is never used`() throws {
+    @Test func `the algorithm that a token names is never used`() throws {
         let header = Base64.encode(Array(#"{"alg":"none"}"#.utf8), alphabet: .url)
         let claims = Base64.encode(Array(#"{"aud":"\#(Self.mspID)","iat":1700000000}"#.utf8), alphabet: .url)
         #expect(try result("Bearer \(header).\(claims).") == .badSignature)

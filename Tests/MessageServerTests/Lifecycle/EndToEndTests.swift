@@ -54,7 +54,7 @@ import Testing
             "destinationId": Array("\"\(customer.business.rawValue)\"".utf8),
         ])
         #expect(try await customer.post(try customer.message(completing: sample)).status == 200)
-        // A close gets no answer.
+        // A close gets no answer, so a text follows that gets one.
         if kind == .close { _ = try await customer.post(customer.message(.text)) }
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.first?.event.kind == kind)
@@ -87,7 +87,7 @@ import Testing
         let handler = RecordingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
-        // One failure more than the client's own attempts.
+        // One failure more than the client's own attempts, so that the server must retry the download.
         server.gateway.misbehave(at: .preDownload, .answer(.serviceUnavailable), times: 5)
         #expect(try await customer.post(customer.message(.quickReply), isLarge: true).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
@@ -118,9 +118,9 @@ import Testing
         #expect(try await customer.post(customer.message(.quickReply), isLarge: true).status == 200)
         _ = await server.gateway.waitForMessages(customer: customer.id)
         #expect(handler.seen.map(\.event.kind) == [.unrecognized])
-        // The resolver reports its stage beside the delivery that it made possible.
+        // The resolver may report its stage after the delivery that waited for it.
         await server.stages.first { $0.stage == .resolve && $0.result != .done }
-        // Counted and logged as an error: a choice is lost.
+        // The loss of the customer's choice is counted, and logged as an error.
         #expect(server.log.lines.contains { $0.hasPrefix("error") && $0.contains("expired=1") })
         await server.stop()
     }
@@ -151,7 +151,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a temporarily failing gateway gets the reply once`() async throws {
+    @Test func `after temporary failures of the gateway, the reply is accepted once`() async throws {
         let server = try await ServerUnderTest()
         let customer = server.customer()
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 2)

@@ -8,7 +8,7 @@ import Testing
 /// `kill -9` at the two critical moments; the handler puts a new token into each attempt, so that two sent
 /// attempts are visible.
 @Suite struct KillTests {
-    @Test func `killed between the 200 and the handler's answer, the message is delivered after a restart`()
+    @Test func `after a kill between the 200 and the handler's answer, the restart delivers the message`()
         async throws
     {
         let restartable = try await RestartableServer()
@@ -28,7 +28,7 @@ import Testing
         try await restartable.finish(server, customer, expected: ["inbound", "outbound"])
     }
 
-    @Test func `killed between the gateway's acceptance and its record, the same reply is sent again`()
+    @Test func `after a kill between the gateway's acceptance and its record, the same reply is sent again`()
         async throws
     {
         let restartable = try await RestartableServer()
@@ -51,7 +51,7 @@ import Testing
         try await restartable.finish(server, customer, expected: ["inbound", "outbound"])
     }
 
-    @Test func `an event that crashed the process three times alone becomes a dead letter`()
+    @Test func `an event that alone crashed the process three times becomes a dead letter`()
         async throws
     {
         let restartable = try await RestartableServer()

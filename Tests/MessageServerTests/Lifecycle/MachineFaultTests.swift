@@ -58,7 +58,7 @@ struct MachineFaultTests {
             if damage["segments"]?.elements.count == 0 { break }
             #expect(damage["isHarmful"]?.bool == true)
             try faults.cause(.kill(atChange: kills + 1))
-            // No answer when it is killed.
+            // A server that is killed sends no answer.
             let answer = try? await control("/repair", #"{"job":"repair"}"#, of: restartable)
             if answer?["segments"] != nil {
                 try faults.cause(.none)
@@ -147,7 +147,7 @@ struct MachineFaultTests {
             try await crowd.write(to: restartable, server) {
                 #expect(await crowd.waitForAnswers(20))
                 try faults.cause(.wallClock(ahead: .seconds(seconds)))
-                // Beyond its window the server refuses every token.
+                // When the clock is off by more than the token's window, the server refuses every token.
                 if abs(seconds) < 300 {
                     #expect(await crowd.waitForAnswers(20))
                 } else {
@@ -178,7 +178,7 @@ struct MachineFaultTests {
         withKnownIssue("the disk dropped it") { try crowd.check(restartable, kills: 1) }
     }
 
-    /// The answer on the control socket: of GET, or of POST with a body.
+    /// Returns the answer of the control socket to a GET, or to a POST when there is a body.
     private func control(
         _ path: String, _ body: String = "", of restartable: RestartableServer
     ) async throws -> JSONValue {

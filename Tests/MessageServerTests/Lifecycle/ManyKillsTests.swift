@@ -23,10 +23,10 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var acceptances = 0
         var snapshots = 0
-        /// After how many kills each reply was with the gateway.
+        /// The number of kills after which each reply had first reached the gateway.
         var firstKill: [MessageID: Int] = [:]
         for kill in 0..<kills {
-            // These moments are among them, whatever the seed.
+            // These moments are always tested, whatever the seed chooses.
             let moment =
                 switch kill {
                 case 0: Moment.acceptance
@@ -46,10 +46,10 @@ import Testing
         #expect(try await restartable.isFinished(), "some deliveries have not ended")
         await restartable.finish(server)
         let givenUp = try crowd.check(restartable, kills: kills)
-        // A message that the gateway accepted without an answer arrived again: that kill was between both.
+        // A kill between the gateway's acceptance and its record makes the reply arrive twice.
         let repeated = restartable.gateway.messages().count { $0.repeats > 0 }
         #expect(repeated >= acceptances)
-        // Each life sends a reply at most once; one that arrived at a kill may have been counted behind it.
+        // Each process sends a reply at most once; a reply that arrived during a kill may be counted after it.
         for reply in restartable.gateway.messages() {
             let lives = kills - max(0, firstKill[reply.id, default: kills] - 1) + 1
             #expect(

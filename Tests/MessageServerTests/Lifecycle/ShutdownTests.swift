@@ -33,7 +33,7 @@ import Testing
                 && $0.contains("pending_deliveries=1") && $0.contains("queued_replies=0")
         }
 
-        // Acknowledged, so the next process delivers it.
+        // The message was acknowledged, so the next process delivers it.
         server = try restartable.launch()
         try await server.waitForListening()
         #expect(await restartable.gateway.waitForMessages(customer: customer.id).count == 1)
@@ -57,7 +57,7 @@ import Testing
         let server = try await ServerUnderTest(disk: disk)
         let customer = server.customer()
         disk.hold()
-        // Its answer waits for the sync.
+        // The answer to this message waits for the sync.
         let post = Task { try await customer.post(customer.message(.text)).status }
         for await _ in disk.held { break }
         let start = ContinuousClock.now
@@ -65,7 +65,7 @@ import Testing
         #expect(.now - start < .seconds(30))
         #expect(server.leftover.queuedReplies == 0)
         disk.release()
-        // The connection ended without an answer, or with one that came too late.
+        // The post fails without an answer, or gets an answer that came too late; the test needs neither.
         _ = try? await post.value
         await server.stop()
     }
@@ -85,10 +85,10 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a value that does not come in time is nil, and one that comes is the value`() async {
+    @Test func `the wait for a task's value returns it in time, and nil at the timeout`() async {
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         let slow = Task<Int, Never> {
-            // The cancelled waiter does not end it.
+            // The task ends only with the stream, not when its waiter is cancelled.
             for await _ in never {}
             return 1
         }
@@ -111,7 +111,7 @@ private final class HangingDisk: StoreDisk {
 
     func release() {
         gate.withLock { gate in
-            // More than there are threads that sync.
+            // These are more signals than there are threads that sync.
             for _ in 0..<64 { gate?.signal() }
             gate = nil
         }

@@ -29,7 +29,7 @@ import Testing
                 configuration: configuration, handlers: [handler], logger: LogCollector().logger
             ).start()
         }
-        // Twice: the first one has released the data directory.
+        // The second start fails like the first, so the first has released the data directory.
         for _ in 1...2 {
             let error = await #expect(throws: SystemError.self) { _ = try await start() }
             #expect(error?.call == "bind \(address)")

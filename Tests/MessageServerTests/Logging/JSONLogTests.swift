@@ -9,7 +9,7 @@ import Testing
 @Suite struct JSONLogTests {
     private static let at = Timestamp(milliseconds: 1_795_255_200_123)
 
-    @Test func `a line is one JSON object with the facts in order`() {
+    @Test func `a log line is one JSON object with its metadata sorted by name`() {
         let line = JSONLogHandler.line(
             at: Self.at, .info, "message accepted",
             ["kind": "text", "event": "x", "list": ["a", "b\n"], "more": ["n": .stringConvertible(1)]])
@@ -31,7 +31,7 @@ import Testing
         .failed(reason: "a\u{7}b"), .postponed(milliseconds: 1500, reason: "later"),
         .released(reason: "full"), .ended("unhandled"),
     ])
-    func `the line of a stage equals that of its log record`(result: StageEvent.Result) {
+    func `a stage event's line equals the line of its log record`(result: StageEvent.Result) {
         for stage in StageEvent.Stage.allCases {
             var event = StageEvent(
                 stage: stage, result: result, nanoseconds: 1_234_567, reference: "0123456789abcdef",

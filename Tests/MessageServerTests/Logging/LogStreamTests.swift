@@ -5,7 +5,7 @@ import Testing
 @testable import MessageServer
 
 @Suite(.timeLimit(.minutes(10))) struct LogStreamTests {
-    @Test func `lines are written completely and in order, with fewer writes`() {
+    @Test func `lines are written completely and in order, several with each write`() {
         let written = Mutex<[[UInt8]]>([])
         let stream = LogStream { bytes in written.withLock { $0.append(bytes) } }
         for number in 0..<1000 { stream.write(Array("\(number)\n".utf8)) { _ in [] } }

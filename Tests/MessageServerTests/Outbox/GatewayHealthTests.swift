@@ -57,7 +57,7 @@ import Testing
         #expect(health.pauses.isEmpty)
     }
 
-    /// A clock that jumped ahead, and is right again before the probe, once ended a reply as refused.
+    /// An example is a clock that jumped ahead, and was corrected before the probe.
     @Test func `a reply whose 403 concerned a credential that was repaired before the probe is sent`() {
         #expect(answer(1, "a", "x", refused) == [.hold(id(1))])
         #expect(answer(2, "a", "y", .accepted) == [.release(id(1))])
@@ -71,7 +71,7 @@ import Testing
         #expect(next() == .lease(.anotherBusiness(than: [BusinessID("a")]), probe: .question))
         #expect(answer(3, "b", "z", .accepted) == [.release(id(1))])
         #expect(health.pauses.map(\.business) == [BusinessID("a")])
-        // The others are sent; the business is probed a second later.
+        // Replies of other businesses are sent, and this business is probed a second later.
         #expect(next() == .lease(.any(excludingBusinesses: [BusinessID("a")]), probe: nil))
         pass(1)
         #expect(
@@ -91,7 +91,7 @@ import Testing
         #expect(next() == .wait(until: now))
     }
 
-    @Test func `a 403 pauses the credential when no other reply exists`() {
+    @Test func `a 403 pauses all sending when no other reply exists`() {
         _ = answer(1, "a", "x", refused)
         #expect(foundNothing() == [])
         #expect(foundNothing() == [.release(id(1))])
@@ -102,9 +102,9 @@ import Testing
         _ = answer(1, "a", "x", refused)
         health.begin(.question)
         #expect(next() == .wait(until: nil))
-        // A reply that was in flight and gets the same answer is released without an end.
+        // A reply that was in flight and gets the same answer is released, and does not end.
         #expect(health.decide(attempt(9, "c", "w"), refused, at: now) == [.release(id(9))])
-        // An earlier acceptance is no evidence.
+        // The acceptance of a reply that was already in flight is no evidence.
         #expect(health.decide(attempt(8, "a", "v"), .accepted, at: now) == [])
         #expect(next() == .wait(until: nil))
     }

@@ -8,7 +8,7 @@ import Testing
         #expect(ReadinessCheck.outbox([], queuedReplies: 3) == ReadinessCheck("outbox", .ok))
     }
 
-    @Test func `a paused outbox says why and how many replies wait, without Apple's words`() {
+    @Test func `a paused outbox reports the cause and the waiting replies, but not Apple's text`() {
         let pause = GatewayHealth.Report(
             business: nil, cause: .refused(status: 403, reason: "secret words"),
             since: Timestamp(milliseconds: 0))

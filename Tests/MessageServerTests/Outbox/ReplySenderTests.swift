@@ -88,7 +88,7 @@ import Testing
         let sent = test.gateway.messages().map(\.message.root)
         #expect(sent.count { $0["interactiveData"] != nil } == 1)
         #expect(sent.count { $0["interactiveDataRef"] != nil } == 19)
-        // Another content has another identifier, and without the word each message has its own.
+        // Different content has another identifier, and without `reusable` each message has its own identifier.
         let other = OutboundMessage.listPicker(
             ListPickerRequest([section], presentation: Presentation("Which one?")), reusable: true)
         let single = OutboundMessage.listPicker(
@@ -230,7 +230,7 @@ import Testing
         let test = try await SenderUnderTest(isRunning: false, observer: observer)
         test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
         await test.queue("bad", to: "x", kind: .authentication)
-        // The question always has a reply to ask with.
+        // There is always another reply that can be sent as the probe.
         for number in 0..<50 { await test.queue("\(number)", to: "z") }
         let running = Task { await test.sender.run() }
         for number in 50..<1000 where !observer.sawRefusal {
@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPStatus.serviceUnavailable, .forbidden, .badRequest])
-    func `typing is tried once`(_ status: HTTPStatus) async throws {
+    func `a typing indicator gets one attempt`(_ status: HTTPStatus) async throws {
         let test = try await SenderUnderTest()
         test.gateway.misbehave(at: .message, .answer(status))
         let end = try await test.send("", to: "x", kind: .typingStart)

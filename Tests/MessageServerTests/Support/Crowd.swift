@@ -45,8 +45,9 @@ final class Crowd: Sendable {
     private let state = Mutex(State())
     private let connections: Int
     private let customersPerConnection = 3
-    /// The acknowledged texts of one life of the server: a machine that is slow to send replies must not get a backlog that
-    /// takes minutes.
+    /// The maximum number of acknowledged texts of one process.
+    ///
+    /// Without it, a machine that is slow to send replies would get a backlog that takes minutes.
     private static let maximumAnswers = 300
 
     init(connections: Int) { self.connections = connections }
@@ -85,7 +86,7 @@ final class Crowd: Sendable {
 
     /// Starts a server, writes to it on all connections, and kills it at the given moment.
     func write(to restartable: RestartableServer, until moment: Moment) async throws {
-        // Before the start, which sends the replies of the earlier process: the first one is the one without an answer.
+        // Set before the start, which sends the replies of the earlier process: the gateway never answers the first.
         if case .acceptance = moment { restartable.gateway.misbehave(at: .message, .silence) }
         let taken = restartable.gateway.messages().count
         let server = try restartable.launch()
@@ -136,7 +137,7 @@ final class Crowd: Sendable {
             return text
         }
         let customer = restartable.customer(server, id: customer(of: text, on: connection))
-        // The same id every time, like Apple's repetitions.
+        // Every attempt has the same id, like Apple's repetitions.
         let message = customer.message(.text, id: MessageID("id-" + text), text: text)
         guard try await customer.post(message).status == 200 else {
             state.withLock { $0.refusals += 1 }
@@ -165,9 +166,9 @@ final class Crowd: Sendable {
     /// Checks that every text is in its conversation once, in sending order, and answered by one attempt
     /// only.
     ///
-    /// Except texts whose handler was running at three kills (record 0019): one suspect runs at a time, so
-    /// each kill from the third on may cost one. Returns their number.
-    /// A reply may expire when the wall clock jumps behind its lifetime: with `mayExpire`, such a dead letter counts as an
+    /// Texts whose handler was running at three kills become dead letters instead (decision 0019): one suspect runs
+    /// at a time, so each kill from the third on may cost one text. Returns the number of these texts. A reply
+    /// expires when the wall clock jumps beyond its lifetime: with `mayExpire`, such a dead letter counts as an
     /// answer.
     @discardableResult
     func check(_ restartable: RestartableServer, kills: Int, mayExpire: Bool = false) throws -> Int {
@@ -200,7 +201,7 @@ final class Crowd: Sendable {
         }
         #expect(found == Set(texts))
         let answered = restartable.gateway.messages().compactMap { Self.answered(by: $0.message.root) }
-        // The token of a second attempt would appear as a second message.
+        // Each attempt puts another token into its reply, so a second attempt would appear as a second message.
         #expect(Set(answered).count == answered.count)
         #expect(Set(answered).union(expired) == Set(texts).subtracting(givenUp))
         return dead.count

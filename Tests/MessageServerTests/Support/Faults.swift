@@ -13,7 +13,7 @@ final class Faults: Sendable {
         case none
         /// The wall clock shows another time.
         case wallClock(ahead: Duration)
-        /// The process is killed at this change, counted from 1; the clock of intervals is ahead.
+        /// The process is killed at this change, counted from 1; its monotonic clock is ahead by `intervalsAhead`.
         case kill(atChange: Int, intervalsAhead: Duration = .zero)
         /// Every change fails.
         case error(Int32)
@@ -29,7 +29,7 @@ final class Faults: Sendable {
         try cause(.none)
     }
 
-    /// The variables of a server that has the faults.
+    /// The environment variables of a server process in which the faults take effect.
     var environment: [String: String] {
         ProcessEnvironment.variables().merging([
             "LD_PRELOAD": Self.library ?? "", "CRASH_TEST_CONTROL": directory.file("faults"),
@@ -47,7 +47,7 @@ final class Faults: Sendable {
         case .drop: numbers[5] = 1
         }
         let text = Array(part.utf8)
-        // The path first: the numbers begin the fault.
+        // The path is written before the numbers, because the numbers start the fault.
         try file.write(text + [UInt8](repeating: 0, count: 80 - text.count), at: 6 * 8)
         try file.write(
             numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }, at: 0
