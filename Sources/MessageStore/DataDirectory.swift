@@ -17,6 +17,8 @@ struct DataDirectory: Sendable {
     var conversationIndex: String { path + "/conversation-index" }
     /// The handlers' states of conversations.
     var states: String { path + "/states" }
+    /// The assignments of conversations.
+    var assignments: String { path + "/assignments" }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
     private var identityFile: String { path + "/identity" }

@@ -26,6 +26,7 @@ package final class Store: Sendable {
     let calls: InFlightCalls
     let states: HandlerStates
     let assignments: Assignments
+    let assignmentFiles: AssignmentFiles
     /// Reads what a change of an assignment needs from the conversation's file.
     let assignmentQueue = DispatchQueue(label: "balloon.assignments")
     let accounts: SegmentAccounts
@@ -76,7 +77,8 @@ package final class Store: Sendable {
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
-        let assignments = Assignments(recovered.assignments)
+        assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
+        let assignments = Assignments(recovered.assignments, files: assignmentFiles)
         journal = Journal(writer, configuration: configuration) { entries, result in
             // Before any caller is resumed, so that what follows from a record follows it in the feed.
             feed.add(entries, result)
@@ -97,10 +99,11 @@ package final class Store: Sendable {
             recovery: ConversationRecovery(
                 files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
                 conversations: conversations), unwrittenLines: unwrittenLines,
-            index: index, logger: logger)
+            index: index, assignmentFiles: assignmentFiles, logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
-            journal: journal, conversations: conversations, checkpointer: checkpointer, logger: logger)
+            journal: journal, conversations: conversations, checkpointer: checkpointer,
+            assignments: assignments, logger: logger)
         snapshotter = Snapshotter(
             configuration, lastRecord: result.covered, journal: journal, held: held, logger: logger)
         latestRecoveredMessageAt = recovered.latestMessageAt
@@ -119,6 +122,7 @@ package final class Store: Sendable {
             leases.count { $0.pending.isSuspect },
             recording: leases.contains { $0.pending.isRecordingSuspect })
         scheduler.add(leases)
+        assignmentFiles.begin(assignments)
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
         retention.arm()
@@ -184,6 +188,7 @@ package final class Store: Sendable {
         await journal.close()
         await snapshotter.close()
         feed.close()
+        await assignmentFiles.rest()
         calls.close()
         lock.withLock { $0 = nil }
     }

@@ -5,19 +5,49 @@ import MessageStore
 
 /// Formats conversations for standard output, as text or JSON; every result ends its line.
 enum ConversationRendering {
-    /// `2026-11-21T10:00:00.123Z  5  BUSINESS  CUSTOMER`.
-    static func text(_ summary: ConversationFiles.Summary) -> String {
-        terminalText("\(summary.lastAt)  \(summary.lines)  \(summary.business)  \(summary.customer)") + "\n"
+    /// `2026-11-21T10:00:00.123Z  5  BUSINESS  CUSTOMER`, and the state of a conversation that is not with its handler.
+    static func text(_ summary: ConversationFiles.Summary, _ assignment: Assignment) -> String {
+        let state = assignment.state == .handler ? "" : "  " + text(assignment)
+        return terminalText(
+            "\(summary.lastAt)  \(summary.lines)  \(summary.business)  \(summary.customer)\(state)") + "\n"
     }
 
-    /// `{"business":"…","customer":"…","lines":5,"lastAt":"…"}`.
-    static func json(_ summary: ConversationFiles.Summary) -> String {
+    /// `{"business":"…","customer":"…","lines":5,"lastAt":"…","state":"person","since":"…","person":{"id":"ana"},…}`.
+    static func json(_ summary: ConversationFiles.Summary, _ assignment: Assignment) -> String {
         jsonLine { writer in
             writer.field("business", summary.business.rawValue)
             writer.field("customer", summary.customer.rawValue)
             writer.field("lines", summary.lines)
             writer.field("lastAt", summary.lastAt.rfc3339)
+            assignment.write(to: &writer)
         }
+    }
+
+    /// `BUSINESS  CUSTOMER  with Ana (agent-7) since 2026-11-21T10:00:00.123Z`.
+    static func text(_ business: BusinessID, _ customer: CustomerID, _ assignment: Assignment) -> String {
+        terminalText("\(business)  \(customer)  \(text(assignment))") + "\n"
+    }
+
+    /// `{"business":"…","customer":"…","state":"person","since":"…","person":{"id":"ana"},…}`.
+    static func json(_ business: BusinessID, _ customer: CustomerID, _ assignment: Assignment) -> String {
+        jsonLine { writer in
+            writer.field("business", business.rawValue)
+            writer.field("customer", customer.rawValue)
+            assignment.write(to: &writer)
+        }
+    }
+
+    /// `waiting since 2026-11-21T10:00:00.123Z: asks for a person`.
+    private static func text(_ assignment: Assignment) -> String {
+        let state =
+            switch assignment.state {
+            case .handler: "with the handler"
+            case .waiting: "waiting"
+            case .person: "with \(assignment.person.map { "\($0)" } ?? "a person")"
+            case .closed: "closed"
+            }
+        return state + (assignment.since.map { " since \($0)" } ?? "")
+            + ((assignment.note ?? assignment.reason).map { ": \($0)" } ?? "")
     }
 
     /// `2026-11-21T10:00:00.123Z  customer  text: Good morning`; for an unsent reply the line adds the
@@ -60,6 +90,7 @@ enum ConversationRendering {
             writer.field("record", Int(clamping: line.record))
             writer.field("outcome", line.outcome)
             writer.field("status", line.status)
+            writer.line(author: line.author)
             writer.field("message", line.message)
         }
     }

@@ -96,6 +96,10 @@ struct FailureReport {
             self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
         case .unsendable(.businessUnknown):
             self.init(.usage, SendRefusal.businessUnknown.reason, hint: "name another --business")
+        case .unsendable(.assignment(let refusal)):
+            self.init(
+                .failed, "the message is not sent: \(refusal)",
+                hint: "run balloon conversations list to see who has it")
         case .unsendable(let refusal):
             self.init(
                 .badData, "the message is not sent: \(refusal.reason)",

@@ -68,6 +68,16 @@ enum StoreChange {
         }
     }
 
+    /// Changes who answers in a conversation; returns the assignment after the change.
+    static func assign(_ request: AssignmentRequest, data: String) async throws -> Assignment {
+        try await change(
+            data, "conversations/" + request.action.rawValue, { request.json(job: $0) },
+            AssignmentRequest.assignment(in:)
+        ) { store in
+            try await store.assign(request.change, request.business, request.customer)
+        }
+    }
+
     /// Restores missing conversation lines; prints the job that does it, or waits for the given job.
     static func rebuild(data: String, resuming job: String?) async throws -> Store.Rebuilt {
         if let job {

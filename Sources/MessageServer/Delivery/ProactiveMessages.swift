@@ -40,13 +40,15 @@ final class ProactiveMessages: Sendable {
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
         let received = ReceivedMessage(
-            business: business, customer: customer, id: id, message: json, outboundKind: checked.kind)
-        let result = await withCheckedContinuation { continuation in
-            store.append(received) { continuation.resume(returning: $0) }
-        }
-        switch result {
-        case .stored, .duplicate: return id
-        case .failed: throw .notStored
+            business: business, customer: customer, id: id, message: json, outboundKind: checked.kind,
+            author: .handler)
+        do {
+            switch try await store.send(received) {
+            case .stored, .duplicate: return id
+            case .failed: throw HandlerHostError.notStored
+            }
+        } catch {
+            throw .notStored
         }
     }
 

@@ -17,6 +17,8 @@ package import MessageStore
 /// - `POST /drop` and `/events/drop` take `{"job":"…","records":[12,13]}` and end with `{"records":[13]}`, the messages
 ///   that were dropped before.
 /// - `POST /replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
+/// - `POST /conversations/claim`, `/conversations/release` and `/conversations/close` take an ``AssignmentRequest`` and end with
+///   the assignment: `{"state":"person","since":"…","person":{"id":"ana"},…}`.
 /// - `POST /rebuild` ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
 /// - `POST /repair` ends with the records that it removed; `GET /damage` lists them without removing them.
 /// - `GET /statistics` answers with the numbers of `StoreStatistics`.
@@ -68,21 +70,30 @@ package enum ControlRoutes {
             route("/replies/retry", jobs, read: ReplyRequest.init) { request in
                 try await ReplyAnswer(retried: store.retry(request.replies, as: request.edited)).json
             },
-            route("/rebuild", jobs, read: { _ in () }) { _ in
-                do { return try await store.rebuild().json } catch {
-                    logger.error("rebuild of conversations failed", metadata: ["error": "\(error)"])
-                    throw error
-                }
-            },
-            route("/repair", jobs, read: { _ in () }) { _ in try await store.repairJournal().json },
-            HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.repairPreview.json) },
-            HTTPRoute(.get, "/jobs/*") { request, responder in
-                let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
-                jobs.wait(for: id, responder)
-                return nil
-            },
-            HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
         ]
+            + AssignmentRequest.Action.allCases.map { action in
+                route("/conversations/" + action.rawValue, jobs, read: { AssignmentRequest(action, $0) }) {
+                    request in
+                    let assignment = try await store.assign(
+                        request.change, request.business, request.customer)
+                    return JSONWriter.object { assignment.write(to: &$0) }
+                }
+            } + [
+                route("/rebuild", jobs, read: { _ in () }) { _ in
+                    do { return try await store.rebuild().json } catch {
+                        logger.error("rebuild of conversations failed", metadata: ["error": "\(error)"])
+                        throw error
+                    }
+                },
+                route("/repair", jobs, read: { _ in () }) { _ in try await store.repairJournal().json },
+                HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.repairPreview.json) },
+                HTTPRoute(.get, "/jobs/*") { request, responder in
+                    let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
+                    jobs.wait(for: id, responder)
+                    return nil
+                },
+                HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: store.statistics.json) },
+            ]
     }
 
     private static func route<Request: Sendable>(

@@ -1,5 +1,6 @@
 package import BalloonPOSIX
 package import BusinessMessages
+package import MessageStore
 
 /// The reason why a message is refused before any attempt, for its author to correct.
 package enum SendRefusal: Error, Sendable, Equatable {
@@ -15,6 +16,8 @@ package enum SendRefusal: Error, Sendable, Equatable {
     case filesNotWithText
     /// A file of the message is unreadable or too large.
     case fileUnreadable(SystemError)
+    /// The assignment of the conversation does not allow the message.
+    case assignment(AssignmentRefusal)
 
     /// One line for people.
     package var reason: String {
@@ -25,6 +28,7 @@ package enum SendRefusal: Error, Sendable, Equatable {
         case .businessUnknown: "the server has no such business"
         case .filesNotWithText: "files are allowed with a plain text only"
         case .fileUnreadable(let error): "a file cannot be sent: \(error)"
+        case .assignment(let refusal): "\(refusal)"
         }
     }
 }

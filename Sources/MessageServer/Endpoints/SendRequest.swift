@@ -11,7 +11,8 @@ package import MessageStore
 ///  "files": [{"path": "/srv/bread.jpg", "name": "bread.jpg", "mimeType": "image/jpeg"}]}
 /// ```
 /// `files` may be missing; they are allowed with a text only. `"autoReply":true` means that a program wrote
-/// the message. Members that the server adds to a message may be missing too.
+/// the message; `"person":{"id":"ana","name":"Ana"}` that this person wrote it, who claims the conversation, with `"take":true` also
+/// from another person. Members that the server adds to a message may be missing too.
 package struct SendRequest: Sendable {
     /// The sender.
     package let business: BusinessID
@@ -25,11 +26,15 @@ package struct SendRequest: Sendable {
     package let wait: Duration
     /// Whether a program wrote the message, not a person; a header reports it to Apple.
     package let isAutomatic: Bool
+    /// The person who wrote the message and claims the conversation with it.
+    package let person: Person?
+    /// Whether the person claims the conversation also from another person.
+    package let takes: Bool
 
     /// Creates a request.
     package init(
         business: BusinessID, customer: CustomerID, message: JSONDocument, files: [OutboundFile],
-        wait: Duration, isAutomatic: Bool = false
+        wait: Duration, isAutomatic: Bool = false, person: Person? = nil, takes: Bool = false
     ) {
         self.business = business
         self.customer = customer
@@ -37,6 +42,8 @@ package struct SendRequest: Sendable {
         self.files = files
         self.wait = wait
         self.isAutomatic = isAutomatic
+        self.person = person
+        self.takes = takes
     }
 
     /// Parses a request; nil when it is invalid.
@@ -46,6 +53,9 @@ package struct SendRequest: Sendable {
             // A value inside valid JSON is valid JSON.
             let document = try? JSONDocument(Array(message.text))
         else { return nil }
+        let person = Person(root["person"])
+        let isAutomatic = root["autoReply"]?.bool ?? false
+        guard root["person"] == nil || (person != nil && !isAutomatic) else { return nil }
         self.init(
             business: BusinessID(business), customer: CustomerID(customer), message: document,
             files: root["files"]?.elements.compactMap { file -> OutboundFile? in
@@ -55,7 +65,7 @@ package struct SendRequest: Sendable {
                     mimeType: file["mimeType"]?.string ?? "application/octet-stream")
             } ?? [],
             wait: .seconds(min(max(root["waitSeconds"]?.int ?? 30, 0), 50)),
-            isAutomatic: root["autoReply"]?.bool ?? false)
+            isAutomatic: isAutomatic, person: person, takes: root["take"]?.bool ?? false)
     }
 
     /// The request as a JSON object, as `init(_:)` reads it.
@@ -65,6 +75,11 @@ package struct SendRequest: Sendable {
             writer.field("customer", customer.rawValue)
             writer.field("waitSeconds", Int(wait.components.seconds))
             writer.field("autoReply", isAutomatic)
+            if let person {
+                writer.key("person")
+                person.write(to: &writer)
+                writer.field("take", takes)
+            }
             writer.key("files")
             writer.array { writer in
                 for file in files {

@@ -6,12 +6,12 @@ import MessageStore
 extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
-    /// Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
+    /// A message with a person claims the conversation. Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
     func send(_ request: SendRequest) async throws -> SendAnswer {
         let id = MessageID.random()
         let message = try await message(request, id)
         let result = try await outcomes.outcome(of: id, within: request.wait) { [store] in
-            try await store.keep(message)
+            try await store.keep(message, takes: request.takes)
         }
         return SendAnswer(id: id, result: result)
     }
@@ -28,16 +28,18 @@ extension ReplySender {
         }
         return ReceivedMessage(
             business: request.business, customer: request.customer, id: id, message: body,
-            outboundKind: outbound.kind, isFromPerson: !request.isAutomatic)
+            outboundKind: outbound.kind,
+            author: request.isAutomatic ? .program : .person(request.person))
     }
 }
 
 extension Store {
     /// Appends a message and waits for the disk.
-    fileprivate func keep(_ message: ReceivedMessage) async throws {
-        let result = await withCheckedContinuation { continuation in
-            append(message) { continuation.resume(returning: $0) }
+    fileprivate func keep(_ message: ReceivedMessage, takes: Bool) async throws {
+        do {
+            if case .failed(let error) = try await send(message, takes: takes) { throw error }
+        } catch StoreError.assignment(let refusal) {
+            throw SendRefusal.assignment(refusal)
         }
-        if case .failed(let error) = result { throw error }
     }
 }

@@ -1,3 +1,4 @@
+package import BalloonJSON
 package import BalloonPOSIX
 
 /// A person who answers customers.
@@ -76,4 +77,33 @@ package struct Assignment: Hashable, Sendable {
 
     /// The maximum length of a reason or a note in bytes; a longer one is cut.
     package static let maximumTextBytes = 1000
+}
+
+extension Assignment {
+    /// Writes the members of an assignment, without its record.
+    package func write(to writer: inout JSONWriter) {
+        writer.field("state", state.rawValue)
+        writer.field("since", since?.rfc3339)
+        if let person {
+            writer.key("person")
+            person.write(to: &writer)
+        }
+        writer.field("lastSeen", lastSeen?.rfc3339)
+        writer.field("reason", reason)
+        writer.field("note", note)
+        if isAnnounced { writer.field("announced", true) }
+        guard let began else { return }
+        if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
+        writer.field("seq", began.sequence)
+    }
+}
+
+extension Person {
+    /// Writes `{"id":"…","name":"…"}`.
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("id", id)
+            writer.field("name", name)
+        }
+    }
 }

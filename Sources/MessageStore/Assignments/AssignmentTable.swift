@@ -19,6 +19,8 @@ struct AssignmentTable: Sendable {
     private(set) var entries: [ConversationKey: Entry] = [:]
     /// The number of conversations that are with a person or wait for one.
     private(set) var assignedCount = 0
+    /// The conversations whose entries were dropped because of ``maximumEnded``.
+    private var dropped: [ConversationKey] = []
 
     /// The maximum number of entries that neither are with a person nor wait for one.
     static let maximumEnded = 10_000
@@ -52,28 +54,47 @@ struct AssignmentTable: Sendable {
             guard let handOff = outcome.handOff else { return }
             set(handOff.assignment, of: handOff.conversation, by: number, in: segment)
         case .message(let message):
-            guard !entries.isEmpty, message.outboundKind == nil, message.replayOf == nil else { return }
-            apply(
-                message.act, of: message.conversation, at: message.at ?? Timestamp(milliseconds: 0),
-                by: number, in: segment)
+            guard message.replayOf == nil else { return }
+            let at = message.at ?? Timestamp(milliseconds: 0)
+            if message.outboundKind == nil {
+                apply(message.act, of: message.conversation, at: at, by: number, in: segment)
+            } else if let person = message.person {
+                let key = message.conversation
+                if let sequence = message.claimedAt {
+                    let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
+                    set(claimed, of: key, by: number, in: segment)
+                } else {
+                    recordSign(of: person, in: key, at: at)
+                }
+            }
         default: break
         }
     }
 
-    /// Applies a customer's message.
+    /// Applies a customer's message; returns whether it changed the state.
+    @discardableResult
     mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
         in segment: UInt64
-    ) {
-        guard let entry = entries[key] else { return }
+    ) -> Bool {
+        guard !entries.isEmpty, let entry = entries[key] else { return false }
         let change: AssignmentChange
         switch act {
         case .writes: change = .customerMessage
         case .closes: change = .customerClose
-        case .neither: return
+        case .neither: return false
         }
-        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return }
+        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return false }
         set(next, of: key, by: number, in: segment)
+        return true
+    }
+
+    /// Records that the person who has the conversation wrote a message.
+    mutating func recordSign(of person: Person, in key: ConversationKey, at: Timestamp) {
+        guard let assignment = entries[key]?.assignment, assignment.person?.id == person.id,
+            assignment.lastSeen.map({ $0 < at }) ?? true
+        else { return }
+        entries[key]?.assignment.lastSeen = at
     }
 
     /// Sets an assignment; a record of 0, and a beginning in record 0, mean the record `number`.
@@ -100,14 +121,19 @@ struct AssignmentTable: Sendable {
         }
     }
 
-    /// Records that the handler got an event of the conversation.
-    mutating func finish(_ record: UInt64, of key: ConversationKey) {
-        guard afterPerson(record, of: key) != nil else { return }
+    /// Records that the handler got an event of the conversation; returns whether that removed its entry.
+    @discardableResult
+    mutating func finish(_ record: UInt64, of key: ConversationKey) -> Bool {
+        guard afterPerson(record, of: key) != nil else { return false }
         entries[key] = nil
+        return true
     }
 
-    /// Records that an entry was written again in a later segment.
-    mutating func move(_ key: ConversationKey, to segment: UInt64) { entries[key]?.segment = segment }
+    /// The conversations whose entries were dropped since the last call.
+    mutating func takeDropped() -> [ConversationKey] {
+        defer { dropped = [] }
+        return dropped
+    }
 
     private mutating func dropOldest() {
         let ended = entries.count - assignedCount
@@ -117,6 +143,7 @@ struct AssignmentTable: Sendable {
             .sorted { $0.value.assignment.record < $1.value.assignment.record }
             .prefix(ended - Self.maximumEnded)
         for (key, _) in oldest { entries[key] = nil }
+        dropped += oldest.map(\.key)
     }
 }
 

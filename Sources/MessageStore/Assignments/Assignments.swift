@@ -27,8 +27,10 @@ final class Assignments: Sendable {
     private let state: Mutex<State>
     /// The number of entries and of changes in flight: most stores have none, and their messages skip the lock.
     private let count: Atomic<Int>
+    private let files: AssignmentFiles
 
-    init(_ table: AssignmentTable) {
+    init(_ table: AssignmentTable, files: AssignmentFiles) {
+        self.files = files
         count = Atomic(table.entries.count)
         state = Mutex(State(table: table))
     }
@@ -41,12 +43,13 @@ final class Assignments: Sendable {
         state.withLock { body($0.table) }
     }
 
-    /// Changes the table without a record of its own.
-    func change(_ body: (inout AssignmentTable) -> Void) {
-        state.withLock { state in
-            body(&state.table)
-            recount(state)
+    /// Records that the handler got an event of the conversation.
+    func finish(_ record: UInt64, of key: ConversationKey) {
+        let isChanged = state.withLock { state in
+            defer { recount(state) }
+            return state.table.finish(record, of: key)
         }
+        if isChanged { files.update([key], from: self) }
     }
 
     /// Runs `step` under the lock, now or after the conversation's change that is on its way to the disk.
@@ -74,20 +77,62 @@ final class Assignments: Sendable {
         var records: [JournalledRecord]?
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
+        var changed: [ConversationKey] = []
         state.withLock { state in
             for (position, entry) in entries.enumerated() {
                 if let change = entry.assignment {
-                    if let record = records?[position] { state.table.apply(change, record) }
+                    if let record = records?[position] {
+                        state.table.apply(change, record)
+                        changed.append(change.conversation)
+                    }
                     if let steps = state.inFlight.removeValue(forKey: change.conversation) {
                         resumed.append((change.conversation, steps))
                     }
                 } else if let record = records?[position], case .sender(let accepted, _) = entry.waiter {
-                    state.table.apply(accepted, record)
+                    if state.table.apply(accepted, record) { changed.append(accepted.conversation) }
                 }
             }
+            changed += state.table.takeDropped()
             recount(state)
         }
+        files.update(changed, from: self)
         for (key, steps) in resumed { for step in steps { run(key, step) } }
+    }
+
+    /// Writes the entries again whose records are in this segment or an earlier one, so that those can be deleted.
+    func copy(through segment: UInt64, to journal: Journal) async throws {
+        let keys = withTable { $0.entries.filter { $0.value.segment <= segment }.map(\.key) }
+        for start in stride(from: 0, to: keys.count, by: Self.copiesAtOnce) {
+            try await withThrowingDiscardingTaskGroup { group in
+                for key in keys[start..<min(start + Self.copiesAtOnce, keys.count)] {
+                    group.addTask { try await self.copy(key, through: segment, to: journal) }
+                }
+            }
+        }
+    }
+
+    private static let copiesAtOnce = 256
+
+    private func copy(_ key: ConversationKey, through segment: UInt64, to journal: Journal) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            run(key) { table in
+                guard let entry = table.entries[key], entry.segment <= segment else {
+                    return .done { continuation.resume() }
+                }
+                do throws(StoreError) {
+                    try journal.append(
+                        JournalEntry(
+                            body: JournalBody.assignment(
+                                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: .now()),
+                            waiter: .completion { continuation.resume(with: $0.map { _ in }) },
+                            assignment: AssignmentEffect(
+                                conversation: key, assignment: entry.assignment, endedIn: entry.endedIn)))
+                    return .appended
+                } catch {
+                    return .done { continuation.resume(throwing: error) }
+                }
+            }
+        }
     }
 
     private func recount(_ state: State) {
@@ -110,9 +155,14 @@ extension AssignmentTable {
             in: record.location.segment)
     }
 
-    fileprivate mutating func apply(_ accepted: AcceptedMessage, _ record: JournalledRecord) {
-        guard accepted.message.outboundKind == nil else { return }
-        apply(
+    /// Returns whether the message changed the state of its conversation.
+    fileprivate mutating func apply(_ accepted: AcceptedMessage, _ record: JournalledRecord) -> Bool {
+        guard accepted.message.outboundKind == nil else {
+            guard let person = accepted.message.author?.person else { return false }
+            recordSign(of: person, in: accepted.conversation, at: accepted.message.receivedAt)
+            return false
+        }
+        return apply(
             accepted.message.act, of: accepted.conversation, at: accepted.message.receivedAt,
             by: record.number, in: record.location.segment)
     }

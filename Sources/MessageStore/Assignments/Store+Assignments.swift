@@ -65,9 +65,12 @@ extension Store {
     ) async throws -> Assignment {
         let key = ConversationKey(business: business, customer: customer)
         let context = try await assignmentContext(of: key)
-        return try await withCheckedThrowingContinuation { continuation in
+        let assignment = try await withCheckedThrowingContinuation { continuation in
             assign(change, key, context, expecting: expected) { continuation.resume(with: $0) }
         }
+        // A command that lists the files next finds the change.
+        await assignmentFiles.rest()
+        return assignment
     }
 
     /// Changes who answers in a conversation; calls the completion once, when the change is durable or refused.
@@ -83,6 +86,33 @@ extension Store {
             assign(change, key, try readAssignmentContext(of: key), expecting: nil, completion: completion)
         } catch {
             completion(.failure(error))
+        }
+    }
+
+    /// Stores a message of the business's own accord, to be sent in its conversation's order; durable when it returns.
+    ///
+    /// A message with a person claims the conversation in the same record; with `takes` also from another person. A handler's
+    /// or a program's message is refused while a person has the conversation or it waits for one. Throws
+    /// ``StoreError/assignment(_:)`` for a refusal.
+    package func send(_ message: ReceivedMessage, takes: Bool = false) async throws -> AppendResult {
+        let key = ConversationKey(business: message.business, customer: message.customer)
+        let context = message.author?.person == nil ? nil : try await assignmentContext(of: key)
+        return try await withCheckedThrowingContinuation { continuation in
+            assignments.run(key) { [self] table in
+                var claim: AssignmentEffect?
+                // A repetition neither claims nor is refused: its first copy was.
+                if !deduplicator.holds(message) {
+                    switch table.claim(with: message, of: key, context, takes: takes) {
+                    case .success(let effect): claim = effect
+                    case .failure(let refusal):
+                        return .done { continuation.resume(throwing: StoreError.assignment(refusal)) }
+                    }
+                }
+                let isAppended = deduplicator.append(
+                    message, claim: claim, claimedAt: context?.sequence, to: journal, isPrompt: true
+                ) { continuation.resume(returning: $0) }
+                return claim != nil && isAppended ? .appended : .done {}
+            }
         }
     }
 
@@ -196,6 +226,27 @@ extension AssignmentTable {
         return .to(next)
     }
 
+    /// The claim with a message; nil when the message claims nothing.
+    func claim(
+        with message: ReceivedMessage, of key: ConversationKey, _ context: Store.AssignmentContext?,
+        takes: Bool
+    ) -> Result<AssignmentEffect?, AssignmentRefusal> {
+        switch message.author {
+        case .handler?, .program?:
+            let current = assignment(of: key)
+            return current.isAssigned ? .failure(.withPerson(current.person)) : .success(nil)
+        case .person(let person?)?:
+            guard let context else { return .success(nil) }
+            let change = AssignmentChange.claim(person, takes: takes)
+            switch applying(change, to: key, context, at: message.receivedAt) {
+            case .to(let next): return .success(AssignmentEffect(conversation: key, assignment: next))
+            case .unchanged: return .success(nil)
+            case .refused(let refusal): return .failure(refusal)
+            }
+        case .person(nil)?, .unnamedPerson?, .server?, nil: return .success(nil)
+        }
+    }
+
     /// The hand-off with an outcome; nil when the conversation cannot wait, because its customer closed it.
     func handOff(
         _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
@@ -214,6 +265,13 @@ extension AssignmentTable {
 }
 
 extension Assignment {
+    /// The assignment after a claim that the running store allowed.
+    func claimed(by person: Person, at: Timestamp, sequence: Int) -> Assignment {
+        guard case .to(var next) = applying(.claim(person, takes: true), at: at) else { return self }
+        if next.began == nil { next.began = Beginning(record: 0, sequence: sequence) }
+        return next
+    }
+
     /// The assignment with the number of the record that stored it.
     func durable(as record: UInt64) -> Assignment {
         var assignment = self

@@ -7,7 +7,7 @@ package import BusinessMessages
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`
 ///
 /// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `expired`, `dropped`; earlier versions also
-/// wrote `failed`) and, when the gateway answered, `"status":200`. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
+/// wrote `failed`), when the gateway answered `"status":200`, and their ``MessageAuthor``, which earlier versions did not write. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
 /// them, and that of a repeated choice `"repeats":"…"`. The results
 /// of a message's attachments are a separate later line with the message's id and record, no message, and
 /// `"files":[{"sha256":"…","size":148861}]`. Files of earlier versions have that member in the message's own
@@ -43,6 +43,8 @@ package struct ConversationLine: Sendable {
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?
+    /// Outbound: the author, which lines of earlier versions do not name.
+    package let author: MessageAuthor?
     /// Inbound: the recent message with the same choice, because of which no handler was called.
     package let repeats: MessageID?
     /// Inbound: the header `capability-list`, which lines of earlier versions do not have.
@@ -97,6 +99,7 @@ package struct ConversationLine: Sendable {
         self.message = message
         outcome = root["outcome"]?.string
         status = root["status"]?.int
+        author = MessageAuthor(root)
         repeats = root["repeats"]?.string.map { MessageID($0) }
         capabilities = root["capabilities"]?.string
         files = RecordedFile.list(in: root) ?? []
@@ -113,6 +116,8 @@ struct ConversationEntry: Sendable {
     let message: [UInt8]
     /// Outbound lines only.
     var result: ReplyResult?
+    /// Outbound lines only: the author, if the journal names one.
+    var author: MessageAuthor?
     /// Inbound lines only: the message that this one repeats.
     var repeats: MessageID?
     /// Inbound lines only: the header `capability-list`.
@@ -165,6 +170,7 @@ struct ConversationEntry: Sendable {
             writer.field("record", Int(record))
             writer.field("outcome", result?.name)
             writer.field("status", result?.status)
+            writer.line(author: author)
             writer.field("capabilities", capabilities)
             writer.field("repeats", repeats?.rawValue)
             if !files.isEmpty { writer.files(files) }

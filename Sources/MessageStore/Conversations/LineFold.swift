@@ -22,6 +22,9 @@ struct LineFold {
         }
     }
 
+    /// The conversation of an unfinished message.
+    func conversation(of message: UInt64) -> ConversationKey? { open[message]?.conversation }
+
     /// The known lines of unfinished messages: an earlier process may have written them, or have been about
     /// to.
     var openLines: [JournalledLine] {
@@ -44,7 +47,7 @@ struct JournalledLine: Sendable {
         return [
             ConversationEntry(
                 conversation: conversation, record: state.record, at: end.at, id: journalled.messageID,
-                kind: journalled.kind, message: journalled.message, result: result)
+                kind: journalled.kind, message: journalled.message, result: result, author: journalled.author)
         ]
     }
 

@@ -23,15 +23,19 @@ package struct DecidedOutcome: Hashable, Sendable {
 
     /// Whether the conversation waits for a person from this decision on; only with `handedOff`.
     package let waitsForPerson: Bool
+    /// The author of the replies; nil where an earlier version did not record the author.
+    package let author: MessageAuthor?
 
     /// Creates an outcome.
     package init(
-        _ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil, waitsForPerson: Bool = false
+        _ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil, waitsForPerson: Bool = false,
+        author: MessageAuthor? = .handler
     ) {
         self.verdict = verdict
         self.replies = replies
         self.state = state
         self.waitsForPerson = waitsForPerson
+        self.author = author
     }
 
     /// Whether the outcome needs a record of its own; otherwise the record of the delivery's end contains all of it.

@@ -423,7 +423,7 @@ extension Store {
                 segment: pending.location.segment,
                 deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil))
         if !assignments.isEmpty, result.reachedHandler {
-            assignments.change { $0.finish(delivery.record, of: delivery.conversation) }
+            assignments.finish(delivery.record, of: delivery.conversation)
         }
         _ = scheduler.finish(delivery.record, of: delivery.conversation)
     }

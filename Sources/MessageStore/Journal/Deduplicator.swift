@@ -30,19 +30,25 @@ final class Deduplicator: Sendable {
     /// The record of a message; nil when it is unknown or not on disk yet.
     func record(of key: MessageKey) -> UInt64? { index.withLock { $0.record(of: key) } }
 
-    /// Journals a message unless it is known.
+    /// Whether the message is durable, or on its way to the disk.
+    func holds(_ message: ReceivedMessage) -> Bool {
+        index.withLock { $0.knows(MessageKey(business: message.business, id: message.id)) }
+    }
+
+    /// Journals a message unless it is known, with the claim of its author, if any; returns whether it was appended.
+    @discardableResult
     func append(
-        _ message: ReceivedMessage, to journal: Journal, isPrompt: Bool,
-        completion: @escaping AppendCompletion
-    ) {
+        _ message: ReceivedMessage, claim: AssignmentEffect? = nil, claimedAt sequence: Int? = nil,
+        to journal: Journal, isPrompt: Bool, completion: @escaping AppendCompletion
+    ) -> Bool {
         let key = MessageKey(business: message.business, id: message.id)
-        let body = JournalBody.message(message)
+        let body = JournalBody.message(message, claimedAt: claim == nil ? nil : sequence)
         let accepted = AcceptedMessage(key: key, message: message)
         // In one step, so that no second copy arrives between the claim and a refusal.
-        let answer = index.withLock { index -> AppendResult? in
+        let (answer, isAppended) = index.withLock { index -> (AppendResult?, Bool) in
             switch index.claim(key, at: message.receivedAt, completion) {
-            case .durable: return .duplicate
-            case .waiting: return nil
+            case .durable: return (.duplicate, false)
+            case .waiting: return (nil, false)
             case .absent:
                 do throws(StoreError) {
                     // The count excludes messages on their way to the disk; their bytes are limited separately.
@@ -54,15 +60,19 @@ final class Deduplicator: Sendable {
                         throw .quotaReached(maximum: quota)
                     }
                     try journal.append(
-                        body, for: .sender(accepted, completion), isPrompt: isPrompt, effect: .message)
-                    return nil
+                        JournalEntry(
+                            body: body, waiter: .sender(accepted, completion), effect: .message,
+                            assignment: claim),
+                        isPrompt: isPrompt)
+                    return (nil, true)
                 } catch {
                     _ = index.forget(key)
-                    return .failed(error)
+                    return (.failed(error), false)
                 }
             }
         }
         if let answer { completion(answer) }
+        return isAppended
     }
 
     /// Reports the result of a batch to all waiting senders; runs on the journal's queue.

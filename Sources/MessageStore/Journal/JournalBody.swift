@@ -30,10 +30,11 @@ enum JournalBody {
     ///
     /// Optional members before the message: `"reference":true` for a payload reference; `"replayOf":12` for a
     /// replay of that message, with `"retriedReply":0` for a new attempt of that reply; `"outbound":"text"`
-    /// for a proactive message of that kind, with `"person":true` when a person wrote it; and
-    /// `"act":"closes"` or `"neither"` for a message without content.
+    /// for a proactive message of that kind, with its ``MessageAuthor``, and with `"claims":12` when its author claims the
+    /// conversation, whose next line has that number; and `"act":"closes"` or `"neither"` for a message without content.
     static func message(
-        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
+        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil,
+        claimedAt sequence: Int? = nil
     ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
             writer.field("type", "message")
@@ -49,7 +50,8 @@ enum JournalBody {
             writer.field("replayOf", original.map { Int(clamping: $0) })
             writer.field("retriedReply", retriedReply)
             writer.field("outbound", message.outboundKind?.rawValue)
-            if message.isFromPerson { writer.field("person", true) }
+            writer.record(author: message.author)
+            writer.field("claims", sequence)
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
@@ -97,7 +99,8 @@ enum JournalBody {
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
     /// `handedOff` and `failed`, with the `"problems":[…]` of the refused answer. With `"state":{…}` when the handler's
     /// state of the conversation changes with it, and with `"waiting":{"business":"…","customer":"…","seq":12}` when the
-    /// conversation waits for a person from then on, where `seq` is the number of its next line.
+    /// conversation waits for a person from then on, where `seq` is the number of its next line. With the ``MessageAuthor`` of
+    /// the replies.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
         handOff: AssignmentEffect? = nil, at: Timestamp
@@ -129,6 +132,7 @@ enum JournalBody {
                     writer.field("seq", handOff.assignment.began?.sequence)
                 }
             }
+            writer.record(author: outcome.author)
             writer.field("replyCount", outcome.replies.count)
             writer.key("replies")
             writer.array { writer in
@@ -260,7 +264,7 @@ enum JournalBody {
             writer.field("id", event.id.rawValue)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             writer.field("outbound", event.outboundKind?.rawValue)
-            if event.isFromPerson { writer.field("person", true) }
+            writer.record(author: event.author)
             writer.field("kind", event.kind?.rawValue)
             writer.field("attempts", event.attempts)
             writer.field("result", event.status.rawValue)
@@ -290,7 +294,7 @@ enum JournalBody {
             writer.field("result", reply.status.rawValue)
             writer.field("status", reply.httpStatus)
             writer.field("reason", reply.reason)
-            if reply.isFromPerson { writer.field("person", true) }
+            writer.record(author: reply.author)
             write(reply.attributes, to: &writer)
             write(message: reply.message, to: &writer)
         }
@@ -312,35 +316,10 @@ enum JournalBody {
             writer.field("business", conversation.business.rawValue)
             writer.field("customer", conversation.customer.rawValue)
             writer.field("by", change)
-            write(assignment, to: &writer)
+            assignment.write(to: &writer)
             guard let endedIn else { return }
             writer.field("changed", Int(clamping: assignment.record))
             writer.field("ended", Int(clamping: endedIn))
-        }
-    }
-
-    /// Writes the members of an assignment, without its record.
-    static func write(_ assignment: Assignment, to writer: inout JSONWriter) {
-        writer.field("state", assignment.state.rawValue)
-        writer.field("since", assignment.since?.rfc3339)
-        if let person = assignment.person {
-            writer.key("person")
-            write(person, to: &writer)
-        }
-        writer.field("lastSeen", assignment.lastSeen?.rfc3339)
-        writer.field("reason", assignment.reason)
-        writer.field("note", assignment.note)
-        if assignment.isAnnounced { writer.field("announced", true) }
-        guard let began = assignment.began else { return }
-        if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
-        writer.field("seq", began.sequence)
-    }
-
-    /// Writes `{"id":"…","name":"…"}`.
-    static func write(_ person: Person, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", person.id)
-            writer.field("name", person.name)
         }
     }
 

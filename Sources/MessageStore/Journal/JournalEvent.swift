@@ -75,8 +75,8 @@ package struct JournalEvent: Sendable {
     package let replies: [ReplyState.Status]
     /// Whether the event reports a failed reply; such an event has no message and no kind.
     package let isReplyFailure: Bool
-    /// Whether a person, not a program, wrote a proactive message.
-    let isFromPerson: Bool
+    /// The author of a proactive message.
+    let author: MessageAuthor?
     /// Whether the event has a payload reference.
     let hasReference: Bool
     /// The headers that came with the message.
@@ -106,7 +106,7 @@ package struct JournalEvent: Sendable {
         replayedAs = state.replayedAs
         let outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         self.outboundKind = outboundKind
-        isFromPerson = root["person"]?.bool ?? false
+        author = MessageAuthor(root)
         hasReference = root["reference"]?.bool ?? false
         attributes = ReceivedAttributes(root["attributes"])
         replies = state.replies.map(\.status)
@@ -143,7 +143,7 @@ package struct JournalEvent: Sendable {
         return ReceivedMessage(
             business: business, customer: customer, id: id, attributes: attributes,
             message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind,
-            isFromPerson: isFromPerson)
+            author: author)
     }
 }
 

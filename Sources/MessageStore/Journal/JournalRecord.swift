@@ -45,6 +45,10 @@ enum JournalRecord: Sendable {
         let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
+        /// The person who wrote a proactive message, if known.
+        var person: Person?
+        /// The number of the conversation's next line, when that person claims the conversation with the message.
+        var claimedAt: Int?
     }
 
     struct Outcome: Sendable {
@@ -168,6 +172,8 @@ extension JournalRecord.Message {
         retriedReply = root["retriedReply"]?.int.flatMap { $0 >= 0 ? $0 : nil }
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
+        person = MessageAuthor(root)?.person
+        claimedAt = root["claims"]?.int.flatMap { $0 > 0 ? $0 : nil }
     }
 }
 
@@ -258,7 +264,7 @@ extension AssignmentRecord {
 
 extension Assignment {
     /// Parses the members of an assignment; nil without a known state.
-    init?(_ root: JSONValue) {
+    package init?(_ root: JSONValue) {
         guard let state = root["state"]?.string.flatMap(State.init(rawValue:)) else { return nil }
         self.init(state: state, record: root.record("changed") ?? 0)
         since = root.timestamp("since")

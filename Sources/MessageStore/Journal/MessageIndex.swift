@@ -132,6 +132,9 @@ struct MessageIndex: Sendable {
         for index in generations.indices { generations[index].records.remove(where: { $0 < record }) }
     }
 
+    /// Whether a message is on disk or waits for its sync.
+    func knows(_ key: MessageKey) -> Bool { generations.contains { $0.records.record(of: key) != nil } }
+
     /// The record of a message; nil when it is unknown or waits for its sync.
     func record(of key: MessageKey) -> UInt64? {
         let record = generations.lazy.compactMap { $0.records.record(of: key) }.first

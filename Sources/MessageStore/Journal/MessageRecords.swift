@@ -72,6 +72,7 @@ extension DecidedOutcome {
         replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []
         state = root["state"].map { Array($0.text) }
         waitsForPerson = root["waiting"] != nil
+        author = MessageAuthor(root)
     }
 }
 

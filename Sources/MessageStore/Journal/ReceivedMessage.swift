@@ -20,8 +20,8 @@ package struct ReceivedMessage: Sendable {
     /// A proactive message keeps its place in the conversation's order, is sent unchanged, and no handler
     /// receives it.
     package let outboundKind: Kind?
-    /// Whether a person, not a program, wrote a proactive message.
-    package let isFromPerson: Bool
+    /// The author of a proactive message; nil for a customer's message, and where an earlier version did not record the author.
+    package let author: MessageAuthor?
     /// The message's effect on the conversation.
     package let act: Act
     /// The arrival time.
@@ -51,7 +51,7 @@ package struct ReceivedMessage: Sendable {
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
         message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
-        isFromPerson: Bool = false, act: Act = .writes, receivedAt: Timestamp = .now()
+        author: MessageAuthor? = nil, act: Act = .writes, receivedAt: Timestamp = .now()
     ) {
         self.business = business
         self.customer = customer
@@ -60,7 +60,7 @@ package struct ReceivedMessage: Sendable {
         self.message = message
         self.hasPayloadReference = hasPayloadReference
         self.outboundKind = outboundKind
-        self.isFromPerson = isFromPerson
+        self.author = author
         self.act = act
         self.receivedAt = receivedAt
     }

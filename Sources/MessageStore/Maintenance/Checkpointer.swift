@@ -39,15 +39,18 @@ final class Checkpointer: Sendable {
     private let recovery: ConversationRecovery
     private let unwrittenLines: UnwrittenLines
     private let index: IndexedConversations
+    private let assignmentFiles: AssignmentFiles
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, conversations: ConversationPartitions,
         syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery,
-        unwrittenLines: UnwrittenLines, index: IndexedConversations, logger: Logger
+        unwrittenLines: UnwrittenLines, index: IndexedConversations, assignmentFiles: AssignmentFiles,
+        logger: Logger
     ) {
         self.index = index
         self.unwrittenLines = unwrittenLines
+        self.assignmentFiles = assignmentFiles
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
         backoff = Backoff(from: configuration.checkpointInterval, to: .seconds(600))
@@ -182,6 +185,7 @@ final class Checkpointer: Sendable {
             }
             // The index is complete through the last checkpoint of the journal, or it is built anew.
             await index.write(through: through)
+            await assignmentFiles.rest()
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .none,
                 effect: .checkpoint(through: through))

@@ -6,8 +6,8 @@ import Synchronization
 /// Deletes the journal's oldest segments when they are no longer needed.
 ///
 /// That is when everything in them is finished, its conversations are on disk, and it is older than the
-/// deduplication window. Dead letters are copied to the current segment first, because they wait for an
-/// operator without a time limit.
+/// deduplication window. Dead letters and assignments are copied to the current segment first, because they have
+/// no time limit.
 final class Retention: Sendable {
     private struct State {
         var isClosed = false
@@ -27,12 +27,14 @@ final class Retention: Sendable {
     private let journal: Journal
     private let conversations: ConversationPartitions
     private let checkpointer: Checkpointer
+    private let assignments: Assignments
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, directory: String, accounts: SegmentAccounts,
         files: JournalFiles, reader: SegmentReader, journal: Journal,
-        conversations: ConversationPartitions, checkpointer: Checkpointer, logger: Logger
+        conversations: ConversationPartitions, checkpointer: Checkpointer, assignments: Assignments,
+        logger: Logger
     ) {
         window = configuration.deduplicationWindow
         interval = configuration.retentionInterval
@@ -44,6 +46,7 @@ final class Retention: Sendable {
         self.journal = journal
         self.conversations = conversations
         self.checkpointer = checkpointer
+        self.assignments = assignments
         self.logger = logger
     }
 
@@ -102,6 +105,7 @@ final class Retention: Sendable {
         }
         do {
             try await carry(deadLetters)
+            try await assignments.copy(through: last, to: journal)
             try await remove(expired)
             logger.info(
                 "expired journal segments deleted",

@@ -12,6 +12,8 @@ extension Store {
         package fileprivate(set) var repairedConversations = 0
         /// The number of lines that neither the damaged files nor the journal contained.
         package fileprivate(set) var lostLines = 0
+        /// The number of files of assignments that were written or removed.
+        package fileprivate(set) var restoredAssignments = 0
 
         fileprivate init() {}
 
@@ -24,14 +26,16 @@ extension Store {
             restoredLines = restored
             repairedConversations = repaired
             lostLines = lost
+            restoredAssignments = root["restoredAssignments"]?.int ?? 0
         }
 
-        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
+        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `"restoredAssignments":1` if there were any.
         package var json: [UInt8] {
             JSONWriter.object { writer in
                 writer.field("restoredLines", restoredLines)
                 writer.field("repairedConversations", repairedConversations)
                 writer.field("lostLines", lostLines)
+                if restoredAssignments > 0 { writer.field("restoredAssignments", restoredAssignments) }
             }
         }
     }
@@ -56,7 +60,9 @@ extension Store {
         }
         index.rebuild()
         checkpointer.recordWrite()
-        return rebuilt
+        var result = rebuilt
+        result.restoredAssignments = try await assignmentFiles.correctAll(from: assignments)
+        return result
     }
 
     private func replayJournal() throws(StoreError) -> Rebuilt {

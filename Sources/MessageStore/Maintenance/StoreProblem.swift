@@ -26,6 +26,8 @@ package struct StoreProblem: Hashable, Sendable {
         case unknownRecord
         /// A conversation is quarantined because of damage.
         case conversationQuarantined
+        /// The file of an assignment is missing, is damaged, or differs from the journal.
+        case assignmentDiffers
 
         /// Whether the journal itself is damaged.
         var isJournals: Bool {
@@ -33,7 +35,7 @@ package struct StoreProblem: Hashable, Sendable {
             case .journalDamaged, .journalGap, .journalQuarantined: true
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
                 .unknownRecord, .conversationUnreadable,
-                .conversationQuarantined:
+                .conversationQuarantined, .assignmentDiffers:
                 false
             }
         }
@@ -44,7 +46,7 @@ package struct StoreProblem: Hashable, Sendable {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
             case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
-                .conversationUnreadable, .conversationQuarantined:
+                .conversationUnreadable, .conversationQuarantined, .assignmentDiffers:
                 false
             }
         }
@@ -84,6 +86,7 @@ extension StoreProblem: CustomStringConvertible {
             case .differs: "the line differs from the journal"
             case .unknownRecord: "the line's record is not in the journal"
             case .conversationQuarantined: "quarantined because of damage; rebuild it"
+            case .assignmentDiffers: "the assignment differs from the journal"
             }
         return "\(file)\(line > 0 ? ":\(line)" : ""): \(reason)\(record.map { " (record \($0))" } ?? "")"
     }

@@ -25,6 +25,7 @@ package struct StoreVerification: Sendable {
     /// The first problem of the journal.
     private var damage: StoreError?
     private let data: DataDirectory
+    private var assignments = ExpectedAssignments()
     private let report: @Sendable (StoreProblem) -> Void
 
     private init(_ path: String, _ report: @escaping @Sendable (StoreProblem) -> Void) {
@@ -43,6 +44,7 @@ package struct StoreVerification: Sendable {
         var verification = StoreVerification(dataDirectory, report)
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
+        try verification.checkAssignments()
         return verification
     }
 
@@ -84,6 +86,7 @@ package struct StoreVerification: Sendable {
             seen.insert(location.segment)
             last = max(last, number)
             if case .checkpoint(let through) = record { expected.recordCheckpoint(through: through) }
+            assignments.apply(record, number: number, segment: location.segment, fold)
             if let line = fold.apply(record, number: number, at: location) {
                 for entry in try line.entries(from: reader) {
                     expected.insert(entry, finishedBy: number)
@@ -133,6 +136,14 @@ package struct StoreVerification: Sendable {
         // A running server may have written more meanwhile, so the last record is read once more.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
             add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
+        }
+    }
+
+    /// Compares the files of assignments with the journal; the latest changes may be missing.
+    private mutating func checkAssignments() throws(StoreError) {
+        if isJournalDamaged { return }
+        for path in try assignments.problems(in: data.assignments) {
+            add(StoreProblem(.assignmentDiffers, data.assignments + "/" + path))
         }
     }
 

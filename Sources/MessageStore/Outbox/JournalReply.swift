@@ -36,7 +36,8 @@ package struct JournalReply: Sendable {
     package var message: [UInt8] { text.reply.message }
     /// Whether the reply is a dead letter, which needs an operator's decision.
     package var isDeadLetter: Bool { status.isDeadLetter }
-    var isFromPerson: Bool { text.isFromPerson }
+    /// The author, if the record names one.
+    package var author: MessageAuthor? { text.author }
     var attributes: ReceivedAttributes { text.attributes }
 
     /// Reads one reply of a message's state; throws when a line is unreadable, or has no such reply.
@@ -69,7 +70,7 @@ package struct JournalReply: Sendable {
         ReceivedMessage(
             business: business, customer: customer, id: edited?.id ?? messageID, attributes: attributes,
             message: edited?.message ?? message, outboundKind: edited?.kind ?? kind,
-            isFromPerson: isFromPerson)
+            author: author)
     }
 }
 

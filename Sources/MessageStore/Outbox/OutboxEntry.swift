@@ -27,8 +27,8 @@ package struct OutboxEntry: Sendable {
     package let decidedAt: Timestamp
     /// The number of earlier attempts.
     package let attempts: Int
-    /// Whether a person, not a program, wrote it.
-    package let isFromPerson: Bool
+    /// The author, if the record names one.
+    package let author: MessageAuthor?
     /// The attributes of the answered message.
     package let attributes: ReceivedAttributes
     /// Whether the reply answers the failure of another reply; its own failure is reported to no handler.
@@ -37,6 +37,9 @@ package struct OutboxEntry: Sendable {
     package let closure: Closure
     /// Whether the reply was decided before the store was opened.
     package let isRecovered: Bool
+
+    /// Whether a person, not a program, wrote it.
+    package var isFromPerson: Bool { author?.isPerson ?? false }
 
     /// The customer's `capability-list`, if the answered message had one.
     package var capabilityList: String? { attributes.capabilityList }

@@ -9,8 +9,8 @@ struct ReplyText: Sendable {
     let reply: DecidedReply
     /// The id of the answered message; nil for a proactive message.
     let inReplyTo: MessageID?
-    /// Whether a person, not a program, wrote it.
-    let isFromPerson: Bool
+    /// The author, if the record names one.
+    let author: MessageAuthor?
     /// The attributes of the answered message.
     let attributes: ReceivedAttributes
 
@@ -23,13 +23,13 @@ struct ReplyText: Sendable {
 
     init(
         business: BusinessID, customer: CustomerID, reply: DecidedReply, inReplyTo: MessageID?,
-        isFromPerson: Bool, attributes: ReceivedAttributes
+        author: MessageAuthor?, attributes: ReceivedAttributes
     ) {
         self.business = business
         self.customer = customer
         self.reply = reply
         self.inReplyTo = inReplyTo
-        self.isFromPerson = isFromPerson
+        self.author = author
         self.attributes = attributes
     }
 
@@ -42,11 +42,12 @@ struct ReplyText: Sendable {
             line = try reader.line(at: location).root
             content = line
             inReplyTo = nil
+            author = MessageAuthor(line)
         case .outcome(let outcome, let event):
             line = try reader.line(at: event).root
-            content = try reader.line(at: outcome).root["replies"]?.elements.dropFirst(id.index).first { _ in
-                true
-            }
+            let decided = try reader.line(at: outcome).root
+            content = decided["replies"]?.elements.dropFirst(id.index).first { _ in true }
+            author = MessageAuthor(decided)
             inReplyTo = line["id"]?.string.map { MessageID($0) }
         }
         guard let business = line["business"]?.string, let customer = line["customer"]?.string, let content,
@@ -56,7 +57,6 @@ struct ReplyText: Sendable {
         self.customer = CustomerID(customer)
         let kind = (content["outbound"] ?? content["kind"])?.string.flatMap(Kind.init) ?? .unrecognized
         reply = DecidedReply(id: MessageID(messageID), kind: kind, message: Array(message.text))
-        isFromPerson = line["person"]?.bool ?? false
         attributes = ReceivedAttributes(line["attributes"])
     }
 }

@@ -77,7 +77,7 @@ extension Store {
         }
         let line = ConversationEntry(
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
-            kind: entry.reply.kind, message: entry.reply.message, result: end.result)
+            kind: entry.reply.kind, message: entry.reply.message, result: end.result, author: entry.author)
         do { try write(line, mightBeThere: entry.isRecovered || item.end != nil) } catch {
             // The journal contains the line, and the reconciler writes it.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
@@ -141,7 +141,7 @@ extension Store {
             return OutboxEntry(
                 id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
                 inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
-                isFromPerson: text.isFromPerson, attributes: text.attributes,
+                author: text.author, attributes: text.attributes,
                 answersFailure: item.answersFailure, closure: closure, isRecovered: item.isRecovered)
         } catch {
             guard marksUnreadable else { return nil }
@@ -167,7 +167,7 @@ extension Store {
             let text = ReplyText(
                 business: delivery.business, customer: delivery.customer, reply: reply,
                 inReplyTo: delivery.id,
-                isFromPerson: false, attributes: delivery.attributes)
+                author: outcome.author, attributes: delivery.attributes)
             return (
                 entry: OutboxQueue.Entry(
                     id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping),
@@ -213,7 +213,7 @@ extension Outbox {
             id: message.id, kind: message.outboundKind ?? .unrecognized, message: message.message)
         let text = ReplyText(
             business: message.business, customer: message.customer, reply: reply, inReplyTo: nil,
-            isFromPerson: message.isFromPerson, attributes: message.attributes)
+            author: message.author, attributes: message.attributes)
         let entry = OutboxQueue.Entry(
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
             decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)

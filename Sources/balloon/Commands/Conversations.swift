@@ -6,15 +6,21 @@ import MessageStore
 /// `balloon conversations …`: reads, checks and rebuilds conversation files; works while a server runs.
 struct Conversations: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Read, check and rebuild the conversations in a data directory.",
-        subcommands: [List.self, Show.self, Verify.self, Rebuild.self])
+        abstract:
+            "Read, check and rebuild the conversations in a data directory, and change who answers in them.",
+        subcommands: [
+            List.self, Show.self, Claim.self, Release.self, Close.self, Verify.self, Rebuild.self,
+        ])
 
     /// `balloon conversations list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "List the conversations, newest last: time of the last line, number of lines, business, customer."
-        )
+                "List the conversations, newest last: time of the last line, number of lines, business, customer.",
+            discussion: """
+                A conversation that is not simply with its handler ends with its state: it waits for a person, is with a person, \
+                or is closed.
+                """)
 
         @Option(
             help: ArgumentHelp(
@@ -22,18 +28,37 @@ struct Conversations: AsyncParsableCommand {
                 valueName: "business"))
         var business: String?
 
+        @Option(help: "Only those in this state.")
+        var state: Assignment.State?
+
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
             let business = try options.business(business)
-            options.writeHeader("LAST", "LINES", "BUSINESS", "CUSTOMER")
-            let found = try options.files().list().filter { business == nil || $0.business == business }
+            options.writeHeader("LAST", "LINES", "BUSINESS", "CUSTOMER", "STATE")
+            let assigned = try AssignmentFolder(dataDirectory: try options.data).list()
+            let assignments = Dictionary(assigned.map { ($0.key, $0.assignment) }) { _, last in last }
+            let found = try summaries(assigned).filter { business == nil || $0.business == business }
             for summary in found.sorted(by: { $0.lastAt < $1.lastAt }) {
-                options.write(ConversationRendering.text(summary), json: ConversationRendering.json(summary))
+                let assignment =
+                    assignments[[summary.business.rawValue, summary.customer.rawValue]] ?? .handler
+                guard state == nil || assignment.state == state else { continue }
+                options.write(
+                    ConversationRendering.text(summary, assignment),
+                    json: ConversationRendering.json(summary, assignment))
             }
             // Damaged conversations are missing in the list; the exit code must show that.
             if let file = try options.files().quarantined().first {
                 throw StoreError.quarantinedConversation(file: file)
+            }
+        }
+
+        /// The conversations that may be in the state; only the files of assigned ones are read when that suffices.
+        private func summaries(_ assigned: [AssignmentFolder.Item]) throws -> [ConversationFiles.Summary] {
+            let files = try options.files()
+            guard let state, state != .handler else { return try files.list() }
+            return try assigned.filter { $0.assignment.state == state }.flatMap { item in
+                try files.summaries(of: item.customer).filter { $0.business == item.business }
             }
         }
     }
@@ -89,29 +114,41 @@ struct Conversations: AsyncParsableCommand {
         }
 
         private func chosen() throws -> ConversationFiles.Summary? {
-            let files = try options.files()
+            if let customer { return try options.conversation(of: customer, business) }
             let business = try options.business(business)
-            let isMeant = { (summary: ConversationFiles.Summary) in
-                business == nil || summary.business == business
-            }
-            guard let customer else {
-                return try files.list().filter(isMeant).max { $0.lastAt < $1.lastAt }
-            }
-            // A whole identifier leads to its files; a prefix is searched in all conversations.
-            let exact = try files.summaries(of: CustomerID(customer)).filter(isMeant)
-            let found =
-                try exact.isEmpty
-                ? files.list().filter { isMeant($0) && $0.customer.rawValue.hasPrefix(customer) } : exact
-            guard found.count == 1, let summary = found.first else {
-                throw CommandFailure.unknownArgument(
-                    "\"\(terminalText(customer))\"",
-                    reason: found.isEmpty
-                        ? "matches no customer" : "matches \(found.count) conversations",
-                    hint: found.isEmpty
-                        ? "run balloon conversations list to see the customers"
-                        : "give a longer identifier, or name the --business")
-            }
-            return summary
+            return try options.files().list().filter { business == nil || $0.business == business }
+                .max { $0.lastAt < $1.lastAt }
         }
     }
+}
+
+extension ReadingOptions {
+    /// The conversation of a customer, named by an identifier or its beginning.
+    func conversation(of customer: String, _ business: String?) throws -> ConversationFiles.Summary {
+        let files = try files()
+        let business = try self.business(business)
+        let isMeant = { (summary: ConversationFiles.Summary) in
+            business == nil || summary.business == business
+        }
+        // A whole identifier leads to its files; a prefix is searched in all conversations.
+        let exact = try files.summaries(of: CustomerID(customer)).filter(isMeant)
+        let found =
+            try exact.isEmpty
+            ? files.list().filter { isMeant($0) && $0.customer.rawValue.hasPrefix(customer) } : exact
+        guard found.count == 1, let summary = found.first else {
+            throw CommandFailure.unknownArgument(
+                "\"\(terminalText(customer))\"",
+                reason: found.isEmpty
+                    ? "matches no customer" : "matches \(found.count) conversations",
+                hint: found.isEmpty
+                    ? "run balloon conversations list to see the customers"
+                    : "give a longer identifier, or name the --business")
+        }
+        return summary
+    }
+}
+
+extension AssignmentFolder.Item {
+    /// The business and the customer.
+    fileprivate var key: [String] { [business.rawValue, customer.rawValue] }
 }

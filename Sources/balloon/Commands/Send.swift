@@ -13,7 +13,8 @@ struct Send: AsyncParsableCommand {
             The message is checked like a handler's reply, sent in order, and recorded in the conversation; by the running \
             server, or by this command when no server runs. Exits with 0 when Apple has accepted it, with 1 when Apple or \
             the network refused it, with 65 when it breaks a rule, and with 75 when it is on disk but not sent yet: \
-            then the server continues to retry.
+            then the server continues to retry. With --person that person claims the conversation, so that no handler \
+            answers in it; the command exits with 1 and says who has it when another person does.
             """)
 
     @Option(help: ArgumentHelp("The customer's identifier; tel:+… for an invitation.", valueName: "id"))
@@ -33,6 +34,17 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "Mark the message as written by a program, like the replies of handlers.")
     var autoReply = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The identifier of the person who writes, and claims the conversation.", valueName: "id"))
+    var person: String?
+
+    @Option(help: ArgumentHelp("The name of the person, for other people.", valueName: "name"))
+    var personName: String?
+
+    @Flag(help: "Take the conversation over from another person.")
+    var take = false
+
     @Flag(help: "Write the outcome as one JSON object.")
     var json = false
 
@@ -40,6 +52,20 @@ struct Send: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...50).contains(wait) else { throw ValidationError("--wait takes 0 to 50 seconds.") }
+        guard person == nil || !autoReply else {
+            throw ValidationError("Name one of --person and --auto-reply: a person or a program wrote it.")
+        }
+        guard person != nil || (personName == nil && !take) else {
+            throw ValidationError("--person-name and --take require --person.")
+        }
+        _ = try author()
+    }
+
+    /// The person of `--person`.
+    private func author() throws -> Person? {
+        guard let person else { return nil }
+        guard let author = Person(id: person, name: personName) else { throw Person.invalid }
+        return author
     }
 
     func run() async throws {
@@ -47,7 +73,8 @@ struct Send: AsyncParsableCommand {
         let request = SendRequest(
             business: try server.business(business), customer: CustomerID(to),
             message: try content.document(),
-            files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply)
+            files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply,
+            person: try author(), takes: take)
         // Checked here as well, so that problems are reported before anything is opened.
         let message: DecidedReply
         do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {
@@ -84,6 +111,14 @@ struct Send: AsyncParsableCommand {
         case .refused, .expired, .dropped, .failed: throw ExitCode(CommandStatus.failed.rawValue)
         case nil: throw ExitCode(CommandStatus.pending.rawValue)
         }
+    }
+}
+
+extension Person {
+    /// The error of an identifier or a name that is no valid one.
+    static var invalid: ValidationError {
+        ValidationError(
+            "A person's identifier and name have 1 to \(maximumBytes) bytes without control characters.")
     }
 }
 

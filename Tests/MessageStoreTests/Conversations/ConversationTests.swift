@@ -44,7 +44,8 @@ struct ConversationTests {
         let names = second.members.map(\.key)
         #expect(
             names == [
-                "seq", "at", "direction", "id", "kind", "customer", "record", "outcome", "status", "message",
+                "seq", "at", "direction", "id", "kind", "customer", "record", "outcome", "status", "author",
+                "message",
             ])
         #expect(second["direction"]?.string == "outbound")
         #expect(second["outcome"]?.string == "refused")

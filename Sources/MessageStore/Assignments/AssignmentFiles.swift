@@ -1,0 +1,190 @@
+import BalloonJSON
+import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+import Logging
+import Synchronization
+
+/// The assignments as small JSON files, one for each conversation that is not simply with its handler.
+///
+/// `{"format":1,"record":57,"business":"…","customer":"…","state":"person","since":"…","person":{"id":"…","name":"…"},…}` with
+/// the members of the journal's record. For people and commands: the files are derived from the journal, and a start
+/// corrects them.
+final class AssignmentFiles: Sendable {
+    private let directory: String
+    private let queue = DispatchQueue(label: "balloon.assignments.files")
+    private let logger: Logger
+
+    init(directory: String, logger: Logger) {
+        self.directory = directory
+        self.logger = logger
+    }
+
+    /// Writes or removes the files of these conversations, from their entries at that time.
+    func update(_ keys: [ConversationKey], from assignments: Assignments) {
+        if keys.isEmpty { return }
+        queue.async { [self] in
+            for key in keys {
+                let entry = assignments.withTable { $0.entries[key] }
+                do throws(StoreError) { _ = try Self.write(entry, of: key, in: directory) } catch {
+                    logger.warning(
+                        "file of an assignment not written; the next start writes it",
+                        metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Writes every file that is missing or differs, and removes the others; returns the number of corrected files.
+    func correctAll(from assignments: Assignments) async throws -> Int {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [self] in
+                continuation.resume(
+                    with: Result { () throws(StoreError) in
+                        try Self.correctAll(assignments.withTable { $0.entries }, in: directory)
+                    })
+            }
+        }
+    }
+
+    /// Corrects the files in the background.
+    func begin(_ assignments: Assignments) {
+        guard !assignments.isEmpty || Directory.exists(directory) else { return }
+        queue.async { [self] in
+            do throws(StoreError) {
+                _ = try Self.correctAll(assignments.withTable { $0.entries }, in: directory)
+            } catch {
+                logger.warning("files of assignments not corrected", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Returns when every earlier update is complete.
+    func rest() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+
+    private static func correctAll(
+        _ entries: [ConversationKey: AssignmentTable.Entry], in directory: String
+    ) throws(StoreError) -> Int {
+        var corrected = 0
+        for (key, entry) in entries where try write(entry, of: key, in: directory) { corrected += 1 }
+        let paths = Set(entries.keys.map(ConversationPath.state))
+        for path in try self.paths(in: directory) where !paths.contains(path) {
+            try remove(directory + "/" + path)
+            corrected += 1
+        }
+        return corrected
+    }
+
+    /// Writes or removes one file; returns whether it differed.
+    private static func write(
+        _ entry: AssignmentTable.Entry?, of key: ConversationKey, in directory: String
+    ) throws(StoreError) -> Bool {
+        let path = directory + "/" + ConversationPath.state(key)
+        guard let entry else {
+            let isThere = Directory.exists(path)
+            if isThere { try remove(path) }
+            return isThere
+        }
+        let bytes = text(entry, of: key)
+        do throws(SystemError) {
+            if try Directory.holds(path), try File(path, for: .reading).readAll() == bytes { return false }
+            try Directory.make(Directory.parent(of: path))
+            try AtomicFile.write(bytes, to: path)
+            return true
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    private static func remove(_ path: String) throws(StoreError) {
+        do throws(SystemError) { try Directory.remove(path) } catch {
+            if !error.isMissing { throw .unavailable(path: path, error) }
+        }
+    }
+
+    /// The content of a file.
+    static func text(_ entry: AssignmentTable.Entry, of key: ConversationKey) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.field("record", Int(clamping: entry.assignment.record))
+            writer.field("business", key.business.rawValue)
+            writer.field("customer", key.customer.rawValue)
+            entry.assignment.write(to: &writer)
+        } + [UInt8(ascii: "\n")]
+    }
+
+    /// The files' paths below the folder, which may be missing.
+    static func paths(in directory: String) throws(StoreError) -> [String] {
+        guard Directory.exists(directory) else { return [] }
+        var paths: [String] = []
+        do throws(SystemError) {
+            for business in try Directory.names(in: directory) {
+                guard Directory.isDirectory(directory + "/" + business) else { continue }
+                for folder in try Directory.names(in: directory + "/" + business) {
+                    let path = business + "/" + folder
+                    guard Directory.isDirectory(directory + "/" + path) else { continue }
+                    for name in try Directory.names(in: directory + "/" + path) where name.hasSuffix(".json")
+                    {
+                        paths.append(path + "/" + name)
+                    }
+                }
+            }
+        } catch {
+            throw .unavailable(path: directory, error)
+        }
+        return paths
+    }
+}
+
+/// Read-only access to the assignments of a data directory; needs no lock, and works while a server runs.
+package struct AssignmentFolder: Sendable {
+    /// One conversation that is not simply with its handler.
+    package struct Item: Sendable {
+        /// The business.
+        package let business: BusinessID
+        /// The customer.
+        package let customer: CustomerID
+        /// The assignment.
+        package let assignment: Assignment
+    }
+
+    private let directory: String
+
+    /// Uses the data directory at this path.
+    package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).assignments }
+
+    /// Every assignment, those that changed first come first; reads one small file for each.
+    package func list() throws -> [Item] {
+        try AssignmentFiles.paths(in: directory).compactMap { path throws(StoreError) in try item(path) }
+            .sorted { ($0.assignment.since?.milliseconds ?? 0) < ($1.assignment.since?.milliseconds ?? 0) }
+    }
+
+    /// The file's content; nil when a running server removed it meanwhile.
+    private func item(_ path: String) throws(StoreError) -> Item? {
+        let file = directory + "/" + path
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try File(file, for: .reading).readAll() } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: file, error)
+        }
+        guard let item = Item(bytes) else { throw .damaged(file: file, line: 1) }
+        return item
+    }
+}
+
+extension AssignmentFolder.Item {
+    /// Parses a file; nil when it is damaged or of another version.
+    init?(_ bytes: [UInt8]) {
+        // A damaged file is reported by the caller.
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
+            let business = root["business"]?.string, let customer = root["customer"]?.string,
+            var assignment = Assignment(root), let record = root.record("record")
+        else { return nil }
+        assignment.record = record
+        self.business = BusinessID(business)
+        self.customer = CustomerID(customer)
+        self.assignment = assignment
+    }
+}

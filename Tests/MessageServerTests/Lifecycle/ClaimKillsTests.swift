@@ -1,0 +1,174 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import MessageStore
+import ServerTestSupport
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+/// `kill -9` while customers write and persons claim, answer, release and close; `scripts/crash-test` is the long form.
+@Suite struct ClaimKillsTests {
+    @Test
+    func
+        `no handler's reply is decided behind a claim, and no event is lost, whenever the process is killed`()
+        async throws
+    {
+        let variables = ProcessEnvironment.variables()
+        let kills = variables["CRASH_TEST_CLAIM_KILLS"].flatMap(Int.init) ?? 3
+        let seed = variables["CRASH_TEST_SEED"].flatMap(UInt64.init) ?? 1
+        let restartable = try await RestartableServer()
+        let crowd = Crowd(connections: 4)
+        let persons = Persons(restartable)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<kills {
+            let moment = Moment.answers(Int.random(in: 20...150, using: &random))
+            let seed = UInt64.random(in: 0 ... .max, using: &random)
+            async let work: Void = persons.work(seed: seed)
+            try await crowd.write(to: restartable, until: moment)
+            await work
+        }
+        let server = try restartable.launch()
+        try await server.waitForListening()
+        try await crowd.insist(restartable, server)
+        #expect(try await restartable.isFinished(), "some deliveries have not ended")
+        await restartable.finish(server)
+
+        let verified = try StoreVerification.run(dataDirectory: restartable.data) { Issue.record("\($0)") }
+        #expect(verified.problems == 0)
+        try checkConversations(restartable, texts: crowd.texts)
+        let journal = try AssignedJournal(restartable.data)
+        #expect(journal.outcomesBehindClaims.isEmpty)
+        #expect(journal.outcomes > 0 && journal.leftToPersons > 0)
+        #expect(persons.acknowledged.isSubset(of: journal.persons), "an acknowledged claim is lost")
+        let answered = restartable.gateway.messages().compactMap { message in
+            message.message.root["body"]?.string.flatMap { $0.hasPrefix("token ") ? $0 : nil }
+        }
+        #expect(Set(answered.compactMap { $0.split(separator: " ").last }).count == answered.count)
+        print(
+            "\(kills) kills, \(persons.acknowledged.count) acknowledged claims, \(journal.outcomes) outcomes, "
+                + "\(journal.leftToPersons) events left to persons, \(crowd.texts.count) messages")
+    }
+
+    /// Every text is in its conversation once, in sending order.
+    private func checkConversations(_ restartable: RestartableServer, texts: [String]) throws {
+        let files = ConversationFiles(dataDirectory: restartable.data)
+        var found: Set<String> = []
+        for summary in try files.list() {
+            var last = -1
+            for line in try files.lines(of: summary.business, summary.customer)
+            where line.direction == .inbound {
+                let text = try #require(line.message["body"]?.string)
+                let number = try #require(text.split(separator: "-").last.flatMap { Int($0) })
+                #expect(found.insert(text).inserted, "twice in its conversation: \(text)")
+                #expect(number > last, "out of order: \(text)")
+                last = number
+            }
+        }
+        #expect(found == Set(texts))
+    }
+}
+
+/// Persons who use the control socket of whichever process runs.
+private final class Persons: Sendable {
+    private struct State {
+        var acknowledged: Set<String> = []
+        var last = 0
+    }
+
+    private let restartable: RestartableServer
+    private let state = Mutex(State())
+
+    init(_ restartable: RestartableServer) { self.restartable = restartable }
+
+    /// The persons whose claims were acknowledged.
+    var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
+
+    /// Works until the process ends.
+    func work(seed: UInt64) async {
+        guard await eventually({ await self.answer("/livez", nil) != nil }) else { return }
+        await withTaskGroup { group in
+            for place in 0..<3 {
+                group.addTask {
+                    var random = SeededGenerator(seed: seed &+ UInt64(place))
+                    while await self.step(&random) {}
+                }
+            }
+        }
+    }
+
+    /// One change; false when no process answers.
+    private func step(_ random: inout SeededGenerator) async -> Bool {
+        let customer =
+            "urn:mbid:\(Int.random(in: 0..<4, using: &random))-\(Int.random(in: 0..<3, using: &random))"
+        let person = state.withLock { state in
+            state.last += 1
+            return "p\(state.last)"
+        }
+        let names = "\"business\":\"\(ServerUnderTest.business)\",\"customer\":\"\(customer)\""
+        let claim = "\"person\":{\"id\":\"\(person)\"},\"take\":true"
+        let (path, members): (String, String)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: (path, members) = ("/conversations/claim", claim)
+        case 1:
+            (path, members) = ("/send", claim + #","waitSeconds":0,"message":{"type":"text","body":"hello"}"#)
+        case 2: (path, members) = ("/conversations/close", #""note":"""#)
+        default: (path, members) = ("/conversations/release", #""to":"handler""#)
+        }
+        guard let status = await answer(path, "{\(names),\(members)}") else { return false }
+        if status == 200, members.contains(claim) { state.withLock { _ = $0.acknowledged.insert(person) } }
+        return true
+    }
+
+    /// The status; nil when no process answers.
+    private func answer(_ path: String, _ body: String?) async -> Int? {
+        // An interrupted request has no status.
+        try? await restartable.transport.control(
+            path, method: body == nil ? "GET" : "POST", body: Array((body ?? "").utf8),
+            dataDirectory: restartable.data
+        ).status
+    }
+}
+
+/// The journal read without the store's own fold.
+private struct AssignedJournal {
+    /// The records of outcomes with replies in conversations that a person had.
+    private(set) var outcomesBehindClaims: [Int] = []
+    private(set) var outcomes = 0
+    private(set) var leftToPersons = 0
+    /// The persons with a claim.
+    private(set) var persons: Set<String> = []
+
+    init(_ data: String) throws {
+        var customers: [Int: String] = [:]
+        var assigned: Set<String> = []
+        for name in try Directory.names(in: data + "/journal").sorted() where name.hasSuffix(".jsonl") {
+            let bytes = try File(data + "/journal/" + name, for: .reading).readAll()
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                let root = try JSONDocument(Array(line)).root
+                guard let record = root["record"]?.int, let type = root["type"]?.string else { continue }
+                switch type {
+                case "message":
+                    let customer = root["customer"]?.string ?? ""
+                    customers[record] = customer
+                    guard root["claims"] != nil else { continue }
+                    assigned.insert(customer)
+                    if let person = root["person"]?["id"]?.string { persons.insert(person) }
+                case "assignment":
+                    let customer = root["customer"]?.string ?? ""
+                    let isAssigned = ["waiting", "person"].contains(root["state"]?.string)
+                    if isAssigned { assigned.insert(customer) } else { assigned.remove(customer) }
+                    if let person = root["person"]?["id"]?.string { persons.insert(person) }
+                case "outcome" where root["replyCount"]?.int ?? 0 > 0:
+                    outcomes += 1
+                    let customer = root["of"]?.int.flatMap { customers[$0] } ?? ""
+                    if assigned.contains(customer) { outcomesBehindClaims.append(record) }
+                case "finished" where root["result"]?.string == "withPerson": leftToPersons += 1
+                default: break
+                }
+            }
+        }
+    }
+}
