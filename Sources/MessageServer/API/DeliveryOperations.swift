@@ -19,6 +19,8 @@ struct DeliveryOperations: Sendable {
     private static let deliveries = "/v1/businesses/{slug}/deliveries"
     private static let replies = "/v1/businesses/{slug}/replies"
     private static let maximumRecords = 1000
+    /// The largest number that every JSON parser reads exactly (RFC 8259 §6).
+    private static let maximumRecord: UInt64 = (1 << 53) - 1
     private static let conversation = APIParameter(
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
@@ -141,8 +143,8 @@ struct DeliveryOperations: Sendable {
                 at: root["records"] ?? root)
         }
         let records = try list.elements.map { value throws(APIProblem) in
-            guard let record = value.int.flatMap(UInt64.init(exactly:)) else {
-                throw APIProblem(.badMember, "a record is a whole number", at: value)
+            guard let record = value.int.flatMap(UInt64.init(exactly:)), record <= Self.maximumRecord else {
+                throw APIProblem(.badMember, "a record is a whole number up to 2^53 - 1", at: value)
             }
             return record
         }

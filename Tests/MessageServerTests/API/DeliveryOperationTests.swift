@@ -86,7 +86,8 @@ import Testing
     @Test(arguments: [
         ("", "bad-json"), ("[", "bad-json"), ("[]", "bad-json"), ("{}", "bad-member"),
         (#"{"records":[]}"#, "bad-member"), (#"{"records":["1"]}"#, "bad-member"),
-        (#"{"records":[-1]}"#, "bad-member"), (#"{"records":[1],"all":true}"#, "unknown-member"),
+        (#"{"records":[-1]}"#, "bad-member"), (#"{"records":[9007199254740992]}"#, "bad-member"),
+        (#"{"records":[1],"all":true}"#, "unknown-member"),
         (#"{"records":[1],"records":[2]}"#, "bad-member"),
     ])
     func `a wrong body is refused with its place`(body: String, problem: String) async throws {
