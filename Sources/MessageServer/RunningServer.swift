@@ -23,6 +23,7 @@ package final class RunningServer: Sendable {
     private let admin: HTTPServer?
     private let boundAdmin: BoundAddress
     private let api: BusinessAPI
+    private let events: EventHub
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
@@ -99,6 +100,7 @@ package final class RunningServer: Sendable {
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
         let api = BusinessAPI(access, cursors: APICursor(secret: configuration.secret), logger: logger)
+        let events = EventHub(store, access, logger: logger)
         let deliveries = DeliveryOperations(
             store: store, journal: JournalFiles(dataDirectory: configuration.dataDirectory))
         let operations =
@@ -106,7 +108,8 @@ package final class RunningServer: Sendable {
             + ConversationRoutes.make(
                 ConversationFiles(dataDirectory: configuration.dataDirectory),
                 pipelines.deliveries.attachments.files, store)
-            + deliveries.routes()
+            + deliveries.routes() + EventRoutes.make(events)
+        self.events = events
         self.boundAdmin = boundAdmin
         self.api = api
         admin = try configuration.adminListen.socketAddress.map { address in
@@ -132,10 +135,12 @@ package final class RunningServer: Sendable {
             await store.close()
             throw error
         }
-        let (pipelines, registry) = (pipelines, registry)
+        let (pipelines, registry, events) = (pipelines, registry, events)
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
             logger: logger, isServed: { registry.contains($0) })
+        // Before messages are recorded, so that no event is missing.
+        await events.begin()
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
@@ -146,6 +151,7 @@ package final class RunningServer: Sendable {
                 group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
                 group.addTask { await pipelines.watch.run() }
+                group.addTask { await events.run(healthOf: registry) }
                 for await worker in registry.workers {
                     group.addTask { await pipelines.deliveries.run(worker) }
                 }
@@ -188,6 +194,7 @@ package final class RunningServer: Sendable {
             if isDraining.isSet { return }
             // Before the wait for old handlers: a removed token must not be valid meanwhile.
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
+            await events.begin()
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
@@ -269,6 +276,7 @@ package final class RunningServer: Sendable {
         isDraining.set()
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
+        events.stop()
         async let adminStop: Void? = admin?.stop(within: times.grace)
         await http.stop(within: times.grace)
         _ = await adminStop

@@ -23,10 +23,11 @@ package struct RestartableServer: Sendable {
 
     /// Starts the gateway and writes the configuration of `program`, whose one business has the built-in `handler`.
     ///
-    /// The data directory is on `disk`, if there is one.
+    /// The data directory is on `disk`, if there is one. The API is served when there is an `apiToken`, a SHA-256 in
+    /// hexadecimal.
     package init(
         _ program: String = "CrashTestServer", handler: String = #"{"builtin": "token"}"#,
-        shutdownSeconds: Int = 25, disk: SmallDisk? = nil
+        shutdownSeconds: Int = 25, disk: SmallDisk? = nil, apiToken: String? = nil
     ) async throws {
         data = (disk?.path ?? directory.path) + "/data"
         self.program = program
@@ -35,10 +36,14 @@ package struct RestartableServer: Sendable {
             mspID: ServerUnderTest.mspID, secret: secret, maximumMessages: 1_000_000, logger: log.logger)
         let address = try await gateway.start()
         try Directory.make(directory.file("businesses"))
+        let api = apiToken.map {
+            #", "api": {"tokens": [{"name": "test", "sha256": "\#($0)", "may": ["read"]}], "requestsPerMinute": 1000000}"#
+        }
         let files = [
             "secret": Base64.encode(secret.bytes),
             "server.json": """
-            {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0", "adminListen": "off",
+            {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
+             "adminListen": "\(apiToken == nil ? "off" : "127.0.0.1:0")"\(api ?? ""),
              "shutdownSeconds": \(shutdownSeconds), "dataDirectory": "\(data)",
              "gateway": {"url": "http://\(address)/v1", "downloadHosts": ["\(address)"]}}
             """,

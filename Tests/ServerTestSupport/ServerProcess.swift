@@ -23,6 +23,13 @@ package final class ServerProcess: Sendable {
         bound.withLock { $0 = address.map(String.init) }
     }
 
+    /// Waits for the log line that names the address of the admin listener; returns `HOST:PORT`.
+    package func adminAddress() async throws -> String? {
+        let line = try await process.line { $0.contains("admin listener started") }
+        return line.split(separator: " ").first { $0.hasPrefix("address=") }
+            .map { String($0.dropFirst("address=".count)) }
+    }
+
     /// Waits for a line of output, past or future; throws when the process ends without one.
     package func waitForLine(_ wanted: @escaping @Sendable (String) -> Bool) async throws {
         try await process.line(where: wanted)

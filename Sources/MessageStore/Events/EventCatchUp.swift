@@ -3,7 +3,7 @@ import BalloonPOSIX
 /// Reads events of the past from the journal and the files of conversations, in parts.
 ///
 /// For one follower at a time; its work blocks on the disk.
-package struct EventCatchUp {
+package struct EventCatchUp: Sendable {
     /// The journal no longer has the records, or lost them.
     package struct MissingRecords: Error {
         /// Creates the error.
@@ -13,6 +13,10 @@ package struct EventCatchUp {
     /// The number of events that are compared with later ones before they are sent: a line that is written so many events
     /// after its record is sent after its neighbors.
     private static let lookahead = 1024
+    /// The number of events whose lines are read at once.
+    private static let step = 256
+    /// The bytes of the lines in the window at which no further ones are read.
+    private static let maximumWindowBytes = 8 << 20
 
     private let first: UInt64
     private let last: UInt64
@@ -25,6 +29,7 @@ package struct EventCatchUp {
     private var subjects = EventSubjects()
     /// The next events, in the order of their records.
     private var window: [StoreEvent] = []
+    private var windowBytes = 0
     /// The last record that was read.
     private var read: UInt64
 
@@ -51,11 +56,11 @@ package struct EventCatchUp {
 
     /// The next events, in order and with their places; empty at the end.
     package mutating func next() throws -> [PlacedEvent] {
-        while window.count < 2 * Self.lookahead, try fill() {}
+        while window.count < 2 * Self.lookahead, windowBytes < Self.maximumWindowBytes, try fill() {}
         guard !window.isEmpty else { return [] }
         let isLast = segments.isEmpty && reading == nil
         let sorted = EventOrder.sorted(window)
-        let count = isLast ? sorted.count : Self.lookahead
+        let count = isLast ? sorted.count : max(1, sorted.count / 2)
         // Every event of a record before the smallest unsent one is sent.
         var smallest = min(isLast ? last + 1 : read + 1, exclusion.smallest ?? .max)
         var placed: [PlacedEvent] = []
@@ -66,13 +71,14 @@ package struct EventCatchUp {
         }
         let sent = Set(sorted[..<count].map(\.key))
         window.removeAll { sent.contains($0.key) }
+        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
         return placed.reversed()
     }
 
     /// Reads the next part of the journal; false at the end.
     private mutating func fill() throws -> Bool {
         var drafts: [EventDraft] = []
-        while drafts.count < Self.lookahead {
+        while drafts.count < Self.step {
             guard let (number, record) = try nextRecord() else { break }
             let about = record.flatMap { subjects.apply($0, number: number) }
             guard number >= first, let record, let about else { continue }
@@ -82,16 +88,21 @@ package struct EventCatchUp {
         if drafts.isEmpty { return reading != nil || !segments.isEmpty }
         var wanted: [ConversationKey: Set<LineIdentity>] = [:]
         for draft in drafts {
-            if let line = draft.line { wanted[draft.conversation, default: []].insert(line) }
+            if let line = draft.line ?? draft.kindLine {
+                wanted[draft.conversation, default: []].insert(line)
+            }
         }
         var found: [LineIdentity: FoundLine] = [:]
         for (conversation, identities) in wanted {
             found.merge(lines.find(identities, in: conversation)) { first, _ in first }
         }
         window += drafts.map { draft in
-            guard let line = draft.line else { return draft.event }
-            return draft.completed(with: found[line])
+            if let line = draft.line { return draft.completed(with: found[line]) }
+            var event = draft.event
+            if let line = draft.kindLine { event.kind = found[line]?.kind }
+            return event
         }
+        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
         return true
     }
 

@@ -6,6 +6,11 @@ struct EventDraft: Sendable {
     var event: StoreEvent
     /// The line that the event contains; nil when it needs none.
     var line: LineIdentity?
+    /// The line that only has the kind of the event's message.
+    var kindLine: LineIdentity? {
+        guard event.kind == nil, let delivery = event.delivery else { return nil }
+        return LineIdentity(record: delivery, reply: nil)
+    }
     /// The conversation's key.
     let conversation: ConversationKey
 
@@ -31,12 +36,17 @@ struct EventDraft: Sendable {
             received.event.message = id
             received.line = LineIdentity(record: number, reply: nil)
             return [received]
-        case .outcome(_, let at, let replies):
-            return replies.enumerated().map { index, reply in
+        case .assignment(_, let change, let at):
+            return [EventDraft(event: draft(0, change.name, at, nil).event.with(change), conversation: key)]
+        case .outcome(_, let at, let replies, let handOff):
+            let queued = replies.enumerated().map { index, reply in
                 var queued = draft(index, .messageQueued, at, reply.kind)
                 queued.event.message = reply.id
                 return queued
             }
+            guard let handOff else { return queued }
+            let last = draft(replies.count, handOff.name, at, nil).event.with(handOff)
+            return queued + [EventDraft(event: last, conversation: key)]
         case .reply(let of, let reply, _):
             var ended = draft(
                 0, reply.status == .accepted ? .messageAccepted : .messageFailed, reply.at, nil)
@@ -80,6 +90,16 @@ struct EventDraft: Sendable {
         guard event.name != .replyDeadLetter else { return event }
         event.line = found.text
         event.isTruncated = found.text == nil
+        return event
+    }
+}
+
+extension StoreEvent {
+    fileprivate func with(_ change: EventRecord.AssignedChange) -> StoreEvent {
+        var event = self
+        event.state = change.state.rawValue
+        event.person = change.person
+        event.reason = change.reason
         return event
     }
 }

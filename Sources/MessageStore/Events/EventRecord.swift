@@ -7,13 +7,24 @@ enum EventRecord: Sendable {
     /// A message; `isReplay` for one whose line was written before.
     case message(ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp)
     /// The decision of a handler, with its replies.
-    case outcome(of: UInt64, at: Timestamp, replies: [Reply])
+    case outcome(of: UInt64, at: Timestamp, replies: [Reply], handOff: AssignedChange? = nil)
     /// The end of a reply; with the conversation when it is also an event for the handler.
     case reply(of: UInt64, EndedReply, reportedIn: ConversationKey?)
     /// A failed attempt to deliver a message, which is parked now.
     case parked(of: UInt64, at: Timestamp)
     /// The end of a delivery.
     case finished(of: UInt64, kind: Kind?, at: Timestamp, deadLetter: String?, isDeadLetter: Bool)
+
+    /// The conversation changed between its handler and persons.
+    case assignment(ConversationKey, AssignedChange, at: Timestamp)
+
+    /// A change of who answers in a conversation.
+    struct AssignedChange: Sendable {
+        let name: StoreEvent.Name
+        let state: Assignment.State
+        let person: Person?
+        let reason: String?
+    }
 
     /// A decided reply.
     struct Reply: Sendable {
@@ -35,15 +46,21 @@ enum EventRecord: Sendable {
         switch self {
         case .message(let key, _, _, _, _): key
         case .reply(_, _, let key): key
-        case .outcome, .parked, .finished: nil
+        case .outcome, .parked, .finished, .assignment: nil
         }
+    }
+
+    /// The conversation that the record names itself.
+    var conversation: ConversationKey? {
+        if case .assignment(let key, _, _) = self { key } else { begins }
     }
 
     /// The record of the message that the record is about; nil for a message itself.
     var subject: UInt64? {
         switch self {
-        case .message: nil
-        case .outcome(let of, _, _), .reply(let of, _, _), .parked(let of, _), .finished(let of, _, _, _, _):
+        case .message, .assignment: nil
+        case .outcome(let of, _, _, _), .reply(let of, _, _), .parked(let of, _),
+            .finished(let of, _, _, _, _):
             of
         }
     }
@@ -71,7 +88,9 @@ enum EventRecord: Sendable {
         self.init(body: isOutcome ? Array(line) : JournalLine.withoutMessages(line, header))
     }
 
-    private static let types = ["message", "outcome", "reply", "attempt", "finished"].map { Array($0.utf8) }
+    private static let types = ["message", "outcome", "reply", "attempt", "finished", "assignment"].map {
+        Array($0.utf8)
+    }
 
     private init?(_ root: JSONValue) {
         guard let type = root["type"], let record = JournalRecord.read(root) else { return nil }
@@ -87,7 +106,17 @@ enum EventRecord: Sendable {
                     id: MessageID($0["id"]?.string ?? ""),
                     kind: $0["kind"]?.string.flatMap(Kind.init) ?? .unrecognized)
             }
-            self = .outcome(of: outcome.of, at: at, replies: replies ?? [])
+            let handOff = outcome.handOff.map {
+                AssignedChange(
+                    name: .conversationHandedOff, state: .waiting, person: nil, reason: $0.assignment.reason)
+            }
+            self = .outcome(of: outcome.of, at: at, replies: replies ?? [], handOff: handOff)
+        case .assignment(let assigned):
+            guard let name = StoreEvent.Name(change: root["by"]?.string ?? "") else { return nil }
+            let change = AssignedChange(
+                name: name, state: assigned.assignment.state, person: assigned.assignment.person,
+                reason: assigned.assignment.reason)
+            self = .assignment(assigned.conversation, change, at: at)
         case .reply(let reply):
             guard type.equals("reply") else { return nil }
             self = .reply(
@@ -103,9 +132,22 @@ enum EventRecord: Sendable {
             self = .finished(
                 of: finished.of, kind: finished.kind, at: at, deadLetter: finished.reason,
                 isDeadLetter: finished.result.isDeadLetter)
-        case .resolved, .replyAttempt, .files, .dropped, .carried, .checkpoint, .unsynced, .segment,
-            .assignment, .other:
+        case .resolved, .replyAttempt, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other:
             return nil
+        }
+    }
+}
+
+extension StoreEvent.Name {
+    /// The event of a change of an assignment, by the change's name in the journal; nil when there is none.
+    init?(change: String) {
+        switch change {
+        case "handOff": self = .conversationHandedOff
+        case "claim", "take": self = .conversationClaimed
+        case "release", "silence", "unclaimed": self = .conversationReleased
+        case "close", "customerClose": self = .conversationClosed
+        // The customer writes again, which is an event of its own, or a copy of an earlier record.
+        default: return nil
         }
     }
 }

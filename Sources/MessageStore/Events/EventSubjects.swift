@@ -37,18 +37,18 @@ struct EventSubjects: Sendable {
 
     /// Applies a record, before or after its events are made; returns the conversation that it is about.
     mutating func apply(_ record: EventRecord, number: UInt64) -> (key: ConversationKey, kind: Kind?)? {
-        let about = record.subject.flatMap { conversation(of: $0) } ?? record.begins.map { ($0, nil) }
+        let about = record.subject.flatMap { conversation(of: $0) } ?? record.conversation.map { ($0, nil) }
         switch record {
         case .message(let key, _, let outboundKind, _, _):
             insert(
                 number, in: key, kind: outboundKind, replies: outboundKind == nil ? 0 : 1,
                 isFinished: outboundKind != nil)
-        case .outcome(let of, _, let replies): subjects[of]?.replies += replies.count
+        case .outcome(let of, _, let replies, _): subjects[of]?.replies += replies.count
         case .reply(let of, _, let reported):
             if let reported { insert(number, in: reported) }
             change(of) { $0.replies -= 1 }
         case .finished(let of, _, _, _, _): change(of) { $0.isFinished = true }
-        case .parked: break
+        case .parked, .assignment: break
         }
         return about
     }

@@ -22,6 +22,14 @@ package struct StoreEvent: Sendable, Hashable {
         case deliveryDeadLetter = "delivery.deadLetter"
         /// A message to the customer was refused or expired; an operator decides about it.
         case replyDeadLetter = "reply.deadLetter"
+        /// The conversation waits for a person.
+        case conversationHandedOff = "conversation.handedOff"
+        /// A person answers in the conversation.
+        case conversationClaimed = "conversation.claimed"
+        /// The person's work or the wait for a person ended.
+        case conversationReleased = "conversation.released"
+        /// The customer or the business closed the conversation.
+        case conversationClosed = "conversation.closed"
     }
 
     /// The identity of an event, the same each time it is sent.
@@ -64,6 +72,10 @@ package struct StoreEvent: Sendable, Hashable {
     package var outcome: String?
     /// The gateway's HTTP status, if it answered.
     package var status: Int?
+    /// The new state of the conversation: `handler`, `waiting`, `person` or `closed`.
+    package var state: String?
+    /// The person who has the conversation.
+    package var person: Person?
     /// The reason, if it is known; it contains no customer text.
     package var reason: String?
 

@@ -1,0 +1,103 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import MessageStore
+
+/// `GET /v1/events`: the events of the token's businesses, as a stream or as a page.
+enum EventRoutes {
+    /// The maximum number of events of a page.
+    static let maximumPage = 200
+    /// The maximum bytes of a page's events, after which no further part is read.
+    static let maximumPageBytes = 1 << 20
+    /// The longest wait of a page.
+    static let maximumWaitSeconds = 50
+
+    static func make(_ hub: EventHub) -> [APIRoute] {
+        let types = StoreEvent.Name.allCases.map(\.rawValue) + TransientEvent.Name.allCases.map(\.rawValue)
+        var business = APIParameter("business", .text(maximumBytes: 64), "Only events of this business.")
+        business.isRepeatable = true
+        var type = APIParameter("type", .choice(types), "Only events of this type.")
+        type.isRepeatable = true
+        let after = APIParameter(
+            "after", .text(maximumBytes: 64), "The id of the last event that the caller has.")
+        return [
+            APIRoute(
+                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens"
+            ) { request, responder in
+                do throws(APIProblem) {
+                    let filter = try filter(of: request)
+                    let cursor =
+                        (request.field("last-event-id") ?? request["after"])
+                        .map { EventCursor(after: $0) } ?? .latest
+                    switch try EventFormat(accept: request.field("accept")) {
+                    case .stream: try EventStream(hub, filter, cursor).start(responder)
+                    case .page:
+                        let wait = Preference.waitSeconds(request.field("prefer"))
+                        EventPage(
+                            hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
+                        ).start(cursor, responder)
+                    }
+                } catch {
+                    responder.respond(error)
+                }
+                return nil
+            }
+        ]
+    }
+
+    private static func filter(of request: APIRequest) throws(APIProblem) -> EventFilter {
+        let wanted = request.values(of: "business")
+        let own = Set(request.access.businesses(of: request.token).map(\.slug))
+        for slug in wanted where !own.contains(slug) {
+            throw APIProblem(.notFound, "no business of this token has this slug")
+        }
+        let types = request.values(of: "type")
+        return EventFilter(
+            token: request.token, businesses: wanted.isEmpty ? nil : Set(wanted),
+            types: types.isEmpty ? nil : Set(types))
+    }
+}
+
+/// The form in which events are sent.
+enum EventFormat {
+    case stream
+    case page
+
+    /// Chooses by the value of `Accept` (RFC 9110 §12.5.1), without weights: the first known type counts.
+    ///
+    /// Throws `not-acceptable` when the caller accepts neither.
+    init(accept: String?) throws(APIProblem) {
+        guard let accept else {
+            self = .stream
+            return
+        }
+        for item in accept.split(separator: ",") {
+            let parts = item.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            if parts.dropFirst().contains(where: { $0 == "q=0" || $0.hasPrefix("q=0.000") }) { continue }
+            switch parts.first {
+            case "text/event-stream", "text/*", "*/*":
+                self = .stream
+                return
+            case "application/json", "application/*":
+                self = .page
+                return
+            default: continue
+            }
+        }
+        throw APIProblem(.notAcceptable, "accept text/event-stream or application/json")
+    }
+}
+
+/// The preferences of a request (RFC 7240).
+enum Preference {
+    /// The seconds of `wait`; 0 without a valid one.
+    static func waitSeconds(_ prefer: String?) -> Int {
+        for item in (prefer ?? "").split(separator: ",") {
+            let parts = item.split(separator: "=").map { $0.filter { $0 != " " } }
+            guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Int(parts[1]), seconds >= 0
+            else { continue }
+            return seconds
+        }
+        return 0
+    }
+}

@@ -1,0 +1,102 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// Events as followers get them: as parts of an event stream (WHATWG HTML §9.2), or as objects of a page.
+enum EventText {
+    /// The beginning of every stream: a browser reconnects after two seconds.
+    static let head = Array(": events\nretry: 2000\n\n".utf8)
+
+    /// A comment, which also tells the place, so that a follower of few events resumes near the end.
+    static func comment(_ through: UInt64) -> [UInt8] { Array(": idle\nid: \(through)\n\n".utf8) }
+
+    /// One event of a stream.
+    static func append(_ placed: PlacedEvent, business: String, to text: inout [UInt8]) {
+        text += "id: \(placed.through)\nevent: \(placed.event.name.rawValue)\ndata: ".utf8
+        text += data(placed.event, business: business)
+        text += "\n\n".utf8
+    }
+
+    /// Tells a follower that events are missing: it must read what it follows anew.
+    static func reset(_ through: UInt64) -> [UInt8] {
+        Array("id: \(through)\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n".utf8)
+    }
+
+    /// An event without a place.
+    static func transient(_ event: TransientEvent, business: String) -> [UInt8] {
+        let data = JSONWriter.object { writer in
+            writer.field("at", event.at.rfc3339)
+            writer.field("type", event.name.rawValue)
+            writer.field("business", business)
+            writer.field("conversation", event.conversation)
+            writer.field("health", event.health)
+            writer.field("typing", event.isTyping)
+        }
+        return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
+    }
+
+    /// The type of the event that tells of missing ones.
+    static let resetName = "stream.reset"
+
+    /// The object of an event, on one line.
+    static func data(_ event: StoreEvent, business: String) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 256 + (event.line?.count ?? 0)) {
+            write(event, business, to: &$0)
+        }
+    }
+
+    /// The object of an event in a page, with its place.
+    static func pageEntry(_ placed: PlacedEvent, business: String) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 256 + (placed.event.line?.count ?? 0)) { writer in
+            writer.field("id", "\(placed.through)")
+            write(placed.event, business, to: &writer)
+        }
+    }
+
+    private static func write(_ event: StoreEvent, _ business: String, to writer: inout JSONWriter) {
+        writer.field("key", event.key.description)
+        writer.field("at", event.at.rfc3339)
+        writer.field("type", event.name.rawValue)
+        writer.field("business", business)
+        writer.field("conversation", event.conversation)
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("seq", event.sequence)
+        writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
+        writer.field("record", event.delivery.map { Int(clamping: $0) })
+        writer.field("state", event.state)
+        if let person = event.person {
+            writer.key("person")
+            writer.object { writer in
+                writer.field("id", person.id)
+                writer.field("name", person.name)
+            }
+        }
+        writer.field("outcome", event.outcome)
+        writer.field("status", event.status)
+        writer.field("reason", event.reason)
+        if event.isTruncated { writer.field("truncated", true) }
+        guard let line = event.line else { return }
+        writer.key("line")
+        writer.raw(line)
+    }
+}
+
+/// An event that is not kept: a follower that resumes does not get it.
+struct TransientEvent: Sendable {
+    enum Name: String, Sendable, CaseIterable {
+        /// A person or program begins or stops typing to a customer.
+        case typing
+        /// The health of a business's handler changed.
+        case handlerHealth = "handler.health"
+    }
+
+    let name: Name
+    let business: BusinessID
+    var at = Timestamp.now()
+    /// The name of the conversation's file.
+    var conversation: String?
+    /// The handler's health in one word.
+    var health: String?
+    var isTyping: Bool?
+}

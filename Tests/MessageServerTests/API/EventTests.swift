@@ -1,0 +1,200 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import HandlerKit
+import MessageStore
+import ServerTestSupport
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// `GET /v1/events` of a whole server.
+@Suite struct EventTests {
+    private func page(
+        _ server: ServerUnderTest, _ query: String, _ token: String = TestTokens.all, wait: Int = 25
+    ) async throws -> TransportResponse {
+        try await server.api(
+            "/v1/events" + query, token,
+            headers: [("Accept", "application/json"), ("Prefer", "wait=\(wait)")])
+    }
+
+    /// The events behind a place, read until one has this type `count` times.
+    private func events(
+        _ server: ServerUnderTest, after start: String = "0", until name: String, count: Int = 1
+    ) async throws -> [JSONValue] {
+        var all: [JSONValue] = []
+        var after = start
+        while all.count(where: { $0["type"]?.string == name }) < count {
+            let json = try await page(server, "?after=\(after)").json
+            let events = json["events"]?.elements.map { $0 } ?? []
+            // No event within the wait.
+            if events.isEmpty { break }
+            all += events
+            after = json["after"]?.string ?? ""
+        }
+        return all
+    }
+
+    private func text(_ server: ServerUnderTest, _ customer: SimulatedCustomer, _ body: String) async throws {
+        let message = customer.message(.text, text: body)
+        #expect(try await customer.post(message).status == 200)
+    }
+
+    @Test func `a message and its reply are events with the lines of the conversation's file`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let customer = server.customer()
+        try await text(server, customer, "Hello")
+        let events = try await events(server, until: "message.accepted")
+        #expect(
+            events.map { $0["type"]?.string } == ["message.received", "message.queued", "message.accepted"])
+        #expect(Set(events.map { $0["key"]?.string }).count == 3)
+        #expect(events.allSatisfy { $0["business"]?.string == "one" && $0["at"]?.string != nil })
+        #expect(Set(events.map { $0["conversation"]?.string }).count == 1)
+        #expect(events.map { $0["kind"]?.string } == ["text", "text", "text"])
+        #expect(events.map { $0["seq"]?.int } == [1, nil, 2])
+        let name = try #require(events[0]["conversation"]?.string)
+        let file = server.directory.file(
+            "data/conversations/\(customer.business.rawValue)/\(name.prefix(2))/\(name).jsonl")
+        let lines = try File(file, for: .reading).readAll().split(separator: UInt8(ascii: "\n"))
+        #expect(Array(events[0]["line"]?.text ?? []) == Array(lines[0]))
+        #expect(Array(events[2]["line"]?.text ?? []) == Array(lines[1]))
+        #expect(events[1]["message"]?.string == events[2]["message"]?.string)
+        await server.stop(secrets: ["Hello"])
+    }
+
+    @Test func `a stream sends what happens, and resumes behind its last id`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let customer = server.customer()
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        async let followed = onThread { () -> (String?, [EventFollower.Event], String?) in
+            let follower = try EventFollower(address, token: TestTokens.all, lastID: "0")
+            let events = try follower.events { $0.name == "message.accepted" }
+            return (follower.header, events, follower.lastID)
+        }
+        try await text(server, customer, "one")
+        let (header, first, last) = try await followed
+        #expect(header?.contains("Content-Type: text/event-stream\r\n") == true)
+        #expect(header?.contains("X-Accel-Buffering: no\r\n") == true)
+        #expect(header?.contains("Cache-Control: no-store\r\n") == true)
+        #expect(first.map(\.name) == ["message.received", "message.queued", "message.accepted"])
+        async let resumed = onThread {
+            try EventFollower(address, token: TestTokens.all, lastID: last)
+                .events { $0.name == "message.accepted" }
+        }
+        try await text(server, customer, "two")
+        let second = try await resumed
+        #expect(second.map(\.name) == ["message.received", "message.queued", "message.accepted"])
+        #expect(second.compactMap { $0.data["seq"]?.int } == [3, 4])
+        await server.stop()
+    }
+
+    @Test func `a token sees only its businesses, and a filter only what it names`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        try await text(server, server.customer(), "one")
+        try await text(server, server.customer(to: ServerUnderTest.otherBusiness), "two")
+        _ = try await events(server, until: "message.accepted", count: 2)
+        let own = try await page(server, "?after=0", TestTokens.operatorOfOne).json["events"]?.elements
+        #expect(own.map { Set($0.map { $0["business"]?.string }) } == ["one"])
+        let queued = try await page(
+            server, "?after=0&type=message.queued&type=message.failed&business=two")
+        #expect(
+            try queued.json["events"]?.elements.map { $0["type"]?.string } == ["message.queued"])
+        let other = try await page(server, "?business=two", TestTokens.operatorOfOne)
+        let unknown = try await page(server, "?business=three", TestTokens.operatorOfOne)
+        #expect(other.status == 404 && unknown.status == 404 && other.problem == "not-found")
+        #expect(try await page(server, "?type=message.seen").status == 400)
+        #expect(try await page(server, "", TestTokens.sender).status == 403)
+        let html = try await server.api("/v1/events", headers: [("Accept", "text/html")])
+        #expect(html.status == 406 && html.problem == "not-acceptable")
+        await server.stop()
+    }
+
+    @Test func `a place that the journal never had is reset, and a page without events waits`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        for after in ["999999", "yesterday"] {
+            let json = try await page(server, "?after=\(after)", wait: 0).json
+            #expect(json["events"]?.elements.map { $0["type"]?.string } == ["stream.reset"])
+        }
+        let empty = try await page(server, "", wait: 0).json
+        #expect(empty["events"]?.elements.contains { _ in true } == false)
+        let after = try #require(empty["after"]?.string)
+        async let next = page(server, "?after=\(after)")
+        try await text(server, server.customer(), "one")
+        #expect(try await next.json["events"]?.elements.contains { _ in true } == true)
+        await server.stop()
+    }
+
+    @Test func `a removed token ends its stream, and a stop ends all of them at once`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        async let removed = onThread {
+            try EventFollower(address, token: TestTokens.reader).isEnded()
+        }
+        async let stopped = onThread { try EventFollower(address, token: TestTokens.all).isEnded() }
+        // Both are connected when both get the head.
+        #expect(await eventually { server.leftover.connections >= 2 })
+        var configuration = server.configuration
+        configuration.api.tokens.removeAll { $0.name == "reader" }
+        let reloaded = configuration
+        await server.reload { () throws(ConfigurationError) in reloaded }
+        #expect(try await removed)
+        let begin = ContinuousClock.now
+        await server.stop(within: .seconds(60))
+        #expect(try await stopped)
+        #expect(ContinuousClock.now - begin < .seconds(5))
+    }
+
+    @Test func `a follower that never reads does not delay another`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let customer = server.customer()
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        let silent = try EventFollower(address, token: TestTokens.all, lastID: "0")
+        async let followed = onThread { () -> [EventFollower.Event] in
+            let follower = try EventFollower(address, token: TestTokens.all, lastID: "0")
+            var seen = 0
+            return try follower.events {
+                if $0.name == "message.received" { seen += 1 }
+                return seen == 200
+            }
+        }
+        let body = String(repeating: "x", count: 8192)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<50 { try await text(server, customer, body) } }
+            }
+            try await group.waitForAll()
+        }
+        let received = try await followed.filter { $0.name == "message.received" }
+        #expect(received.count == 200)
+        #expect(
+            received.compactMap { $0.data["line"]?["message"]?["body"]?.string }.allSatisfy { $0 == body })
+        withExtendedLifetime(silent) {}
+        await server.stop()
+    }
+
+    @Test func `a message of more than 32 KiB is an event without its line`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        try await text(server, server.customer(), String(repeating: "x", count: 40_000))
+        let events = try await events(server, until: "message.accepted")
+        #expect(events.first?["truncated"]?.bool == true && events.first?["line"] == nil)
+        #expect(events.first?["seq"]?.int == 1)
+        await server.stop()
+    }
+
+    @Test func `a refused reply is a failed message and a dead letter`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        server.gateway.misbehave(at: .message, .answer(.badRequest))
+        try await text(server, server.customer(), "one")
+        let events = try await events(server, until: "reply.deadLetter")
+        let failed = try #require(events.first { $0["type"]?.string == "message.failed" })
+        #expect(failed["outcome"]?.string == "refused" && failed["status"]?.int == 400)
+        #expect(failed["line"]?["outcome"]?.string == "refused")
+        let letter = try #require(events.last)
+        #expect(letter["seq"]?.int == failed["seq"]?.int && letter["line"] == nil)
+        await server.stop()
+    }
+}
