@@ -49,6 +49,7 @@ package final class RunningServer: Sendable {
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         storeConfiguration.disk = disk
+        storeConfiguration.keepsIndex = !configuration.api.tokens.isEmpty
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
@@ -195,6 +196,7 @@ package final class RunningServer: Sendable {
             // Before the wait for old handlers: a removed token must not be valid meanwhile.
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             await events.begin()
+            store.keepIndex(!wanted.api.tokens.isEmpty)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
