@@ -420,9 +420,12 @@ struct DeliveryPipeline: Sendable {
         guard let text = handOffs.watch.text(of: delivery.business) else {
             return try await decide(delivery, verdict, answer, &stages)
         }
-        let announced = answer.replies.isEmpty ? answer.adding(.text(text), to: delivery) : answer
+        let isServerText = answer.replies.isEmpty
+        let announced = isServerText ? answer.adding(.text(text), to: delivery) : answer
         do {
-            return try await decide(delivery, verdict, announced, waitsForPerson: true, &stages)
+            return try await decide(
+                delivery, verdict, announced, waitsForPerson: true, by: isServerText ? .server : .handler,
+                &stages)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
                 "a handler asked for a person; the conversation stays with it",
@@ -433,10 +436,11 @@ struct DeliveryPipeline: Sendable {
 
     private func decide(
         _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ answer: CheckedAnswer,
-        waitsForPerson: Bool = false, _ stages: inout DeliveryStages
+        waitsForPerson: Bool = false, by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
         let decided = DecidedOutcome(
-            verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson)
+            verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
+            author: author)
         // A decision that needs no record of its own is written in the record of the delivery's end.
         if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))

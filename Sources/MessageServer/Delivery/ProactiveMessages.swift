@@ -47,6 +47,9 @@ final class ProactiveMessages: Sendable {
             case .stored, .duplicate: return id
             case .failed: throw HandlerHostError.notStored
             }
+        } catch StoreError.assignment {
+            // A person took the conversation after the check above.
+            throw .withPerson
         } catch {
             throw .notStored
         }

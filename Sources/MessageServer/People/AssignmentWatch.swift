@@ -137,7 +137,7 @@ final class AssignmentWatch: Sendable {
         let message = ReceivedMessage(
             business: name.business, customer: name.customer, id: id,
             message: reply.encodeToSend(id: id, from: name.business, to: name.customer),
-            outboundKind: reply.kind)
+            outboundKind: reply.kind, author: .server)
         let result = await withCheckedContinuation { continuation in
             store.append(message) { continuation.resume(returning: $0) }
         }
