@@ -27,7 +27,7 @@ package struct EventSource: ~Copyable {
         for _ in 0..<500 where store.unwrittenLines.checkpoint(through: begin) < begin {
             guard await store.pause(for: .milliseconds(10)) else { break }
         }
-        fold = store.makeFold(after: begin)
+        fold = store.makeFold(after: begin, lines)
     }
 
     /// The last record that was read.
@@ -80,17 +80,25 @@ extension Store {
             DataDirectory(path: directory), after: through, through: last, excluding: excluding)
     }
 
-    fileprivate func makeFold(after record: UInt64) -> EventFold {
+    fileprivate func makeFold(after record: UInt64, _ lines: EventLines) -> EventFold {
         var subjects = EventSubjects()
-        var unwritten: [EventDraft] = []
+        var unrecorded: [ConversationKey: Set<LineIdentity>] = [:]
         for lease in scheduler.all where lease.pending.record <= record {
             let (pending, key) = (lease.pending, lease.conversation)
             subjects.insert(pending.record, in: key, kind: pending.recording.kind)
             guard !pending.recording.isDone else { continue }
-            // The line has the time and the id.
-            let message = EventRecord.message(
-                key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0))
-            unwritten += EventDraft.events(of: message, number: pending.record, in: key, kind: nil)
+            unrecorded[key, default: []].insert(LineIdentity(record: pending.record, reply: nil))
+        }
+        var unwritten: [EventDraft] = []
+        for (key, identities) in unrecorded {
+            // An earlier process may have written the line. Its event is one of the past: later lines must not precede it.
+            let found = lines.find(identities, in: key)
+            for identity in identities where found[identity] == nil {
+                // The line has the time and the id.
+                let message = EventRecord.message(
+                    key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0))
+                unwritten += EventDraft.events(of: message, number: identity.record, in: key, kind: nil)
+            }
         }
         for entry in outbox.all { subjects.insert(entry.id.record, in: entry.conversation, replies: 1) }
         return EventFold(after: record, subjects: subjects, unwritten: unwritten)

@@ -1,0 +1,55 @@
+import BalloonPOSIX
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+/// The events of a whole store, as they happen and from the journal.
+@Suite struct EventSourceTests {
+    let directory = StoreDirectory()
+
+    private func names(_ events: [PlacedEvent]?) -> [String] {
+        (events ?? []).map { "\($0.event.name.rawValue) \($0.event.sequence.map { "\($0)" } ?? "-")" }
+    }
+
+    @Test func `a line of an earlier process precedes the lines of this one`() async throws {
+        let first = try directory.open()
+        #expect(await first.append(message("m1")) == .stored)
+        let delivery = try await first.lease()
+        let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
+        try await first.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        #expect(await first.append(message("m2")) == .stored)
+        await first.rest()
+        // The process is killed with two recorded messages whose deliveries have not ended.
+        let copy = try directory.copy()
+        let store = try copy.open(recordingAs: nil)
+        var source = await store.followEvents()
+        let entry = try #require(store.leaseReply())
+        try await store.settle(entry, .accepted(status: 200))
+        store.startRecording { try store.write($0, as: .text) }
+        await store.rest()
+        #expect(names(source.next()) == ["message.accepted 3"])
+        #expect(source.unsent.isEmpty)
+        var past = try store.pastEvents(
+            after: 0, through: source.begin, excluding: EventExclusion(keys: [], records: source.unsent))
+        var events: [PlacedEvent] = []
+        while case let part = try past.next(), !part.isEmpty { events += part }
+        #expect(names(events) == ["message.received 1", "message.queued -", "message.received 2"])
+        await store.close()
+        await first.close()
+        withExtendedLifetime(copy) {}
+    }
+
+    @Test func `a store without followers keeps no changes`() async throws {
+        let store = try directory.open()
+        #expect(await store.append(message("m1")) == .stored)
+        #expect(store.feed.take()?.isEmpty == true)
+        var source = await store.followEvents()
+        #expect(await store.append(message("m2")) == .stored)
+        #expect(names(source.next()) == ["message.received 2"])
+        store.endEvents()
+        #expect(await store.append(message("m3")) == .stored)
+        #expect(source.next()?.isEmpty == true)
+        await store.close()
+    }
+}
