@@ -40,18 +40,15 @@ final class EventFollower {
         _ = try descriptor.send(Array(request.utf8))
     }
 
-    /// The next events; nil at the end of the stream.
+    /// The next events, possibly none; nil at the end of the stream.
     ///
-    /// Reads at most `maximum` bytes.
+    /// Reads once, and at most `maximum` bytes.
     func next(maximum: Int = 65536) throws -> [Event]? {
-        while true {
-            var part = [UInt8](repeating: 0, count: min(maximum, piece.count))
-            let count = try descriptor.read(into: &part, at: 0)
-            if count == 0 { return nil }
-            received += part[..<count]
-            let events = try takeEvents()
-            if !events.isEmpty || maximum < piece.count { return events }
-        }
+        var part = [UInt8](repeating: 0, count: maximum)
+        let count = try descriptor.read(into: &part, at: 0)
+        if count == 0 { return nil }
+        received += part[..<count]
+        return try takeEvents()
     }
 
     /// Reads until an event satisfies a condition; returns all events up to then, fewer when the stream ends.
