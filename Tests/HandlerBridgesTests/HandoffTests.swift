@@ -22,4 +22,43 @@ struct HandoffTests {
         #expect(sent == ["A colleague answers soon.", "corrected"])
         await server.stop()
     }
+
+    @Test func `a child gets no event while a person answers, and afterPerson with the next one`()
+        async throws
+    {
+        let handler = #""handler": {"exec": ["\#(Self.program)", "handoff"]}"#
+        let server = try await ServerUnderTest(bindings: [#"{\#(handler), "people": {"text": "Soon."}}"#])
+        let customer = server.customer()
+        let business = customer.business.rawValue
+        func write(_ text: String) async throws {
+            #expect(try await customer.post(customer.message(.text, text: text)).status == 200)
+        }
+        func texts(_ count: Int) async -> [String] {
+            await server.gateway.waitForMessages(count: count, customer: customer.id)
+                .compactMap { $0.message.root["body"]?.string }
+        }
+        try await write("a person, please")
+        #expect(await texts(1) == ["A colleague answers soon."])
+        try await write("hello?")
+        await server.stages.count(2) { $0.stage == .finish }
+        let message = #"{"type":"text","body":"This is Ana."}"#
+        let sent = try await server.control(
+            "/send", method: "POST",
+            body: Array(
+                #"{"business":"\#(business)","customer":"\#(customer.id.rawValue)","person":{"id":"ana"},"message":\#(message)}"#
+                    .utf8))
+        #expect(sent.status == 200)
+        try await write("hello Ana")
+        await server.stages.count(3) { $0.stage == .finish }
+        let released = try await server.control(
+            "/conversations/release", method: "POST",
+            body: Array(
+                #"{"job":"\#(ControlRoutes.newJob())","business":"\#(business)","customer":"\#(customer.id.rawValue)","to":"handler"}"#
+                    .utf8))
+        #expect(released.status == 200)
+        try await write("thanks")
+        #expect(await texts(3) == ["A colleague answers soon.", "This is Ana.", "after 3"])
+        await server.stop()
+        #expect(server.stages.events.count { $0.stage == .route } == 2)
+    }
 }

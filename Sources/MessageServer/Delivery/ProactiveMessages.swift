@@ -22,7 +22,6 @@ final class ProactiveMessages: Sendable {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
         guard customer.fitsHeader else { throw .unusableCustomer }
         guard let store = store.withLock({ $0 }) else { throw .notStored }
-        guard !store.assignment(of: business, customer).isAssigned else { throw .withPerson }
         let checked: Reply
         do {
             let capabilities = try await store.knownCapabilities(of: business, customer)
@@ -48,7 +47,6 @@ final class ProactiveMessages: Sendable {
             case .failed: throw HandlerHostError.notStored
             }
         } catch StoreError.assignment {
-            // A person took the conversation after the check above.
             throw .withPerson
         } catch {
             throw .notStored

@@ -109,6 +109,8 @@ def event(call):
         return
     if params["event"].get("text") == "corrected":
         answer = result(call, {"replies": ["corrected"]})
+    elif fault == "handoff" and "afterPerson" in params:
+        answer = result(call, {"replies": [f"after {params['afterPerson']}"]})
     elif fault == "handoff":
         answer = result(call, {"outcome": "handoff", "reason": "asked", "replies": ["A colleague answers soon."]})
     elif fault == "refusedReply":
