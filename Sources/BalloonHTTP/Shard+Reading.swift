@@ -15,6 +15,10 @@ extension Shard {
             // After a half-close answers may still be sent (RFC 9112 §9.6), but an incomplete body can never
             // be completed.
             if let pull = connection.pull, !pull.isFinished { return close(connection) }
+            // The same end of input is all that a client which left sends: without a write nothing else tells that.
+            if case .streaming(_, let answer) = connection.phase, answer.isOpenEnded {
+                return close(connection)
+            }
         } else if connection.isClosing {
             return
         } else if let tls = connection.tls {

@@ -95,6 +95,16 @@ import Testing
         }
     }
 
+    @Test func `a subscriber that closes its connection is removed without a write`() async throws {
+        try await withServer([events]) { server in
+            try await server.withConnection { client in
+                try client.send(get("/events"))
+                #expect(try client.answer(hasBody: false)?.status == 200)
+            }
+            #expect(await eventually { broadcast.subscriberCount == 0 })
+        }
+    }
+
     @Test func `a subscriber that reads nothing is cut off, and the others get every batch`() async throws {
         try await withServer([events]) { server in
             let (address, broadcast) = (server.address, broadcast)

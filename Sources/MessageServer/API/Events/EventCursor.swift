@@ -48,7 +48,8 @@ struct EventCursor: Sendable {
 
     /// The next part; `arrive` is called at the end of the ring, under the lock that covers it.
     ///
-    /// `send` gets parts of the journal as they are read. It returns whether the follower wants more.
+    /// `send` gets parts of the journal as they are read, and an empty part before the first one. It returns whether the
+    /// follower wants more, and throws when the follower has left.
     mutating func next(
         of hub: EventHub, send: ([PlacedEvent]) async throws -> Bool, arrive: @Sendable () -> Void
     ) async throws -> Part {
@@ -74,6 +75,8 @@ struct EventCursor: Sendable {
     ) async throws -> Part {
         guard await hub.readers.acquire() else { throw CancellationError() }
         defer { hub.readers.release() }
+        // A follower that left while it waited reads nothing.
+        guard try await send([]) else { return .events([]) }
         do {
             let reader = EventReader(
                 try await onQueue {

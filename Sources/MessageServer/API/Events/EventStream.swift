@@ -34,6 +34,7 @@ struct EventStream: Sendable {
         try await writer.write(EventText.head)
         while !channel.hasEnded {
             let part = try await cursor.next(of: hub) { events in
+                if events.isEmpty { try await writer.write([]) }
                 try await write(events, to: writer)
                 return !channel.hasEnded
             } arrive: { [channel] in
