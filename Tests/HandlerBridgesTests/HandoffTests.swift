@@ -57,7 +57,7 @@ struct HandoffTests {
                     .utf8))
         #expect(released.status == 200)
         try await write("thanks")
-        #expect(await texts(3) == ["A colleague answers soon.", "This is Ana.", "after 3"])
+        #expect(await texts(3) == ["A colleague answers soon.", "This is Ana.", "after 2"])
         await server.stop()
         #expect(server.stages.events.count { $0.stage == .route } == 2)
     }
