@@ -71,6 +71,10 @@ struct FailureReport {
         case .noAnswer(let url):
             self.init(
                 .unavailable, "no server answers at \(url)", hint: "start the server, or check the address")
+        case .refused(409, let answer):
+            self.init(
+                .failed, "the server refused the request: \(answer)",
+                hint: "run balloon conversations list to see who has it; --take takes it over")
         case .refused(let status, let answer):
             self.init(
                 .failed, "the server answered \(status): \(answer)",
@@ -78,7 +82,9 @@ struct FailureReport {
         case .changeRefused(let reason):
             self.init(
                 .failed, "the server refused the change: \(reason)",
-                hint: "run balloon events list, deadletters list or replies list --all to see the states")
+                hint:
+                    "run balloon events list, deadletters list, replies list --all or conversations list to see the states"
+            )
         case .jobUnanswered(let job):
             self.init(
                 .unavailable, "the server stopped answering about job \(job), which may still run",
@@ -99,7 +105,7 @@ struct FailureReport {
         case .unsendable(.assignment(let refusal)):
             self.init(
                 .failed, "the message is not sent: \(refusal)",
-                hint: "run balloon conversations list to see who has it")
+                hint: "run balloon conversations list to see who has it; --take takes it over")
         case .unsendable(let refusal):
             self.init(
                 .badData, "the message is not sent: \(refusal.reason)",

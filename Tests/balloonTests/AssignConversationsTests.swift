@@ -43,6 +43,7 @@ import Testing
         let unsent = try await shell.run("balloon send --to carol --text Hi --person ben")
         #expect(unsent.status == 1)
         #expect(unsent.errors.contains("Ana (ana) has the conversation"), "\(unsent.errors)")
+        #expect(unsent.errors.contains("--take takes it over"), "\(unsent.errors)")
         let automatic = try await shell.run("balloon send --to carol --text Hi --auto-reply")
         #expect(automatic.status == 1)
         #expect(automatic.errors.contains("no program may write"), "\(automatic.errors)")

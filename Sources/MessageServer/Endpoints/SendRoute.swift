@@ -5,8 +5,8 @@ import BalloonPOSIX
 /// `POST /send` on `DATA/control.sock`: sends a proactive message; see ``SendRequest``.
 ///
 /// Answers 200 with a ``SendAnswer`` when the outcome is known, or at the end of the requested wait. Answers
-/// 400 with `{"error":"…"}` for a message that is refused before any attempt, and 503 when the message or its
-/// files cannot be made durable.
+/// 400 with `{"error":"…"}` for a message that is refused before any attempt, 409 when another person has the
+/// conversation or the customer has closed it, and 503 when the message or its files cannot be made durable.
 struct SendRoute: Sendable {
     let sender: ReplySender
     let registry: HandlerRegistry
@@ -40,6 +40,7 @@ struct SendRoute: Sendable {
         if case .fileUnreadable(let reason) = refusal, reason.isDiskWide {
             return HTTPResponse(.serviceUnavailable, json: Self.error(refusal.reason))
         }
+        if case .assignment = refusal { return HTTPResponse(.conflict, json: Self.error(refusal.reason)) }
         return HTTPResponse(.badRequest, json: Self.error(refusal.reason))
     }
 
