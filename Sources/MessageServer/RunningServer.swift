@@ -104,11 +104,11 @@ package final class RunningServer: Sendable {
         let events = EventHub(store, access, logger: logger)
         let deliveries = DeliveryOperations(
             store: store, journal: JournalFiles(dataDirectory: configuration.dataDirectory))
+        let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let operations =
             BusinessRoutes.make(registry, store, deliveries.lists)
-            + ConversationRoutes.make(
-                ConversationFiles(dataDirectory: configuration.dataDirectory),
-                pipelines.deliveries.attachments.files, store)
+            + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
+            + ConversationListRoutes(store: store, files: conversationFiles).routes()
             + deliveries.routes() + EventRoutes.make(events)
         self.events = events
         self.boundAdmin = boundAdmin

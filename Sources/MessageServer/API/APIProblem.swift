@@ -41,6 +41,7 @@ struct APIProblem: Error, Sendable, Equatable {
         case tooManyFailures = "too-many-failures"
         case internalError = "internal-error"
         case unavailable
+        case indexLoading = "index-loading"
     }
 
     /// A place in the body of a request.
@@ -158,7 +159,7 @@ extension APIProblem.Kind {
         case .unprocessable: .unprocessableContent
         case .tooManyRequests, .tooManyFailures: .tooManyRequests
         case .internalError: .internalServerError
-        case .unavailable: .serviceUnavailable
+        case .unavailable, .indexLoading: .serviceUnavailable
         }
     }
 
@@ -190,6 +191,7 @@ extension APIProblem.Kind {
         case .tooManyFailures: "The address has sent too many invalid tokens"
         case .internalError: "The server failed"
         case .unavailable: "The server cannot answer at the moment"
+        case .indexLoading: "The index of conversations is being read"
         }
     }
 }

@@ -7,6 +7,7 @@ enum APISchema: String, CaseIterable, Sendable {
     case restarted = "Restarted"
     case logLines = "LogLines"
     case conversation = "Conversation"
+    case conversations = "Conversations"
     case person = "Person"
     case lines = "Lines"
     case message = "Message"
@@ -52,6 +53,10 @@ enum APISchema: String, CaseIterable, Sendable {
                     "last": Self.last,
                 ],
                 optional: ["since", "person", "reason", "capabilities", "locale", "intent", "group", "last"])
+        case .conversations:
+            object(
+                ["conversations": list(APISchema.conversation.reference), "searched": Self.count],
+                optional: ["searched"])
         case .lines: object(["lines": list(Self.line)])
         case .message: object(["line": Self.line, "files": list(Self.file)])
         case .deliveries: object(["deliveries": list(APISchema.listedDelivery.reference)])

@@ -22,7 +22,7 @@ enum ConversationRoutes {
     ) -> [APIRoute] {
         [
             APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
-                try ConversationState(
+                try ConversationFacts(
                     name: request.path("c"), page: latest(request, conversations),
                     assignment: { store.assignment(of: try request.business.id, $0) }
                 ).answer
@@ -116,7 +116,7 @@ enum ConversationRoutes {
 }
 
 /// The state of a conversation, with the facts that its last lines have.
-private struct ConversationState {
+struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
     let assignment: Assignment
@@ -146,36 +146,39 @@ private struct ConversationState {
     }
 
     var answer: APIAnswer {
-        var answer = APIAnswer { writer in
-            writer.field("id", name)
-            writer.field("customer", lines.last?.customer.rawValue)
-            writer.field("state", state.rawValue)
-            writer.field("since", assignment.since?.rfc3339)
-            if let person = assignment.person {
-                writer.key("person")
-                writer.object { writer in
-                    writer.field("id", person.id)
-                    writer.field("name", person.name)
-                    writer.field("since", assignment.since?.rfc3339)
-                }
-            }
-            writer.field("reason", assignment.reason)
-            writer.field("capabilities", lines.last { $0.capabilities != nil }?.capabilities)
-            let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
-            for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
-            writer.field("lines", lines.last?.sequence)
-            guard let last = lines.last(where: { !$0.isFilesOnly }) else { return }
-            writer.key("last")
-            writer.object { writer in
-                writer.field("seq", last.sequence)
-                writer.field("at", last.at.rfc3339)
-                writer.field("direction", last.direction.rawValue)
-                writer.field("kind", last.kind.rawValue)
-                writer.field("summary", last.summary)
-            }
-        }
+        var answer = APIAnswer { write(to: &$0) }
         answer.fields.append(("ETag", tag))
         return answer
+    }
+
+    /// Writes the members of the conversation's object.
+    func write(to writer: inout JSONWriter) {
+        writer.field("id", name)
+        writer.field("customer", lines.last?.customer.rawValue)
+        writer.field("state", state.rawValue)
+        writer.field("since", assignment.since?.rfc3339)
+        if let person = assignment.person {
+            writer.key("person")
+            writer.object { writer in
+                writer.field("id", person.id)
+                writer.field("name", person.name)
+                writer.field("since", assignment.since?.rfc3339)
+            }
+        }
+        writer.field("reason", assignment.reason)
+        writer.field("capabilities", lines.last { $0.capabilities != nil }?.capabilities)
+        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
+        for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
+        writer.field("lines", lines.last?.sequence)
+        guard let last = lines.last(where: { !$0.isFilesOnly }) else { return }
+        writer.key("last")
+        writer.object { writer in
+            writer.field("seq", last.sequence)
+            writer.field("at", last.at.rfc3339)
+            writer.field("direction", last.direction.rawValue)
+            writer.field("kind", last.kind.rawValue)
+            writer.field("summary", last.summary)
+        }
     }
 }
 

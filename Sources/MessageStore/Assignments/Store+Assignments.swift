@@ -39,6 +39,19 @@ extension Store {
         }
     }
 
+    /// The customers of a business whose conversations have a wanted assignment other than that to the handler.
+    package func heldConversations(
+        of business: BusinessID, where isWanted: (Assignment) -> Bool
+    ) -> [CustomerID] {
+        if assignments.isEmpty { return [] }
+        return assignments.withTable { table in
+            table.entries.compactMap { key, entry in
+                key.business == business && entry.assignment.state != .handler && isWanted(entry.assignment)
+                    ? key.customer : nil
+            }
+        }
+    }
+
     /// The number of conversations of a business that wait for a person, and that are with one; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
         if assignments.isEmpty { return (0, 0) }

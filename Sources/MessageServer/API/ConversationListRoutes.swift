@@ -1,0 +1,115 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+import MessageStore
+
+/// The conversations of a business, latest first.
+///
+/// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until` are about the last
+/// line. With `q` it searches for text, for a limited time: `searched` counts the conversations that were read, and
+/// a page without conversations may have a next one.
+struct ConversationListRoutes: Sendable {
+    let store: Store
+    let files: ConversationFiles
+
+    private static let path = "/v1/businesses/{slug}/conversations"
+    /// What a page reads of each conversation.
+    private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
+
+    func routes() -> [APIRoute] {
+        [
+            APIRoute(
+                .get, Self.path, may: .read,
+                query: [
+                    APIParameter(
+                        "state", .choice(Assignment.State.allCases.map(\.rawValue)),
+                        "Conversations in this state."),
+                    APIParameter(
+                        "person", .text(maximumBytes: Person.maximumBytes),
+                        "Conversations that this person has, by the identifier."),
+                    APIParameter("customer", .text(maximumBytes: 512), "The conversation of this customer."),
+                    APIParameter(
+                        "kind", .choice(Kind.allCases.map(\.rawValue)),
+                        "Conversations whose last line has this kind."),
+                    APIParameter("since", .time, "Conversations whose last line was written then or later."),
+                    APIParameter("until", .time, "Conversations whose last line was written before."),
+                    APIParameter("q", .text(maximumBytes: 200), "Conversations that contain this text."),
+                    .limit, .cursor,
+                ], "List the conversations of a business, latest first", .conversations, answer: list)
+        ]
+    }
+
+    private func list(_ request: APIRequest) async throws -> APIAnswer {
+        let query = try query(request)
+        if let text = request["q"] {
+            guard let page = store.search(query, for: text) else { throw unavailable }
+            return try answer(
+                request, page.found.map(\.conversation), next: page.next, searched: page.searched)
+        }
+        guard let page = store.conversations(query) else { throw unavailable }
+        return try answer(request, page.conversations, next: page.next, searched: nil)
+    }
+
+    private var unavailable: APIProblem {
+        guard case .loading(let part) = store.indexPhase else {
+            return APIProblem(.indexLoading).field("Retry-After", "1")
+        }
+        return APIProblem(.indexLoading, "\(Int(part * 100)) % are read").field("Retry-After", "1")
+    }
+
+    private func query(_ request: APIRequest) throws -> Store.ConversationQuery {
+        let business = try request.business.id
+        var query = Store.ConversationQuery(of: business)
+        query.limit = request.limit
+        query.kind = request["kind"].flatMap(Kind.init)
+        query.since = request.time("since")
+        query.until = request.time("until")
+        if let text = try request.position {
+            guard let position = Store.ConversationPosition(text) else { throw APIProblem(.badCursor) }
+            query.position = position
+        }
+        let state = request["state"].flatMap(Assignment.State.init)
+        let person = request["person"]
+        if state == .handler, person == nil {
+            query.excluding = store.heldConversations(of: business) { _ in true }
+        } else if state != nil || person != nil {
+            query.only = store.heldConversations(of: business) {
+                (state == nil || $0.state == state) && (person == nil || $0.person?.id == person)
+            }
+        }
+        if let customer = request["customer"].map({ CustomerID($0) }) {
+            let isHeld = query.only?.contains(customer) ?? true
+            query.only = isHeld ? [customer] : []
+        }
+        return query
+    }
+
+    private func answer(
+        _ request: APIRequest, _ conversations: [Store.ListedConversation], next: Store.ConversationPosition?,
+        searched: Int?
+    ) throws -> APIAnswer {
+        let business = try request.business.id
+        let states = try conversations.compactMap { conversation -> ConversationFacts? in
+            let name = conversation.digest.hexadecimal
+            let page: ConversationFiles.Page?
+            do {
+                page = try files.page(
+                    of: business, named: name, .latest, maximum: Self.linesOfEach.maximum,
+                    maximumBytes: Self.linesOfEach.bytes)
+            } catch StoreError.quarantinedConversation {
+                // The list would be unavailable because of one conversation.
+                return nil
+            }
+            return try page.map {
+                try ConversationFacts(name: name, page: $0) { store.assignment(of: business, $0) }
+            }
+        }
+        var answer = APIAnswer { writer in
+            writer.key("conversations")
+            writer.array { writer in for state in states { writer.object { state.write(to: &$0) } } }
+            writer.field("searched", searched)
+        }
+        answer.fields = request.link(next: next?.text)
+        return answer
+    }
+}

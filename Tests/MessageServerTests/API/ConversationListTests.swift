@@ -1,0 +1,120 @@
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import ServerTestSupport
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// Listing and searching conversations over the API.
+@Suite struct ConversationListTests {
+    private static let path = "/v1/businesses/one/conversations"
+
+    /// A server with conversations of these customers; each wrote one text, which names the customer, in this order.
+    private func server(_ customers: [String]) async throws -> ServerUnderTest {
+        let server = try await ServerUnderTest.withAPI { $0.api.requestsPerMinute = 100_000 }
+        for name in customers {
+            let customer = server.customer("urn:mbid:\(name)")
+            _ = try await customer.post(
+                customer.message(.text, id: MessageID("m-\(name)"), text: "Ask \(name)"))
+            _ = await server.gateway.waitForMessages(count: 1, customer: customer.id)
+        }
+        let count = customers.count
+        // The index is loaded in the background, and the line of a sent reply follows Apple's answer.
+        #expect(
+            try await eventually {
+                let answer = try await server.api(Self.path + "?limit=200")
+                return try answer.status == 200
+                    && answer.json["conversations"]?.elements.compactMap { $0["lines"]?.int }
+                        == Array(repeating: 2, count: count)
+            })
+        return server
+    }
+
+    private func names(_ answer: TransportResponse) throws -> [String] {
+        try #require(try answer.json["conversations"]?.elements.compactMap { $0["customer"]?.string })
+            .map { String($0.dropFirst("urn:mbid:".count)) }
+    }
+
+    private func names(_ query: String, _ server: ServerUnderTest) async throws -> [String] {
+        try await names(server.api(Self.path + query))
+    }
+
+    /// The path in the field `Link`.
+    private func next(_ answer: TransportResponse) -> String? {
+        guard let link = answer.header("Link"), link.hasSuffix(">; rel=\"next\"") else { return nil }
+        return String(link.dropFirst().prefix { $0 != ">" })
+    }
+
+    @Test func `the list has each conversation once, the latest first, and follows its links`() async throws {
+        let server = try await server(["a", "b", "c", "d", "e"])
+        var (seen, link) = ([String](), String?.some(Self.path + "?limit=2"))
+        while let path = link {
+            let page = try await server.api(path)
+            #expect(page.status == 200)
+            seen += try names(page)
+            link = next(page)
+        }
+        #expect(seen == ["e", "d", "c", "b", "a"])
+        let answer = try await server.api(Self.path + "?limit=1")
+        let newest = try #require(try answer.json["conversations"]?.elements.compactMap { $0 }.first)
+        #expect(newest["state"]?.string == "handler")
+        #expect(newest["last"]?["direction"]?.string == "outbound")
+        #expect(try await server.api(Self.path + "?limit=2&cursor=x").problem == "bad-cursor")
+        await server.stop()
+    }
+
+    @Test func `a conversation that is written to between two pages moves no other one`() async throws {
+        let server = try await server(["a", "b", "c", "d"])
+        let first = try await server.api(Self.path + "?limit=2")
+        #expect(try names(first) == ["d", "c"])
+        let customer = server.customer("urn:mbid:a")
+        _ = try await customer.post(customer.message(.text, id: MessageID("again"), text: "Again"))
+        #expect(try await eventually { try await names("?limit=1", server) == ["a"] })
+        #expect(try await names(server.api(#require(next(first)))) == ["b"])
+        await server.stop()
+    }
+
+    @Test func `conversations are listed by state, person, customer, kind and time`() async throws {
+        let server = try await server(["a", "b", "c"])
+        let claim =
+            #"{"job":"\#(ControlRoutes.newJob())","business":"\#(ServerUnderTest.business.rawValue)","#
+            + #""customer":"urn:mbid:b","person":{"id":"ana","name":"Ana"}}"#
+        let claimed = try await server.control(
+            "/conversations/claim", method: "POST", body: Array(claim.utf8))
+        #expect(claimed.status == 200)
+        let times = try await server.api(Self.path).json["conversations"]?.elements
+            .compactMap { $0["last"]?["at"]?.string }
+        let newest = try #require(times?.first)
+        let cases: [(query: String, expected: [String])] = [
+            ("?state=person", ["b"]), ("?state=handler", ["c", "a"]), ("?state=waiting", []),
+            ("?state=closed", []), ("?person=ana", ["b"]), ("?person=bob", []),
+            ("?state=person&person=ana", ["b"]), ("?state=handler&person=ana", []),
+            ("?customer=urn:mbid:a", ["a"]), ("?customer=urn:mbid:x", []),
+            ("?customer=urn:mbid:b&state=handler", []), ("?kind=text", ["c", "b", "a"]), ("?kind=form", []),
+            ("?since=\(newest)", ["c"]), ("?until=\(newest)", ["b", "a"]),
+        ]
+        for (query, expected) in cases { #expect(try await names(query, server) == expected, "\(query)") }
+        for query in ["?state=x", "?kind=x", "?since=x", "?x=1", "?limit=0"] {
+            #expect(try await server.api(Self.path + query).status == 400, "\(query)")
+        }
+        await server.stop()
+    }
+
+    @Test func `a search finds text regardless of case, and says how many conversations it read`()
+        async throws
+    {
+        let server = try await server(["anna", "bert", "carl"])
+        #expect(try await names("?q=ASK", server) == ["carl", "bert", "anna"])
+        #expect(try await names("?q=ask%20bert", server) == ["bert"])
+        let none = try await server.api(Self.path + "?q=nothing")
+        #expect(try names(none).isEmpty)
+        #expect(try none.json["searched"]?.int == 3)
+        // Identifiers are no text of a message.
+        #expect(try await names("?q=m-anna", server).isEmpty)
+        #expect(try await names("?q=ask&customer=urn:mbid:anna", server) == ["anna"])
+        await server.stop()
+    }
+}
