@@ -13,7 +13,7 @@ struct ConversationListRoutes: Sendable {
     let files: ConversationFiles
 
     private static let path = "/v1/businesses/{slug}/conversations"
-    /// What a page reads of each conversation.
+    /// The maximum that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
     func routes() -> [APIRoute] {
