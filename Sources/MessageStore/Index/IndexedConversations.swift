@@ -190,10 +190,13 @@ final class IndexedConversations: Sendable {
     /// Called before the journal gets a checkpoint through this record. A failure costs a build at the next start.
     func write(through record: UInt64) async {
         guard isOn.load(ordering: .relaxed) else { return }
-        await onQueue {
-            self.state.withLock { $0.checkpoint = max($0.checkpoint, record) }
-            self.write()
+        let isReady = state.withLock { state in
+            state.checkpoint = max(state.checkpoint, record)
+            return state.phase == .ready
         }
+        // A load writes the file at its end. A checkpoint, and with it a stop, must not wait for that.
+        guard isReady else { return }
+        await onQueue { self.write() }
     }
 
     /// Stops a load, and returns when the queue is idle; ``write(through:)`` comes before.
