@@ -37,8 +37,6 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case badEnvelope(EnvelopeError)
     /// No business has this `destination-id`.
     case unknownBusiness
-    /// The message could not be made durable; the sender must try again.
-    case notDurable(reason: String)
 
     var status: HTTPStatus {
         switch self {
@@ -49,7 +47,6 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .repeatedCoding, .badGzip, .badJSON, .badEnvelope: .badRequest
         case .inflatedTooLarge: .contentTooLarge
         case .unknownBusiness: .notFound
-        case .notDurable: .serviceUnavailable
         }
     }
 
@@ -72,7 +69,6 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"
         case .badEnvelope(let error): "the envelope is malformed: \(error.reason)"
         case .unknownBusiness: "no business has this destination-id"
-        case .notDurable(let reason): "not stored: \(reason)"
         }
     }
 

@@ -2,7 +2,12 @@ extension ReadinessCheck {
     /// The check `outbox`: degraded while sending is paused, which does not make the server unready.
     static func outbox(_ pauses: [GatewayHealth.Report], queuedReplies: Int) -> ReadinessCheck {
         guard let pause = pauses.first else { return ReadinessCheck("outbox", .ok) }
-        let who = pause.business == nil ? "no replies" : "no replies of \(pauses.count) businesses"
+        let who =
+            if pause.business == nil {
+                "no replies"
+            } else {
+                "no replies of \(pauses.count == 1 ? "one business" : "\(pauses.count) businesses")"
+            }
         let why =
             switch pause.cause {
             case .refused(let status, _): "the gateway refuses with \(status): check the secret and the clock"
