@@ -98,7 +98,7 @@ struct FailureReport {
                 .usage, "--wait can reach neither the control socket of this server nor its gateway",
                 hint: "name its configuration with --config, or the data directory of balloon dev with --data"
             )
-        case .unsendable(.fileUnreadable(let error)):
+        case .unsendable(.fileUnreadable(let error, _)):
             self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
         case .unsendable(.businessUnknown):
             self.init(.usage, SendRefusal.businessUnknown.reason, hint: "name another --business")

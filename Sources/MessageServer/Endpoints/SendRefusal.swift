@@ -14,8 +14,12 @@ package enum SendRefusal: Error, Sendable, Equatable {
     case businessUnknown
     /// Files are allowed only with a plain text without attachments.
     case filesNotWithText
-    /// A file of the message is unreadable or too large.
-    case fileUnreadable(SystemError)
+    /// The file at this place of the message is unreadable or too large.
+    case fileUnreadable(SystemError, attachment: Int)
+    /// The customer's device cannot show the message, which has no text to send instead.
+    case unsupported(UnsupportedMessage)
+    /// An earlier request with the same key had another content.
+    case keyReused
     /// The assignment of the conversation does not allow the message.
     case assignment(AssignmentRefusal)
 
@@ -27,7 +31,10 @@ package enum SendRefusal: Error, Sendable, Equatable {
         case .customerMalformed: "the customer is not an identifier of 1 to 512 bytes"
         case .businessUnknown: "the server has no such business"
         case .filesNotWithText: "files are allowed with a plain text only"
-        case .fileUnreadable(let error): "a file cannot be sent: \(error)"
+        case .fileUnreadable(let error, _): "a file cannot be sent: \(error)"
+        case .unsupported(let message):
+            "the customer's device lacks \(message.missing.rawValue): add a text in \"fallback\""
+        case .keyReused: "an earlier request with the same key had another content"
         case .assignment(let refusal): "\(refusal)"
         }
     }

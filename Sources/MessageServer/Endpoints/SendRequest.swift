@@ -105,8 +105,11 @@ package struct SendRequest: Sendable {
         var outbound: OutboundMessage
         do { outbound = try OutboundMessage(json: message) } catch { throw .invalid(error.problems) }
         if !files.isEmpty { return try withFiles(id) }
-        // A message without a fallback is refused below.
-        if let capabilities, let shown = try? outbound.showable(on: capabilities) { outbound = shown }
+        if let capabilities {
+            do throws(UnsupportedMessage) { outbound = try outbound.showable(on: capabilities) } catch {
+                throw .unsupported(error)
+            }
+        }
         let body = outbound.encodeToSend(id: id, from: business, to: customer)
         let problems = OutboundMessage.problems(
             inJSON: body, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())

@@ -37,7 +37,7 @@ struct SendRoute: Sendable {
             return HTTPResponse(.serviceUnavailable, json: Self.error("\(error)"))
         }
         // A full or failing disk is not the request's fault.
-        if case .fileUnreadable(let reason) = refusal, reason.isDiskWide {
+        if case .fileUnreadable(let reason, _) = refusal, reason.isDiskWide {
             return HTTPResponse(.serviceUnavailable, json: Self.error(refusal.reason))
         }
         if case .assignment = refusal { return HTTPResponse(.conflict, json: Self.error(refusal.reason)) }

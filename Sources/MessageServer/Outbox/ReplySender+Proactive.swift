@@ -6,38 +6,97 @@ import MessageStore
 extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
-    /// A message with a person claims the conversation. Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
-    func send(_ request: SendRequest) async throws -> SendAnswer {
-        let id = MessageID.random()
-        let message = try await message(request, id)
-        let result = try await outcomes.outcome(of: id, within: request.wait) { [store] in
-            try await store.keep(message, takes: request.takes)
+    /// A message with a person claims the conversation. With a key the message is sent once: a repetition waits for the outcome
+    /// of the first request, and a message to a customer who has closed the conversation is refused. `willWait` is called
+    /// before the wait. Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
+    func send(
+        _ request: SendRequest, _ key: IdempotencyKey? = nil, willWait: @Sendable () -> Void = {}
+    ) async throws -> SendAnswer {
+        let id = key?.message ?? .random()
+        let result = try await outcomes.outcome(of: id, within: request.wait, willWait: willWait) {
+            if let key, let sent = try await sent(key, request.business) { return sent.result }
+            if key != nil { try await checkOpen(request) }
+            let message = try await message(request, id, key)
+            guard try await store.keep(message, takes: request.takes) == .duplicate else { return nil }
+            // Another request with the key was faster. An id that is no sent message's would be a customer's choice.
+            guard let key, let sent = try await sent(key, request.business) else {
+                throw SendRefusal.keyReused
+            }
+            return sent.result
         }
         return SendAnswer(id: id, result: result)
     }
 
-    private func message(_ request: SendRequest, _ id: MessageID) async throws -> ReceivedMessage {
+    /// Checks a request as ``send(_:_:willWait:)`` does, and sends nothing; returns the warnings about the message.
+    ///
+    /// Throws what sending would throw now.
+    func check(_ request: SendRequest, _ key: IdempotencyKey) async throws -> [MessageProblem] {
+        if try await sent(key, request.business) == nil {
+            try await checkOpen(request)
+            let assignment = store.assignment(of: request.business, request.customer)
+            if let refusal = request.refusal(in: assignment) { throw SendRefusal.assignment(refusal) }
+        }
+        let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
+        let outbound = try request.outbound(id: key.message, for: capabilities)
+        return request.files.isEmpty
+            ? OutboundMessage.problems(
+                inJSON: outbound.message, needsEnvelope: true, for: capabilities,
+                now: SystemClock.secondsSince1970()) : []
+    }
+
+    /// The message that an earlier request with the key sent; nil when there was none.
+    ///
+    /// Throws ``SendRefusal/keyReused`` when that request had another content.
+    private func sent(_ key: IdempotencyKey, _ business: BusinessID) async throws -> SentMessage? {
+        guard let sent = try await store.sentMessage(key.message, of: business) else { return nil }
+        guard sent.requestDigest.map({ $0 == key.requestDigest }) ?? true else {
+            throw SendRefusal.keyReused
+        }
+        return sent
+    }
+
+    private func checkOpen(_ request: SendRequest) async throws {
+        let isClosed = try await onDisk { [store] in
+            try store.isClosedByCustomer(request.business, request.customer)
+        }
+        if isClosed { throw SendRefusal.assignment(.closed) }
+    }
+
+    private func message(
+        _ request: SendRequest, _ id: MessageID, _ key: IdempotencyKey?
+    ) async throws -> ReceivedMessage {
         let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
         let outbound = try request.outbound(id: id, for: capabilities)
         var body = outbound.message
         if !request.files.isEmpty {
             do { body = try await replyFiles.keep(body) } catch let file as UnreadableFile {
-                let error = file.error
-                throw SendRefusal.fileUnreadable(error)
+                throw SendRefusal.fileUnreadable(file.error, attachment: file.attachment)
             }
         }
         return ReceivedMessage(
             business: request.business, customer: request.customer, id: id, message: body,
             outboundKind: outbound.kind,
-            author: request.isAutomatic ? .program : .person(request.person))
+            author: request.isAutomatic ? .program : .person(request.person),
+            requestDigest: key?.requestDigest)
+    }
+}
+
+extension SendRequest {
+    /// The refusal of the message's author in a conversation with this assignment; nil when the author may write.
+    fileprivate func refusal(in assignment: Assignment) -> AssignmentRefusal? {
+        if isAutomatic { return assignment.isAssigned ? .withPerson(assignment.person) : nil }
+        guard let person, !takes, let current = assignment.person, current.id != person.id else { return nil }
+        return .claimed(by: current)
     }
 }
 
 extension Store {
     /// Appends a message and waits for the disk.
-    fileprivate func keep(_ message: ReceivedMessage, takes: Bool) async throws {
+    fileprivate func keep(_ message: ReceivedMessage, takes: Bool) async throws -> AppendResult {
         do {
-            if case .failed(let error) = try await send(message, takes: takes) { throw error }
+            let result = try await send(message, takes: takes)
+            if case .failed(let error) = result { throw error }
+            return result
         } catch StoreError.assignment(let refusal) {
             throw SendRefusal.assignment(refusal)
         }

@@ -4,20 +4,33 @@ import Synchronization
 
 /// Returns the result of a proactive message to the callers that wait for it.
 final class SendOutcomes: Sendable {
-    private let waiting = Mutex<[MessageID: AsyncStream<ReplyResult>.Continuation]>([:])
+    private struct State {
+        /// The waiting callers of each message, by their numbers.
+        var waiting: [MessageID: [UInt64: AsyncStream<ReplyResult>.Continuation]] = [:]
+        var count = 0
+        var last: UInt64 = 0
+    }
 
-    /// Sends a message with `send` and returns its outcome; nil when the outcome is not known within `duration`.
+    private let state = Mutex(State())
+    /// The maximum number of waiting callers; to a further one the outcome is unknown at once.
+    private let maximumWaiting: Int
+
+    init(maximumWaiting: Int = 4096) { self.maximumWaiting = maximumWaiting }
+
+    /// Calls `begin`, which sends a message or finds its outcome, and waits for an outcome that is not known yet; nil when
+    /// it stays unknown for `duration`.
     ///
-    /// Rethrows errors of `send`.
+    /// Any number of callers may wait for one message. `willWait` is called before the wait. Rethrows errors of `begin`.
     func outcome(
-        of id: MessageID, within duration: Duration, _ send: @Sendable () async throws -> Void
+        of id: MessageID, within duration: Duration, willWait: @Sendable () -> Void = {},
+        _ begin: @Sendable () async throws -> ReplyResult?
     ) async throws -> ReplyResult? {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
         // Registered before sending, so that the outcome is not missed.
-        waiting.withLock { $0[id] = continuation }
-        defer { waiting.withLock { $0[id] = nil } }
-        try await send()
+        let waiter = add(id)
+        defer { remove(id, waiter?.number) }
+        if let known = try await begin() { return known }
+        guard let stream = waiter?.stream, duration > .zero else { return nil }
+        willWait()
         return await withTaskGroup { group in
             group.addTask { await stream.first { _ in true } }
             group.addTask {
@@ -31,17 +44,43 @@ final class SendOutcomes: Sendable {
         }
     }
 
-    /// Resumes all waiting callers, for which the outcome stays unknown.
-    func cancelAll() {
-        let waiting = waiting.withLock { waiting in
-            defer { waiting = [:] }
-            return waiting.values
+    private func add(_ id: MessageID) -> (number: UInt64, stream: AsyncStream<ReplyResult>)? {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
+        return state.withLock { state in
+            guard state.count < maximumWaiting else { return nil }
+            state.count += 1
+            state.last += 1
+            state.waiting[id, default: [:]][state.last] = continuation
+            return (state.last, stream)
         }
-        for continuation in waiting { continuation.finish() }
     }
 
-    /// Resumes the caller that waits for the outcome of a message.
+    private func remove(_ id: MessageID, _ number: UInt64?) {
+        guard let number else { return }
+        state.withLock { state in
+            guard state.waiting[id]?.removeValue(forKey: number) != nil else { return }
+            state.count -= 1
+            if state.waiting[id]?.isEmpty ?? false { state.waiting[id] = nil }
+        }
+    }
+
+    /// Resumes all waiting callers, for which the outcome stays unknown.
+    func cancelAll() {
+        let waiting = state.withLock { state in
+            defer { (state.waiting, state.count) = ([:], 0) }
+            return state.waiting.values
+        }
+        for continuations in waiting { for continuation in continuations.values { continuation.finish() } }
+    }
+
+    /// Resumes the callers that wait for the outcome of a message.
     func settle(_ id: MessageID, _ result: ReplyResult) {
-        waiting.withLock { $0.removeValue(forKey: id) }?.yield(result)
+        let waiting = state.withLock { state in
+            let waiting = state.waiting.removeValue(forKey: id) ?? [:]
+            state.count -= waiting.count
+            return waiting.values
+        }
+        for continuation in waiting { continuation.yield(result) }
     }
 }

@@ -30,8 +30,8 @@ enum JournalBody {
     ///
     /// Optional members before the message: `"reference":true` for a payload reference; `"replayOf":12` for a
     /// replay of that message, with `"retriedReply":0` for a new attempt of that reply; `"outbound":"text"`
-    /// for a proactive message of that kind, with its ``MessageAuthor``, and with `"claims":12` when its author claims the
-    /// conversation, whose next line has that number; and `"act":"closes"` or `"neither"` for a message without content.
+    /// for a proactive message of that kind, with its ``MessageAuthor``, with `"request":"…"`, the SHA-256 of the request that brought it, and
+    /// with `"claims":12` when its author claims the conversation, whose next line has that number; and `"act":"closes"` or `"neither"` for a message without content.
     static func message(
         _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil,
         claimedAt sequence: Int? = nil
@@ -51,6 +51,7 @@ enum JournalBody {
             writer.field("retriedReply", retriedReply)
             writer.field("outbound", message.outboundKind?.rawValue)
             writer.record(author: message.author)
+            writer.field("request", message.requestDigest)
             writer.field("claims", sequence)
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)

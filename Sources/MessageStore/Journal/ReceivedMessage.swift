@@ -22,6 +22,8 @@ package struct ReceivedMessage: Sendable {
     package let outboundKind: Kind?
     /// The author of a proactive message; nil for a customer's message, and where an earlier version did not record the author.
     package let author: MessageAuthor?
+    /// The SHA-256 of the request that brought a proactive message, in hexadecimal, to compare its repetitions; nil without one.
+    package let requestDigest: String?
     /// The message's effect on the conversation.
     package let act: Act
     /// The arrival time.
@@ -51,7 +53,8 @@ package struct ReceivedMessage: Sendable {
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
         message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
-        author: MessageAuthor? = nil, act: Act = .writes, receivedAt: Timestamp = .now()
+        author: MessageAuthor? = nil, requestDigest: String? = nil, act: Act = .writes,
+        receivedAt: Timestamp = .now()
     ) {
         self.business = business
         self.customer = customer
@@ -61,6 +64,7 @@ package struct ReceivedMessage: Sendable {
         self.hasPayloadReference = hasPayloadReference
         self.outboundKind = outboundKind
         self.author = author
+        self.requestDigest = requestDigest
         self.act = act
         self.receivedAt = receivedAt
     }

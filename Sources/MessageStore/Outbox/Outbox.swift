@@ -132,6 +132,13 @@ final class Outbox: Sendable {
     /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
+    /// The conversation of a reply whose line is not written yet, and its end, if it has ended; nil for another reply.
+    func progress(of id: ReplyID) -> (conversation: ConversationKey, result: ReplyResult?)? {
+        state.withLock { state in
+            state.queue.entry(id).map { ($0.conversation, state.items[id]?.end?.result) }
+        }
+    }
+
     /// Records that a reply's end is in the journal.
     func recordEnd(
         _ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64, report: JournalledRecord?

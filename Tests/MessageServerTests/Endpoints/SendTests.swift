@@ -103,7 +103,8 @@ import Testing
     func `a file that a full disk refuses is answered with 503, an unusable file with 400`(
         _ code: Int32, _ status: Int
     ) {
-        let answer = SendRoute.answer(to: SendRefusal.fileUnreadable(SystemError("write", code: code)))
+        let answer = SendRoute.answer(
+            to: SendRefusal.fileUnreadable(SystemError("write", code: code), attachment: 0))
         #expect(answer.status.code == status)
     }
 

@@ -74,6 +74,7 @@ struct SenderUnderTest {
         let id = MessageID.random()
         return try await sender.outcomes.outcome(of: id, within: .seconds(300)) {
             await queue(text, to: customer, of: business, kind: kind, id: id, body: body, message: message)
+            return nil
         }
     }
 
