@@ -78,14 +78,20 @@ package final class Store: Sendable {
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
         assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
-        let assignments = Assignments(recovered.assignments, files: assignmentFiles)
+        var table = recovered.assignments
+        table.maximumAssigned = configuration.maximumAssignedConversations
+        let assignments = Assignments(table, files: assignmentFiles) {
+            scheduler.withUnfinished($0)
+        }
         journal = Journal(writer, configuration: configuration) { entries, result in
             // Before any caller is resumed, so that what follows from a record follows it in the feed.
             feed.add(entries, result)
             accounts.settle(entries, result)
             gate.record(result)
-            assignments.settle(entries, result)
+            let assigned = assignments.settle(entries, result)
             deduplicator.settle(entries, result)
+            // These end now instead of at their next attempt, because a person answers them.
+            for key in assigned { scheduler.resumeAll(of: key) }
         }
         self.conversations = conversations
         self.feed = feed
@@ -117,11 +123,15 @@ package final class Store: Sendable {
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered)
-        let leases = recovered.leases(left: left, held: result.damage.held)
+        let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
+            // It ends now instead of at its next attempt, because a person answers it.
+            table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
+        }
         scheduler.holdForSuspects(
             leases.count { $0.pending.isSuspect },
             recording: leases.contains { $0.pending.isRecordingSuspect })
         scheduler.add(leases)
+        assignments.removeQuiet()
         assignmentFiles.begin(assignments)
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)

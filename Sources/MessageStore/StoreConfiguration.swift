@@ -11,6 +11,8 @@ package struct StoreConfiguration: Sendable {
     /// The maximum number of remembered messages, each with up to 64 bytes; when it is reached, the window is
     /// shorter.
     package var maximumRememberedMessages = 4_000_000
+    /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
+    package var maximumAssignedConversations = 100_000
     /// The maximum number of unfinished messages; further ones are refused.
     ///
     /// Each takes up to 130 bytes of memory, or 550 when every one is from another customer.

@@ -231,6 +231,10 @@ struct DeliveryPipeline: Sendable {
         } catch is HandlerSlots.Closed {
             return .replaced
         }
+        if !Self.isOutcome(answer), await store.isWithPerson(delivery) {
+            stages.end(.ended("withPerson"))
+            return .decided(.withPerson)
+        }
         switch answer {
         case .success(let checked):
             let handled: Handled
@@ -264,6 +268,13 @@ struct DeliveryPipeline: Sendable {
             try await tryAgain(delivery, failure.reason, asked: nil, &stages)
         }
         return .attemptEnded
+    }
+
+    /// Whether an answer decides the outcome; otherwise the delivery would be tried again.
+    private static func isOutcome(_ answer: Result<CheckedAnswer, HandlerFailure>) -> Bool {
+        guard case .success(let checked) = answer else { return false }
+        if case .retry = checked.outcome { return false }
+        return true
     }
 
     /// Ends a delivery whose answer breaks a rule: a dead letter at once, because the same handler would answer the
@@ -428,9 +439,14 @@ struct DeliveryPipeline: Sendable {
                 &stages)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
-                "a handler asked for a person; the conversation stays with it",
-                metadata: ["business": "\(delivery.business.rawValue)", "reason": "\(refusal)"])
-            return try await decide(delivery, verdict, answer, &stages)
+                "hand-off to a person refused; the event is tried again",
+                metadata: [
+                    "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
+                    "reason": "\(refusal)",
+                ])
+            // A text, or the handler's replies, would promise a person who is never told.
+            try await tryAgain(delivery, "the hand-off was refused: \(refusal)", asked: nil, &stages)
+            return .attemptEnded
         }
     }
 

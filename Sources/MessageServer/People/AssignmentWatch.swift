@@ -12,10 +12,11 @@ import Synchronization
 /// Every step derives from an assignment in the store and its durable times, and every text has an id derived from the
 /// record of that assignment. A restart therefore neither repeats a step nor forgets one.
 final class AssignmentWatch: Sendable {
-    /// The texts that a customer was sent about one assignment.
+    /// The texts that a customer was sent about one assignment, and its failed steps.
     private struct Told {
         let record: UInt64
         var steps: Set<AssignmentDeadlines.Step> = []
+        var failed: Set<AssignmentDeadlines.Step> = []
     }
 
     let settings: PeopleSettings
@@ -89,12 +90,31 @@ final class AssignmentWatch: Sendable {
                 } catch StoreError.assignment {
                     // It changed meanwhile: the next look sees the change.
                 } catch {
-                    // The disk does not write, or the store stops: the next look, or the next process, takes the step.
-                    logger.debug(
-                        "a step of a hand-off failed; it is retried", metadata: ["error": "\(error)"])
+                    // The next look, or the next process, takes the step.
+                    log(error, of: step, in: name, assignment)
                 }
             }
         }
+    }
+
+    /// Logs the first failure of each step, unless the whole store fails, which says so itself.
+    private func log(
+        _ error: any Error, of step: AssignmentDeadlines.Step, in name: ConversationName,
+        _ assignment: Assignment
+    ) {
+        var level = Logger.Level.debug
+        switch error {
+        case StoreError.closed, StoreError.notDurable, StoreError.overloaded: break
+        default:
+            let isFirst = change(name, assignment) { $0.failed.insert(step).inserted }
+            if isFirst { level = .warning }
+        }
+        logger.log(
+            level: level, "step of a hand-off failed; it is retried every second",
+            metadata: [
+                "business": "\(name.business.rawValue)", "assignment": "\(assignment.record)",
+                "error": "\(error)",
+            ])
     }
 
     private func take(
@@ -178,11 +198,17 @@ final class AssignmentWatch: Sendable {
     private func recordTaken(
         _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
     ) {
+        change(name, assignment) { _ = $0.steps.insert(step) }
+    }
+
+    private func change<Result: Sendable>(
+        _ name: ConversationName, _ assignment: Assignment, _ body: (inout Told) -> Result
+    ) -> Result {
         told.withLock { told in
             var known = told[name] ?? Told(record: assignment.record)
             if known.record != assignment.record { known = Told(record: assignment.record) }
-            known.steps.insert(step)
-            told[name] = known
+            defer { told[name] = known }
+            return body(&known)
         }
     }
 

@@ -25,7 +25,7 @@ final class AssignmentFiles: Sendable {
         if keys.isEmpty { return }
         queue.async { [self] in
             for key in keys {
-                let entry = assignments.withTable { $0.entries[key] }
+                let entry = assignments.withTable { $0.entries[key] }.flatMap { $0.isQuiet ? nil : $0 }
                 do throws(StoreError) { _ = try Self.write(entry, of: key, in: directory) } catch {
                     logger.warning(
                         "file of an assignment not written; the next start writes it",
@@ -41,7 +41,7 @@ final class AssignmentFiles: Sendable {
             queue.async { [self] in
                 continuation.resume(
                     with: Result { () throws(StoreError) in
-                        try Self.correctAll(assignments.withTable { $0.entries }, in: directory)
+                        try Self.correctAll(assignments.withTable(\.shown), in: directory)
                     })
             }
         }
@@ -52,7 +52,7 @@ final class AssignmentFiles: Sendable {
         guard !assignments.isEmpty || Directory.exists(directory) else { return }
         queue.async { [self] in
             do throws(StoreError) {
-                _ = try Self.correctAll(assignments.withTable { $0.entries }, in: directory)
+                _ = try Self.correctAll(assignments.withTable(\.shown), in: directory)
             } catch {
                 logger.warning("files of assignments not corrected", metadata: ["error": "\(error)"])
             }

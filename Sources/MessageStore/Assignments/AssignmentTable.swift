@@ -4,9 +4,14 @@ import BusinessMessages
 /// The assignments of all conversations that are not simply with their handler, folded from the journal's records in order.
 ///
 /// The only fold of assignments: recovery, the running store and verification use it. Conversations that a person or
-/// a waiting line left are kept until their handler gets an event; of those and of closed ones only the latest
-/// ``maximumEnded`` are kept.
+/// a waiting line left are kept until their handler gets an event, and then as ``Entry/isQuiet`` until no earlier event is
+/// unfinished. Of those and of closed ones only the latest ``maximumEnded`` are kept, besides those with an unfinished event
+/// that is left to a person.
 struct AssignmentTable: Sendable {
+    /// Finds those conversations, each with the last record that is left to a person, which have an unfinished event up to that
+    /// record.
+    typealias Unfinished = ([ConversationKey: UInt64]) -> Set<ConversationKey>
+
     /// The assignment of one conversation.
     struct Entry: Hashable, Sendable {
         var assignment: Assignment
@@ -14,6 +19,9 @@ struct AssignmentTable: Sendable {
         var endedIn: UInt64
         /// The segment of the record that the entry depends on.
         var segment: UInt64
+
+        /// Whether the conversation is with its handler again, which got an event since: only earlier events are not for it.
+        var isQuiet: Bool { assignment.state == .handler && assignment.began == nil }
     }
 
     private(set) var entries: [ConversationKey: Entry] = [:]
@@ -21,14 +29,22 @@ struct AssignmentTable: Sendable {
     private(set) var assignedCount = 0
     /// The conversations whose entries were dropped because of ``maximumEnded``.
     private var dropped: [ConversationKey] = []
+    /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
+    var maximumAssigned = 100_000
+    /// The number of ended entries that the last drop kept.
+    private var maximumKept = maximumEnded
 
     /// The maximum number of entries that neither are with a person nor wait for one.
     static let maximumEnded = 10_000
 
     /// The assignment of a conversation.
     func assignment(of key: ConversationKey) -> Assignment {
-        entries.isEmpty ? .handler : entries[key]?.assignment ?? .handler
+        guard !entries.isEmpty, let entry = entries[key], !entry.isQuiet else { return .handler }
+        return entry.assignment
     }
+
+    /// The entries that have a file: all but the quiet ones.
+    var shown: [ConversationKey: Entry] { entries.filter { !$0.value.isQuiet } }
 
     /// Whether the event with this record is left to a person: one has the conversation, it waits for one, or the event came
     /// before that ended.
@@ -46,23 +62,27 @@ struct AssignmentTable: Sendable {
     }
 
     /// Applies a record of the journal.
-    mutating func apply(_ record: JournalRecord, number: UInt64, segment: UInt64) {
+    mutating func apply(
+        _ record: JournalRecord, number: UInt64, segment: UInt64, unfinished: Unfinished = { _ in [] }
+    ) {
         switch record {
         case .assignment(let record):
-            set(record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment)
+            set(
+                record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment,
+                unfinished)
         case .outcome(let outcome):
             guard let handOff = outcome.handOff else { return }
-            set(handOff.assignment, of: handOff.conversation, by: number, in: segment)
+            set(handOff.assignment, of: handOff.conversation, by: number, in: segment, unfinished)
         case .message(let message):
             guard message.replayOf == nil else { return }
             let at = message.at ?? Timestamp(milliseconds: 0)
             if message.outboundKind == nil {
-                apply(message.act, of: message.conversation, at: at, by: number, in: segment)
+                apply(message.act, of: message.conversation, at: at, by: number, in: segment, unfinished)
             } else if let person = message.person {
                 let key = message.conversation
                 if let sequence = message.claimedAt {
                     let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
-                    set(claimed, of: key, by: number, in: segment)
+                    set(claimed, of: key, by: number, in: segment, unfinished)
                 } else {
                     recordSign(of: person, in: key, at: at)
                 }
@@ -75,7 +95,7 @@ struct AssignmentTable: Sendable {
     @discardableResult
     mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
-        in segment: UInt64
+        in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
     ) -> Bool {
         guard !entries.isEmpty, let entry = entries[key] else { return false }
         let change: AssignmentChange
@@ -85,7 +105,7 @@ struct AssignmentTable: Sendable {
         case .neither: return false
         }
         guard case .to(let next) = entry.assignment.applying(change, at: at) else { return false }
-        set(next, of: key, by: number, in: segment)
+        set(next, of: key, by: number, in: segment, unfinished)
         return true
     }
 
@@ -100,7 +120,7 @@ struct AssignmentTable: Sendable {
     /// Sets an assignment; a record of 0, and a beginning in record 0, mean the record `number`.
     mutating func set(
         _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, by number: UInt64,
-        in segment: UInt64
+        in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
     ) {
         var assignment = assignment
         // A copy keeps the number of the record that it repeats.
@@ -113,20 +133,31 @@ struct AssignmentTable: Sendable {
         let isAssigned = assignment.isAssigned
         assignedCount += (isAssigned ? 1 : 0) - (wasAssigned ? 1 : 0)
         let ended = endedIn ?? (wasAssigned && !isAssigned ? number : before?.endedIn ?? 0)
-        if assignment.state == .handler, assignment.began == nil {
-            entries[key] = nil
-        } else {
-            entries[key] = Entry(assignment: assignment, endedIn: ended, segment: segment)
-            dropOldest()
-        }
+        let entry = Entry(assignment: assignment, endedIn: ended, segment: segment)
+        entries[key] = entry.isQuiet && ended == 0 ? nil : entry
+        dropOldest(unfinished)
     }
 
-    /// Records that the handler got an event of the conversation; returns whether that removed its entry.
+    /// Records that the handler got an event of the conversation, so that its entry is quiet; returns whether it was not.
     @discardableResult
     mutating func finish(_ record: UInt64, of key: ConversationKey) -> Bool {
-        guard afterPerson(record, of: key) != nil else { return false }
-        entries[key] = nil
+        guard afterPerson(record, of: key) != nil, let entry = entries[key] else { return false }
+        entries[key]?.assignment = Assignment(state: .handler, record: entry.assignment.record)
         return true
+    }
+
+    /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event depends on it.
+    mutating func removeQuiet(_ key: ConversationKey?, _ unfinished: Unfinished) {
+        let quiet: [ConversationKey: UInt64]
+        if let key {
+            guard let entry = entries[key], entry.isQuiet else { return }
+            quiet = [key: entry.endedIn]
+        } else {
+            quiet = entries.filter(\.value.isQuiet).mapValues(\.endedIn)
+            if quiet.isEmpty { return }
+        }
+        let kept = unfinished(quiet)
+        for key in quiet.keys where !kept.contains(key) { entries[key] = nil }
     }
 
     /// The conversations whose entries were dropped since the last call.
@@ -135,15 +166,23 @@ struct AssignmentTable: Sendable {
         return dropped
     }
 
-    private mutating func dropOldest() {
-        let ended = entries.count - assignedCount
+    /// Drops the oldest entries of conversations without a person that are more than ``maximumEnded``.
+    private mutating func dropOldest(_ unfinished: Unfinished) {
+        var ended: Int { entries.count - assignedCount }
+        if ended <= Self.maximumEnded { maximumKept = Self.maximumEnded }
         // In steps, so that sorting is rare.
-        guard ended > Self.maximumEnded + Self.maximumEnded / 8 else { return }
-        let oldest = entries.filter { !$0.value.assignment.isAssigned }
+        guard ended > maximumKept + Self.maximumEnded / 8 else { return }
+        removeQuiet(nil, unfinished)
+        guard ended > Self.maximumEnded else { return }
+        let candidates = entries.filter { !$0.value.assignment.isAssigned }
+        let needed = unfinished(candidates.mapValues(\.endedIn))
+        let oldest = candidates.filter { !needed.contains($0.key) }
             .sorted { $0.value.assignment.record < $1.value.assignment.record }
             .prefix(ended - Self.maximumEnded)
         for (key, _) in oldest { entries[key] = nil }
         dropped += oldest.map(\.key)
+        // The others are needed until their events are finished; they are not sorted for every change.
+        maximumKept = max(Self.maximumEnded, ended)
     }
 }
 

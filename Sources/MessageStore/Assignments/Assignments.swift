@@ -16,26 +16,47 @@ final class Assignments: Sendable {
         case done(@Sendable () -> Void)
     }
 
-    private typealias Waiting = @Sendable (AssignmentTable) -> Step
+    /// A step gets every assignment, and for a watched conversation whether the customer's last message since then closes it;
+    /// nil without such a message.
+    typealias Body = @Sendable (_ table: AssignmentTable, _ closes: Bool?) -> Step
+
+    private struct Waiting: Sendable {
+        let step: Body
+        let endsWatch: Bool
+    }
+
+    /// The changes of a conversation that read its file, from before they read it until their steps.
+    private struct Watch {
+        var count = 0
+        /// Whether the customer's last durable message since the first of them closes the conversation.
+        var closes: Bool?
+    }
 
     private struct State {
         var table: AssignmentTable
         /// The conversations with a change on its way to the disk, and the steps that wait for it.
         var inFlight: [ConversationKey: [Waiting]] = [:]
+        var watches: [ConversationKey: Watch] = [:]
     }
 
     private let state: Mutex<State>
     /// The number of entries and of changes in flight: most stores have none, and their messages skip the lock.
     private let count: Atomic<Int>
     private let files: AssignmentFiles
+    private let unfinished: @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
 
-    init(_ table: AssignmentTable, files: AssignmentFiles) {
+    /// Uses `unfinished` to find the conversations that ``AssignmentTable/Unfinished`` describes, under the lock.
+    init(
+        _ table: AssignmentTable, files: AssignmentFiles,
+        unfinished: @escaping @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
+    ) {
         self.files = files
+        self.unfinished = unfinished
         count = Atomic(table.entries.count)
         state = Mutex(State(table: table))
     }
 
-    /// Whether every conversation is with its handler.
+    /// Whether every conversation is with its handler, and no change is in flight.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// Reads the table; never waits for the disk.
@@ -52,15 +73,54 @@ final class Assignments: Sendable {
         if isChanged { files.update([key], from: self) }
     }
 
+    /// Removes the entry of a conversation, or all entries, that no unfinished event needs any more.
+    func removeQuiet(_ key: ConversationKey? = nil) {
+        state.withLock { state in
+            state.table.removeQuiet(key, unfinished)
+            recount(state)
+        }
+    }
+
+    /// Records the customer's acts in a conversation until ``unwatch(_:)``, or until the step of a ``run(_:endingWatch:_:)``
+    /// that ends the watch: called before the caller reads the conversation's file.
+    func watch(_ key: ConversationKey) {
+        state.withLock { state in
+            state.watches[key, default: Watch()].count += 1
+            recount(state)
+        }
+    }
+
+    /// Whether a change reads the file of its conversation, or waits for its step.
+    var isWatching: Bool { state.withLock { !$0.watches.isEmpty } }
+
+    /// Ends a watch.
+    func unwatch(_ key: ConversationKey) {
+        state.withLock { state in
+            Self.endWatch(of: key, in: &state)
+            recount(state)
+        }
+    }
+
+    private static func endWatch(of key: ConversationKey, in state: inout State) {
+        guard let count = state.watches[key]?.count else { return }
+        if count > 1 { state.watches[key]?.count = count - 1 } else { state.watches[key] = nil }
+    }
+
     /// Runs `step` under the lock, now or after the conversation's change that is on its way to the disk.
-    func run(_ key: ConversationKey, _ step: @escaping @Sendable (AssignmentTable) -> Step) {
+    func run(_ key: ConversationKey, endingWatch endsWatch: Bool = false, _ step: @escaping Body) {
+        run(key, Waiting(step: step, endsWatch: endsWatch))
+    }
+
+    private func run(_ key: ConversationKey, _ waiting: Waiting) {
         let action = state.withLock { state -> (@Sendable () -> Void)? in
             if state.inFlight[key] != nil {
-                state.inFlight[key]?.append(step)
+                state.inFlight[key]?.append(waiting)
                 return nil
             }
             defer { recount(state) }
-            switch step(state.table) {
+            let closes = state.watches.isEmpty ? nil : state.watches[key]?.closes
+            if waiting.endsWatch { Self.endWatch(of: key, in: &state) }
+            switch waiting.step(state.table, closes) {
             case .appended:
                 state.inFlight[key] = []
                 return nil
@@ -72,24 +132,35 @@ final class Assignments: Sendable {
 
     /// Applies the records of a batch in their order, then continues with the steps that waited; on the journal's queue,
     /// before the callers are told.
-    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
-        if isEmpty, !entries.contains(where: { $0.assignment != nil }) { return }
+    ///
+    /// Returns the conversations that are with a person or wait for one because of the batch.
+    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) -> [ConversationKey] {
+        if isEmpty, !entries.contains(where: { $0.assignment != nil }) { return [] }
         var records: [JournalledRecord]?
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
         var changed: [ConversationKey] = []
+        var assigned: [ConversationKey] = []
         state.withLock { state in
             for (position, entry) in entries.enumerated() {
                 if let change = entry.assignment {
                     if let record = records?[position] {
-                        state.table.apply(change, record)
+                        state.table.apply(change, record, unfinished)
                         changed.append(change.conversation)
+                        if change.assignment.isAssigned { assigned.append(change.conversation) }
                     }
                     if let steps = state.inFlight.removeValue(forKey: change.conversation) {
                         resumed.append((change.conversation, steps))
                     }
                 } else if let record = records?[position], case .sender(let accepted, _) = entry.waiter {
-                    if state.table.apply(accepted, record) { changed.append(accepted.conversation) }
+                    if state.table.apply(accepted, record, unfinished) {
+                        changed.append(accepted.conversation)
+                    }
+                    if !state.watches.isEmpty, accepted.message.outboundKind == nil,
+                        accepted.message.act != .neither
+                    {
+                        state.watches[accepted.conversation]?.closes = accepted.message.act == .closes
+                    }
                 }
             }
             changed += state.table.takeDropped()
@@ -97,10 +168,12 @@ final class Assignments: Sendable {
         }
         files.update(changed, from: self)
         for (key, steps) in resumed { for step in steps { run(key, step) } }
+        return assigned
     }
 
     /// Writes the entries again whose records are in this segment or an earlier one, so that those can be deleted.
     func copy(through segment: UInt64, to journal: Journal) async throws {
+        removeQuiet()
         let keys = withTable { $0.entries.filter { $0.value.segment <= segment }.map(\.key) }
         for start in stride(from: 0, to: keys.count, by: Self.copiesAtOnce) {
             try await withThrowingDiscardingTaskGroup { group in
@@ -115,7 +188,7 @@ final class Assignments: Sendable {
 
     private func copy(_ key: ConversationKey, through segment: UInt64, to journal: Journal) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            run(key) { table in
+            run(key) { table, _ in
                 guard let entry = table.entries[key], entry.segment <= segment else {
                     return .done { continuation.resume() }
                 }
@@ -136,7 +209,8 @@ final class Assignments: Sendable {
     }
 
     private func recount(_ state: State) {
-        count.store(state.table.entries.count + state.inFlight.count, ordering: .releasing)
+        count.store(
+            state.table.entries.count + state.inFlight.count + state.watches.count, ordering: .releasing)
     }
 }
 
@@ -149,14 +223,18 @@ struct AssignmentEffect: Sendable {
 }
 
 extension AssignmentTable {
-    fileprivate mutating func apply(_ effect: AssignmentEffect, _ record: JournalledRecord) {
+    fileprivate mutating func apply(
+        _ effect: AssignmentEffect, _ record: JournalledRecord, _ unfinished: Unfinished
+    ) {
         set(
             effect.assignment, of: effect.conversation, endedIn: effect.endedIn, by: record.number,
-            in: record.location.segment)
+            in: record.location.segment, unfinished)
     }
 
     /// Returns whether the message changed the state of its conversation.
-    fileprivate mutating func apply(_ accepted: AcceptedMessage, _ record: JournalledRecord) -> Bool {
+    fileprivate mutating func apply(
+        _ accepted: AcceptedMessage, _ record: JournalledRecord, _ unfinished: Unfinished
+    ) -> Bool {
         guard accepted.message.outboundKind == nil else {
             guard let person = accepted.message.author?.person else { return false }
             recordSign(of: person, in: accepted.conversation, at: accepted.message.receivedAt)
@@ -164,6 +242,6 @@ extension AssignmentTable {
         }
         return apply(
             accepted.message.act, of: accepted.conversation, at: accepted.message.receivedAt,
-            by: record.number, in: record.location.segment)
+            by: record.number, in: record.location.segment, unfinished)
     }
 }

@@ -7,6 +7,8 @@ struct ExpectedAssignments {
     /// The record that last changed or removed the entry of each conversation.
     private var changes: [ConversationKey: UInt64] = [:]
     private var checkpoint: UInt64 = 0
+    /// The conversations whose entries were dropped; a store keeps those with unfinished events.
+    private var dropped: Set<ConversationKey> = []
 
     /// Applies a record, before `fold` applies it.
     mutating func apply(_ record: JournalRecord, number: UInt64, segment: UInt64, _ fold: LineFold) {
@@ -30,7 +32,7 @@ struct ExpectedAssignments {
         let before = table.entries[key]
         table.apply(record, number: number, segment: segment)
         if table.entries[key] != before { changes[key] = number }
-        for dropped in table.takeDropped() { changes[dropped] = number }
+        for key in table.takeDropped() { dropped.insert(key) }
     }
 
     /// The files that are missing, damaged, superfluous or different, as paths below the folder.
@@ -38,7 +40,7 @@ struct ExpectedAssignments {
     /// Files of conversations that changed after the last checkpoint may lag behind.
     func problems(in directory: String) throws(StoreError) -> [String] {
         var problems: [String] = []
-        var entries = table.entries
+        var entries = table.shown
         for path in try AssignmentFiles.paths(in: directory) {
             let bytes: [UInt8]
             do throws(SystemError) { bytes = try File(directory + "/" + path, for: .reading).readAll() } catch
@@ -57,7 +59,7 @@ struct ExpectedAssignments {
                 continue
             }
             let entry = entries.removeValue(forKey: key)
-            let isSame = entry.map { $0.hasFile(item.assignment) } ?? false
+            let isSame = entry.map { $0.hasFile(item.assignment) } ?? dropped.contains(key)
             if !isSame, isSettled(key) { problems.append(path) }
         }
         return Set(problems + entries.keys.filter(isSettled).map(ConversationPath.state)).sorted()

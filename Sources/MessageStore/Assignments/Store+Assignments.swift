@@ -111,7 +111,8 @@ extension Store {
         let key = ConversationKey(business: message.business, customer: message.customer)
         let context = message.author?.person == nil ? nil : try await assignmentContext(of: key)
         return try await withCheckedThrowingContinuation { continuation in
-            assignments.run(key) { [self] table in
+            assignments.run(key, endingWatch: context != nil) { [self] table, closes in
+                let context = context?.updated(closes, scheduler.closes(key))
                 var claim: AssignmentEffect?
                 // A repetition neither claims nor is refused: its first copy was.
                 if !deduplicator.holds(message) {
@@ -135,7 +136,7 @@ extension Store {
     package func isWithPerson(_ delivery: Delivery) async -> Bool {
         if assignments.isEmpty { return false }
         return await withCheckedContinuation { continuation in
-            assignments.run(delivery.conversation) { table in
+            assignments.run(delivery.conversation) { table, _ in
                 let isWithPerson = table.isWithPerson(delivery.record, of: delivery.conversation)
                 return .done { continuation.resume(returning: isWithPerson) }
             }
@@ -151,17 +152,13 @@ extension Store {
 
     private func isClosedByCustomer(_ key: ConversationKey) throws(StoreError) -> Bool {
         if let closes = scheduler.closes(key) { return closes }
-        var maximum = 50
-        while true {
-            let lines = try conversations.lines(of: key, maximum: maximum, maximumBytes: .max)
-            if let last = lines.last(where: { $0.direction == .inbound && !$0.kind.isTyping }) {
-                return last.kind == .close
-            }
-            // Each message that was not sent has a line too, so that a close can be any number of them away.
-            guard lines.count >= maximum else { return false }
-            maximum *= 4
-        }
+        // Each message that was not sent has a line too, so that a close can be many of them away.
+        let last = try conversations.lastInboundLine(in: key, maximumBytes: Self.maximumSearchedBytes)
+        return last?.kind == .close
     }
+
+    /// A close before so many bytes of other lines counts as none.
+    static let maximumSearchedBytes = 16 << 20
 
     /// The facts in a conversation's file that a change depends on.
     struct AssignmentContext: Sendable {
@@ -169,13 +166,25 @@ extension Store {
         let isClosed: Bool
         /// The number of the next line.
         let sequence: Int
+
+        /// The same facts after the customer's acts since the file was read: the last durable one, and the last unfinished one.
+        func updated(_ closes: Bool?, _ unfinished: Bool?) -> AssignmentContext {
+            AssignmentContext(isClosed: closes ?? unfinished ?? isClosed, sequence: sequence)
+        }
     }
 
+    /// Reads the file, and watches the conversation until the step of the change, which ends the watch.
     func readAssignmentContext(of key: ConversationKey) throws(StoreError) -> AssignmentContext {
-        let sequence = try conversations.partition(of: key).withPool { pool throws(StoreError) in
-            try pool.end(of: key)?.lastSequence ?? 0
+        assignments.watch(key)
+        do throws(StoreError) {
+            let sequence = try conversations.partition(of: key).withPool { pool throws(StoreError) in
+                try pool.end(of: key)?.lastSequence ?? 0
+            }
+            return AssignmentContext(isClosed: try isClosedByCustomer(key), sequence: sequence + 1)
+        } catch {
+            assignments.unwatch(key)
+            throw error
         }
-        return AssignmentContext(isClosed: try isClosedByCustomer(key), sequence: sequence + 1)
     }
 
     /// Reads it on a queue.
@@ -192,7 +201,8 @@ extension Store {
         _ change: AssignmentChange, _ key: ConversationKey, _ context: AssignmentContext,
         expecting expected: UInt64?, completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
     ) {
-        assignments.run(key) { [self] table in
+        assignments.run(key, endingWatch: true) { [self] table, closes in
+            let context = context.updated(closes, scheduler.closes(key))
             let current = table.assignment(of: key)
             if let expected, expected != current.record {
                 return .done { completion(.failure(.assignment(.changed))) }
@@ -229,8 +239,8 @@ extension AssignmentTable {
         let current = assignment(of: key)
         let transition = current.applying(change, at: at, isClosed: context.isClosed)
         guard case .to(var next) = transition else { return transition }
-        if next.isAssigned, !current.isAssigned, assignedCount >= Self.maximumAssigned {
-            return .refused(.tooMany(maximum: Self.maximumAssigned))
+        if next.isAssigned, !current.isAssigned, assignedCount >= maximumAssigned {
+            return .refused(.tooMany(maximum: maximumAssigned))
         }
         next.record = 0
         if next.isAssigned, next.began == nil {
@@ -272,9 +282,6 @@ extension AssignmentTable {
         case .refused(let refusal): throw .assignment(refusal)
         }
     }
-
-    /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
-    static let maximumAssigned = 100_000
 }
 
 extension Assignment {

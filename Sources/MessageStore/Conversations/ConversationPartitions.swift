@@ -96,6 +96,14 @@ final class ConversationPartitions: Sendable {
             .inboundLine(of: id)
     }
 
+    /// The customer's last message in the last `maximumBytes` of a conversation; nil when these have none.
+    func lastInboundLine(
+        in key: ConversationKey, maximumBytes: Int
+    ) throws(StoreError) -> ConversationLine? {
+        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
+            .lastInboundLine(maximumBytes: maximumBytes)
+    }
+
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.
     func checkIntact(_ key: ConversationKey) throws(StoreError) {
         if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }

@@ -103,8 +103,22 @@ struct ConversationEnd: Sendable {
     /// Reads the file from its end in parts of about a megabyte, and parses only lines with the id.
     func inboundLine(of id: MessageID) throws(StoreError) -> ConversationLine? {
         let text = JSONWriter.object { $0.field("id", id.rawValue) }.dropFirst().dropLast()
+        return try lastInboundLine(with: Array(text)) { $0.id == id && !$0.isFilesOnly }
+    }
+
+    /// The customer's last message in the last `maximumBytes` or a little more; nil when these have none.
+    func lastInboundLine(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
+        let text = JSONWriter.object { $0.field("direction", "inbound") }.dropFirst().dropLast()
+        return try lastInboundLine(with: Array(text), maximumBytes: maximumBytes) {
+            !$0.isFilesOnly && !$0.kind.isTyping
+        }
+    }
+
+    private func lastInboundLine(
+        with text: [UInt8], maximumBytes: Int = .max, where isWanted: (ConversationLine) -> Bool
+    ) throws(StoreError) -> ConversationLine? {
         var end = sizeBytes
-        while end > 0 {
+        while end > 0, sizeBytes - end < maximumBytes {
             let part: (lines: [[UInt8]], completeBytes: Int)
             do throws(SystemError) {
                 part = try ConversationTail.lines(
@@ -112,9 +126,9 @@ struct ConversationEnd: Sendable {
             } catch {
                 throw .unavailable(path: path, error)
             }
-            for line in part.lines.reversed() where line[...].firstPosition(of: Array(text)) != nil {
+            for line in part.lines.reversed() where line[...].firstPosition(of: text) != nil {
                 guard let line = ConversationLine(line) else { continue }
-                if line.direction == .inbound, line.id == id, !line.isFilesOnly { return line }
+                if line.direction == .inbound, isWanted(line) { return line }
             }
             let read = part.lines.reduce(0) { $0 + $1.count + 1 }
             if read == 0 { return nil }

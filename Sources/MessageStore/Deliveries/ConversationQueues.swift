@@ -212,6 +212,23 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
+    /// Allows leasing the postponed and parked deliveries of a conversation now.
+    mutating func resumeAll(of key: ConversationKey) -> Progress {
+        withConversation(key) { conversation in
+            for record in conversation.parked.map(\.record) { _ = conversation.makeDue(record) }
+            if conversation.head == .postponed { conversation.head = .idle }
+        }
+        return advance(key)
+    }
+
+    /// Whether a conversation has an unfinished message up to this record.
+    func hasUnfinished(through last: UInt64, of key: ConversationKey) -> Bool {
+        guard let conversation = conversations[key] else { return false }
+        return conversation.parked.contains { $0.record <= last }
+            || conversation.due.contains { $0.record <= last }
+            || conversation.pending.contains { $0.record <= last }
+    }
+
     /// Blocks a conversation whose leased delivery is unreadable, until a restart.
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 

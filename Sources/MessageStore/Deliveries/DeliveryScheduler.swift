@@ -112,6 +112,17 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
+    /// Makes the postponed and parked deliveries of a conversation available now.
+    func resumeAll(of key: ConversationKey) { change(key) { $0.resumeAll(of: key) } }
+
+    /// Those of the conversations that have an unfinished message up to the given record.
+    func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
+        Set(
+            conversations.lazy.filter { key, last in
+                self.withQueues(of: key) { $0.hasUnfinished(through: last, of: key) }
+            }.map(\.key))
+    }
+
     /// Finds an unfinished delivery, and whether it is leased; reads all of them.
     func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
         for partition in partitions {

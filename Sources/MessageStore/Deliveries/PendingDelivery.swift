@@ -105,4 +105,11 @@ final class DecodedEvent: Sendable {
 struct Lease: Sendable {
     let conversation: ConversationKey
     let pending: PendingDelivery
+
+    /// The same delivery, due without a pause.
+    var dueNow: Lease {
+        var pending = pending
+        pending.due = nil
+        return Lease(conversation: conversation, pending: pending)
+    }
 }

@@ -330,11 +330,12 @@ extension Store {
         let key = delivery.conversation
         let context = outcome.waitsForPerson ? try await assignmentContext(of: key) : nil
         return try await withCheckedThrowingContinuation { continuation in
-            assignments.run(key) { [journal] table in
+            assignments.run(key, endingWatch: context != nil) { [journal, scheduler] table, closes in
                 if table.isWithPerson(delivery.record, of: key) {
                     return .done { continuation.resume(returning: nil) }
                 }
                 do throws(StoreError) {
+                    let context = context?.updated(closes, scheduler.closes(key))
                     let handOff = try context.flatMap { context throws(StoreError) in
                         try table.handOff(outcome, of: key, context, at: at)
                     }
@@ -426,6 +427,7 @@ extension Store {
             assignments.finish(delivery.record, of: delivery.conversation)
         }
         _ = scheduler.finish(delivery.record, of: delivery.conversation)
+        if !assignments.isEmpty { assignments.removeQuiet(delivery.conversation) }
     }
 
     /// Throws ``StoreError/notLeased(record:)`` for a delivery that an operator ended while it waited for its

@@ -100,7 +100,12 @@ struct RecoveredJournal: Sendable {
         skip(to: number + 1)
         keepLine(of: record, number: number, at: location)
         // The snapshot contains the assignments, so the restored lines must not change them.
-        if !isRestoring { assignments.apply(record, number: number, segment: location.segment) }
+        if !isRestoring {
+            let open = open
+            assignments.apply(record, number: number, segment: location.segment) {
+                Self.withUnfinished($0, among: open)
+            }
+        }
         switch record {
         case .message(let message): add(message, record: number, at: location)
         case .checkpoint(let through): applyCheckpoint(through)
@@ -134,6 +139,17 @@ struct RecoveredJournal: Sendable {
             return JournalEntry(
                 body: JournalBody.crashedAttempt(of: record, attempt.number, at: .now()), waiter: .none)
         }
+    }
+
+    /// Those of the conversations that have an unfinished delivery up to the given record.
+    private static func withUnfinished(
+        _ conversations: [ConversationKey: UInt64], among open: [UInt64: Recovered]
+    ) -> Set<ConversationKey> {
+        Set(
+            open.values.lazy.filter { message in
+                !message.state.isDelivered
+                    && conversations[message.conversation].map { message.state.record <= $0 } ?? false
+            }.map(\.conversation))
     }
 
     private mutating func add(

@@ -149,6 +149,58 @@ import Testing
         #expect(texts(test) == ["Back at 9."])
     }
 
+    @Test func `a refused hand-off is tried again, and the customer is promised nothing`() async throws {
+        let handler = AskingHandler()
+        let test = try await PipelineUnderTest(
+            handler, people: Self.people, maximumAssignedConversations: 0)
+        let running = test.run()
+        for text in ["person", "told"] {
+            await test.append(text, from: text)
+        }
+        await test.stages.count(2) { $0.stage == .handle }
+        await test.stop(running)
+        #expect(handler.calls.sorted() == ["person", "told"])
+        #expect(test.gateway.messages(for: CustomerID("told")).isEmpty)
+        #expect(try statuses(test.directory) == [.pending, .pending])
+        #expect(test.log.lines.count { $0.contains("hand-off to a person refused") } == 2)
+    }
+
+    @Test func `a person's conversation loses a retry at once`() async throws {
+        let handler = RetryingHandler()
+        let test = try await start(handler)
+        let running = test.run()
+        await test.append("hello", from: "c")
+        await test.stages.count(1) { $0.stage == .handle }
+        let person = try #require(Person(id: "ana"))
+        _ = try await test.store.assign(.claim(person), ServerUnderTest.business, customer)
+        await test.stages.count(1) { $0.stage == .finish }
+        await test.stop(running)
+        #expect(try statuses(test.directory) == [.withPerson])
+    }
+
+    @Test func `a step that a damaged conversation prevents is logged once as a warning`() async throws {
+        let directory = TemporaryDirectory()
+        let test = try await start(RecordingHandler(), in: directory)
+        let running = test.run()
+        await test.append("hello", from: "c")
+        await test.stages.count(1) { $0.stage == .finish }
+        let waiting = try await test.store.assign(
+            .handOff(reason: nil), ServerUnderTest.business, customer)
+        await test.stop(running)
+        let file =
+            directory.file("data") + "/conversations/"
+            + ConversationPath.file(
+                ConversationKey(business: ServerUnderTest.business, customer: customer))
+        try AtomicFile.write(Array("damaged\n".utf8), to: file)
+        let again = try await start(RecordingHandler(), in: directory)
+        let later = try #require(waiting.since).advanced(by: .seconds(86_400))
+        for _ in 1...3 { await again.watch.look(at: later) }
+        let entries = again.log.lines.filter { $0.contains("step of a hand-off failed") }
+        #expect(entries.map { $0.contains("warning") } == [true, false, false])
+        await again.store.close()
+        await again.gateway.stop()
+    }
+
     @Test func `a silent person loses the conversation, and a conversation that waits too long its people`()
         async throws
     {
@@ -182,6 +234,11 @@ import Testing
             ])
         #expect(try statuses(test.directory) == [.handled, .withPerson, .handled, .handled])
     }
+}
+
+/// Asks for a retry in an hour.
+private struct RetryingHandler: TextHandler {
+    func text(_ text: Text, _ context: Context) -> Outcome { .retry(after: .seconds(3600)) }
 }
 
 /// A handler whose provisioning never ends.

@@ -27,7 +27,8 @@ struct PipelineUnderTest {
     init(
         _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
         people: PeopleConfiguration? = nil, disk: any StoreDisk = SystemDisk(),
-        observer: (any StageObserver)? = nil
+        observer: (any StageObserver)? = nil,
+        maximumAssignedConversations: Int = 100_000
     ) async throws {
         self.directory = directory
         let secret = Secret.random(byteCount: 32)
@@ -39,6 +40,7 @@ struct PipelineUnderTest {
         configuration.gateway.downloadHosts = ["\(address)"]
         var storeConfiguration = StoreConfiguration(directory: directory.file("data"))
         storeConfiguration.disk = disk
+        storeConfiguration.maximumAssignedConversations = maximumAssignedConversations
         storeConfiguration.probeInterval = .milliseconds(20)
         storeConfiguration.releaseBackoff = Backoff(from: .milliseconds(10), to: .milliseconds(300))
         store = try Store.open(storeConfiguration, logger: log.logger)

@@ -208,6 +208,137 @@ import Testing
         await reopened.close()
     }
 
+    /// A conversation whose first message is parked for an hour, which a person answered.
+    private func answeredByPerson(_ store: Store, parks: Bool = true) async throws {
+        _ = await store.append(message("m1"))
+        let first = try await store.lease()
+        _ = try await store.assign(.claim(ana), business, customer)
+        store.postpone(first, after: .seconds(3600), parks: parks)
+        _ = try await store.assign(.releaseToHandler(), business, customer)
+    }
+
+    @Test func `an event that a person answered is left to that person after the handler got a later one`()
+        async throws
+    {
+        let store = try directory.open()
+        try await answeredByPerson(store)
+        _ = await store.append(message("m2"))
+        let second = try await store.lease()
+        #expect(second.afterPerson == 2)
+        try await store.finish(second, result: .handled)
+        #expect(store.assignment(of: business, customer) == .handler)
+        await store.assignmentFiles.rest()
+        #expect(try AssignmentFolder(dataDirectory: directory.path).list().isEmpty)
+        await store.close()
+        for snapshot in [true, false] {
+            if !snapshot { try Directory.remove(directory.path + "/snapshot") }
+            let copy = try directory.copy()
+            let reopened = try copy.open()
+            // It is not for the handler, so it is due now.
+            let first = try await reopened.lease()
+            #expect(first.id == MessageID("m1"))
+            #expect(await reopened.isWithPerson(first))
+            try await reopened.finish(first, result: .handled)
+            #expect(reopened.assignments.isEmpty)
+            await reopened.close()
+            #expect(try copy.records("finished").last?["result"]?.string == "withPerson")
+        }
+    }
+
+    @Test func `our close and the customer's next message forget no event that a person answered`()
+        async throws
+    {
+        let store = try directory.open()
+        try await answeredByPerson(store)
+        _ = await store.append(message("m2"))
+        try await store.finish(try await store.lease(), result: .handled)
+        _ = try await store.assign(.close, business, customer)
+        _ = await store.append(message("m3"))
+        try await store.finish(try await store.lease(), result: .handled)
+        await store.close()
+        let reopened = try directory.open()
+        #expect(await reopened.isWithPerson(try await reopened.lease()))
+        await reopened.close()
+    }
+
+    @Test func `an event that a person answered is remembered behind many other conversations`() async throws
+    {
+        let store = try directory.open()
+        try await answeredByPerson(store)
+        _ = await store.append(message("m2"))
+        try await store.finish(try await store.lease(), result: .handled)
+        var table = store.assignments.withTable(\.self)
+        let key = ConversationKey(business: business, customer: customer)
+        let isWithPerson = { (table: AssignmentTable) in table.isWithPerson(1, of: key) }
+        for number in 1...AssignmentTable.maximumEnded * 5 / 4 {
+            let key = ConversationKey(business: business, customer: CustomerID("c\(number)"))
+            table.set(Assignment(state: .closed, record: 0), of: key, by: UInt64(100 + number), in: 1) {
+                store.scheduler.withUnfinished($0)
+            }
+        }
+        #expect(isWithPerson(table))
+        #expect(table.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
+        await store.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `a claim makes postponed and parked events available at once`(parks: Bool) async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1"))
+        store.postpone(try await store.lease(), after: .seconds(3600), parks: parks)
+        _ = try await store.assign(.claim(ana), business, customer)
+        let first = try await store.lease()
+        #expect(await store.isWithPerson(first))
+        try await store.finish(first, result: .withPerson)
+        #expect(store.statistics.pendingDeliveries == 0)
+        await store.close()
+    }
+
+    @Test func `a claim that waited for another one behind a customer's close is refused`() async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        disk.hold()
+        let (results, continuation) = AsyncStream.makeStream(of: Result<Assignment, StoreError>.self)
+        store.append(message("first", from: CustomerID("urn:mbid:d"))) { _ in }
+        // The journal has taken the first batch: what follows is in the next one.
+        #expect(await eventually { disk.isHolding })
+        store.assign(.claim(ana), business, customer) { continuation.yield($0) }
+        store.append(close("m1")) { _ in }
+        store.assign(.claim(ben, takes: true), business, customer) { continuation.yield($0) }
+        disk.release()
+        var found: [Result<Assignment, StoreError>] = []
+        for await result in results {
+            found.append(result)
+            if found.count == 2 { break }
+        }
+        #expect(found.contains { if case .failure(.assignment(.closed)) = $0 { true } else { false } })
+        #expect(store.assignment(of: business, customer).state == .closed)
+        #expect(!store.assignments.isWatching)
+        await store.close()
+    }
+
+    @Test func `a customer's close is found behind many lines of ours, within a bound`() async throws {
+        let store = try directory.open(recordingAs: .close)
+        _ = await store.append(close("m1"))
+        try await store.finish(try await store.lease(), result: .handled)
+        let key = ConversationKey(business: business, customer: customer)
+        func write(_ count: Int, bytes: Int, from first: Int) throws {
+            for number in first..<first + count {
+                try store.write(
+                    ConversationEntry(
+                        conversation: key, record: UInt64(1000 + number), at: .now(),
+                        id: MessageID("s\(number)"), kind: .text,
+                        message: Array("{\"body\":\"\(String(repeating: "a", count: bytes))\"}".utf8),
+                        result: .accepted(status: 200)), mightBeThere: false)
+            }
+        }
+        try write(300, bytes: 8000, from: 0)
+        #expect(try store.isClosedByCustomer(business, customer))
+        try write(9, bytes: 2_000_000, from: 300)
+        #expect(try !store.isClosedByCustomer(business, customer))
+        await store.close()
+    }
+
     private func close(_ id: String) -> ReceivedMessage {
         ReceivedMessage(
             business: business, customer: customer, id: MessageID(id),

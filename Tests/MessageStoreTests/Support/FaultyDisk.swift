@@ -21,6 +21,7 @@ final class FaultyDisk: StoreDisk {
     private let failsFills = Mutex(false)
     private let gate = Mutex<DispatchSemaphore?>(nil)
     private let batches = Mutex(0)
+    private let held = Mutex(0)
     private let disk = SystemDisk()
 
     /// Makes every later call fail in this way, until ``recover()``.
@@ -41,6 +42,9 @@ final class FaultyDisk: StoreDisk {
             gate = nil
         }
     }
+
+    /// Whether a sync waits for ``release()``.
+    var isHolding: Bool { held.withLock { $0 > 0 } }
 
     /// The number of synced batches.
     var count: Int { batches.withLock { $0 } }
@@ -71,7 +75,11 @@ final class FaultyDisk: StoreDisk {
     }
 
     func synchronize(_ file: File) throws(SystemError) {
-        gate.withLock { $0 }?.wait()
+        if let gate = gate.withLock({ $0 }) {
+            held.withLock { $0 += 1 }
+            gate.wait()
+            held.withLock { $0 -= 1 }
+        }
         if fault.withLock({ $0 }) == .synchronize { throw SystemError("fdatasync", code: EIO) }
         try disk.synchronize(file)
         batches.withLock { $0 += 1 }
