@@ -102,14 +102,12 @@ package final class RunningServer: Sendable {
         ) { boundAdmin.address }
         let api = BusinessAPI(access, cursors: APICursor(secret: configuration.secret), logger: logger)
         let events = EventHub(store, access, logger: logger)
-        let deliveries = DeliveryOperations(
-            store: store, journal: JournalFiles(dataDirectory: configuration.dataDirectory))
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let operations =
-            BusinessRoutes.make(registry, store, deliveries.lists)
+            BusinessRoutes.make(registry, store)
             + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
             + ConversationListRoutes(store: store, files: conversationFiles).routes()
-            + deliveries.routes() + EventRoutes.make(events)
+            + DeliveryOperations(store: store).routes() + EventRoutes.make(events)
         self.events = events
         self.boundAdmin = boundAdmin
         self.api = api

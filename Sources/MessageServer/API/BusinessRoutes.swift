@@ -11,13 +11,10 @@ import MessageStore
 /// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
 /// - `GET /v1/businesses/{slug}/handler/log` has its latest log lines.
 enum BusinessRoutes {
-    static func make(
-        _ registry: HandlerRegistry, _ store: Store, _ lists: UnsettledDeliveries
-    ) -> [APIRoute] {
+    static func make(_ registry: HandlerRegistry, _ store: Store) -> [APIRoute] {
         [
             APIRoute(.get, "/v1/businesses", may: .read, "List the businesses of the token", .businesses) {
                 request in
-                let letters = try await lists.lists()
                 var entries: [(APIBusiness, HandlerStatus?)] = []
                 for business in request.access.businesses(of: request.token) {
                     // A business that a reload has just added has no handler yet.
@@ -30,9 +27,7 @@ enum BusinessRoutes {
                 return APIAnswer { writer in
                     writer.key("businesses")
                     writer.array { writer in
-                        for (business, status) in entries {
-                            write(business, status, store, letters, to: &writer)
-                        }
+                        for (business, status) in entries { write(business, status, store, to: &writer) }
                     }
                 }
             },
@@ -69,8 +64,7 @@ enum BusinessRoutes {
     }
 
     private static func write(
-        _ business: APIBusiness, _ status: HandlerStatus?, _ store: Store,
-        _ letters: UnsettledDeliveries.Lists, to writer: inout JSONWriter
+        _ business: APIBusiness, _ status: HandlerStatus?, _ store: Store, to writer: inout JSONWriter
     ) {
         writer.object { writer in
             writer.field("slug", business.slug)
@@ -90,9 +84,7 @@ enum BusinessRoutes {
                 let (waiting, person) = store.assignedCounts(of: business.id)
                 writer.field("waiting", waiting)
                 writer.field("person", person)
-                let events = letters.events.count { $0.business == business.id && $0.status.isDeadLetter }
-                let replies = letters.replies.count { $0.business == business.id && $0.status.isDeadLetter }
-                writer.field("deadLetters", events + replies)
+                writer.field("deadLetters", store.deadLetterCount(of: business.id))
             }
         }
     }

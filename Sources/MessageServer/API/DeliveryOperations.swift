@@ -3,18 +3,17 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import MessageStore
+import Synchronization
 
 /// The deliveries and replies of a business: what waits, what failed, and the operator's decisions about them.
 ///
 /// No answer has the content of a message: the journal has what a conversation's file leaves out. The lists cover
-/// deliveries that are pending, parked or dead letters, and replies that are queued or dead letters;
-/// ``UnsettledDeliveries`` says how old they may be. `GET …/deliveries/{record}` reads every message of the journal.
+/// deliveries of any status, as far back as the journal, and replies that are queued or dead letters. A request reads the
+/// journal for a limited time, so that a page may have fewer entries than its limit, or none, and nevertheless a next one.
 struct DeliveryOperations: Sendable {
     let store: Store
-    let journal: JournalFiles
-    let lists: UnsettledDeliveries
-    /// One reader of the whole journal at a time.
-    private let reader = AsyncSemaphore(1)
+    /// The number of requests of each token that read the journal, or wait for that.
+    private let readers = ReaderCounts()
 
     private static let deliveries = "/v1/businesses/{slug}/deliveries"
     private static let replies = "/v1/businesses/{slug}/replies"
@@ -25,11 +24,7 @@ struct DeliveryOperations: Sendable {
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
 
-    init(store: Store, journal: JournalFiles) {
-        self.store = store
-        self.journal = journal
-        lists = UnsettledDeliveries(journal, store)
-    }
+    init(store: Store) { self.store = store }
 
     func routes() -> [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 1 << 16)
@@ -38,7 +33,8 @@ struct DeliveryOperations: Sendable {
                 .get, Self.deliveries, may: .read,
                 query: [
                     APIParameter(
-                        "status", .choice([Self.deadStatus, "pending", "parked", "rejected", "failed"]),
+                        "status",
+                        .choice([Self.deadStatus] + JournalEvent.Status.allCases.map(\.rawValue)),
                         "Deliveries of this status; dead is rejected or failed."),
                     APIParameter(
                         "kind", .choice(Kind.allCases.map(\.rawValue)), "Deliveries of messages of this kind."
@@ -46,7 +42,7 @@ struct DeliveryOperations: Sendable {
                     Self.conversation,
                     APIParameter("since", .time, "Deliveries of messages that arrived then or later."),
                     .limit, .cursor,
-                ], "List waiting and failed deliveries", .deliveries, answer: list),
+                ], "List deliveries, the latest first", .deliveries, answer: list),
             APIRoute(
                 .get, Self.deliveries + "/{record}", may: .read, "Read a delivery", .delivery,
                 answer: delivery),
@@ -94,40 +90,35 @@ struct DeliveryOperations: Sendable {
     }
 
     private func list(_ request: APIRequest) async throws -> APIAnswer {
-        let business = try request.business.id
-        let before = try request.position.flatMap { UInt64($0) } ?? .max
-        let (status, kind) = (request["status"], request["kind"])
-        let (conversation, since) = (request["conversation"], request.time("since"))
-        let found = try await lists.lists().events.lazy.filter { event in
-            event.business == business && event.record < before
-                && (status == nil || event.status.rawValue == status
-                    || status == Self.deadStatus && event.status.isDeadLetter)
-                && (kind == nil || event.kind?.rawValue == kind)
-                && (conversation == nil || event.conversation == conversation)
-                && since.map { event.at >= $0 } ?? true
-        }.prefix(request.limit + 1)
-        let page = Array(found.prefix(request.limit))
+        var query = try Store.DeliveryQuery(of: request.business.id)
+        query.before = try request.position.flatMap { UInt64($0) }
+        query.limit = request.limit
+        query.kind = request["kind"].flatMap(Kind.init)
+        query.conversation = request["conversation"].flatMap { ConversationDigest($0) }
+        query.since = request.time("since")
+        if let status = request["status"] {
+            query.statuses = JournalEvent.Status(rawValue: status).map { .only($0) } ?? .dead
+        }
+        let page = try await readers.run(request.token) { try await store.deliveries(query) }
         var answer = APIAnswer { writer in
             writer.key("deliveries")
-            writer.array { writer in for event in page { Self.write(event, to: &writer) } }
+            writer.array { writer in for event in page.events { Self.write(event, to: &writer) } }
         }
-        answer.fields = request.link(next: found.count > page.count ? page.last.map { "\($0.record)" } : nil)
+        answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
     }
 
     private func delivery(_ request: APIRequest) async throws -> APIAnswer {
         let (record, business) = (try request.record, try request.business.id)
-        guard await reader.acquire() else { throw APIProblem(.unavailable, "the server stops") }
-        defer { reader.release() }
-        guard let event = try journal.knownEvents([record])[record], event.business == business,
-            event.outboundKind == nil, !event.isReplyFailure
-        else { throw APIProblem(.notFound) }
-        let names = event.replies.indices.map { ReplyID(record: record, index: $0) }
-        let replies = names.isEmpty ? [] : try journal.replies(names).map { UnsettledDeliveries.Reply($0) }
-        return APIAnswer { writer in
-            Self.writeMembers(UnsettledDeliveries.Event(event), to: &writer)
-            writer.key("replies")
-            writer.array { writer in for reply in replies { Self.write(reply, to: &writer) } }
+        switch try await readers.run(request.token, { try await store.delivery(record, of: business) }) {
+        case .unknown: throw APIProblem(.notFound)
+        case .unread: throw APIProblem(.unavailable, "the journal is being read").field("Retry-After", "1")
+        case .found(let trace):
+            return APIAnswer { writer in
+                Self.writeMembers(trace.event, to: &writer)
+                writer.key("replies")
+                writer.array { writer in for reply in trace.replies { Self.write(reply, to: &writer) } }
+            }
         }
     }
 
@@ -164,20 +155,17 @@ struct DeliveryOperations: Sendable {
     }
 
     private func listReplies(_ request: APIRequest) async throws -> APIAnswer {
-        let business = try request.business.id
-        let before = try request.position.flatMap { ReplyID($0) }
-        let (status, conversation) = (request["status"], request["conversation"])
-        let found = try await lists.lists().replies.lazy.filter { reply in
-            reply.business == business && before.map { reply.id < $0 } ?? true
-                && (status == nil || reply.status.rawValue == status)
-                && (conversation == nil || reply.conversation == conversation)
-        }.prefix(request.limit + 1)
-        let page = Array(found.prefix(request.limit))
+        var query = try Store.ReplyQuery(of: request.business.id)
+        query.before = try request.position.flatMap { ReplyID($0) }
+        query.limit = request.limit
+        query.status = request["status"].flatMap(ReplyState.Status.init)
+        query.conversation = request["conversation"].flatMap { ConversationDigest($0) }
+        let page = try await readers.run(request.token) { try await store.replies(query) }
         var answer = APIAnswer { writer in
             writer.key("replies")
-            writer.array { writer in for reply in page { Self.write(reply, to: &writer) } }
+            writer.array { writer in for reply in page.replies { Self.write(reply, to: &writer) } }
         }
-        answer.fields = request.link(next: found.count > page.count ? page.last.map { "\($0.id)" } : nil)
+        answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
     }
 
@@ -186,7 +174,7 @@ struct DeliveryOperations: Sendable {
         return id
     }
 
-    private static func write(_ event: UnsettledDeliveries.Event, to writer: inout JSONWriter) {
+    private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
         writer.object { writer in
             writeMembers(event, to: &writer)
             writer.key("replies")
@@ -194,10 +182,10 @@ struct DeliveryOperations: Sendable {
         }
     }
 
-    private static func writeMembers(_ event: UnsettledDeliveries.Event, to writer: inout JSONWriter) {
+    private static func writeMembers(_ event: JournalEvent, to writer: inout JSONWriter) {
         writer.field("record", Int(clamping: event.record))
         writer.field("at", event.at.rfc3339)
-        writer.field("conversation", event.conversation)
+        writer.field("conversation", ConversationFiles.name(of: event.customer))
         writer.field("message", event.id.rawValue)
         writer.field("kind", event.kind?.rawValue)
         writer.field("status", event.status.rawValue)
@@ -208,12 +196,12 @@ struct DeliveryOperations: Sendable {
         writer.field("replayedAs", event.replayedAs.map { Int(clamping: $0) })
     }
 
-    private static func write(_ reply: UnsettledDeliveries.Reply, to writer: inout JSONWriter) {
+    private static func write(_ reply: JournalReply, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("id", "\(reply.id)")
             writer.field("at", reply.decidedAt.rfc3339)
-            writer.field("conversation", reply.conversation)
-            writer.field("message", reply.message.rawValue)
+            writer.field("conversation", ConversationFiles.name(of: reply.customer))
+            writer.field("message", reply.messageID.rawValue)
             writer.field("kind", reply.kind.rawValue)
             writer.field("status", reply.status.rawValue)
             writer.field("httpStatus", reply.httpStatus)
@@ -221,6 +209,34 @@ struct DeliveryOperations: Sendable {
             writer.field("attempts", reply.attempts)
             writer.field("next", reply.next?.rfc3339)
         }
+    }
+}
+
+/// Limits the requests of each token that read the journal at the same time, which the store does one after the other.
+private final class ReaderCounts: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+    private static let maximum = 4
+
+    /// Runs `body`; throws ``APIProblem`` when the token has too many requests.
+    func run<Result: Sendable>(
+        _ token: APIToken, _ body: () async throws -> Result
+    ) async throws -> Result {
+        let isAdmitted = counts.withLock { counts in
+            guard counts[token.name, default: 0] < Self.maximum else { return false }
+            counts[token.name, default: 0] += 1
+            return true
+        }
+        guard isAdmitted else {
+            throw APIProblem(.unavailable, "\(Self.maximum) requests of this token read the journal already")
+                .field("Retry-After", "1")
+        }
+        defer {
+            counts.withLock { counts in
+                let count = counts[token.name, default: 0] - 1
+                counts[token.name] = count > 0 ? count : nil
+            }
+        }
+        return try await body()
     }
 }
 

@@ -422,7 +422,8 @@ extension Store {
             for: .none,
             effect: .end(
                 segment: pending.location.segment,
-                deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil))
+                deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil,
+                of: delivery.conversation.business))
         if !assignments.isEmpty, result.reachedHandler {
             assignments.finish(delivery.record, of: delivery.conversation)
         }

@@ -74,7 +74,8 @@ extension Store {
                 for: .none,
                 effect: .end(
                     segment: pending.location.segment,
-                    deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil))
+                    deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil,
+                    of: key.business))
         }
         // The flush follows the records in the journal, so they are durable when it returns.
         await journal.flush()

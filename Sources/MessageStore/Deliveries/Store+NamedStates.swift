@@ -71,8 +71,7 @@ extension Store {
         _ change: @escaping @Sendable ([UInt64]) async throws -> [(UInt64, DeadLetterResult)]
     ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
         try await changes.run {
-            await self.journal.flush()
-            let events = try await self.files.knownEventsOnQueue(Set(records)).filter {
+            let events = try await self.events(of: Set(records)).filter {
                 $0.value.business == business && $0.value.outboundKind == nil
             }
             var results: [UInt64: DeadLetterResult] = [:]
@@ -92,11 +91,6 @@ extension Store {
                 seen.insert(record).inserted ? results[record].map { (record, $0) } : nil
             }
         }
-    }
-
-    /// Whether the message, or its reply with this index, is a dead letter now; reads nothing.
-    package func isDeadLetter(_ record: UInt64, reply index: Int? = nil) -> Bool {
-        accounts.withLedger { $0.deadLetters[DeadLetter(record, reply: index)] != nil }
     }
 
     private func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {

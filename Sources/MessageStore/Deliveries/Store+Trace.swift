@@ -34,32 +34,13 @@ extension Store {
             return nil
         }
         var trace: Trace?
-        while let found = try await self.trace(of: record), found.event.outboundKind == nil {
+        while let found = try await self.trace(of: record).trace, found.event.outboundKind == nil {
             trace = found
             // A replay is later than the message that it repeats.
             guard let replay = found.event.replayedAs, replay > record else { break }
             record = replay
         }
         return trace
-    }
-
-    /// The message with this record and its replies; nil when the journal has none.
-    private func trace(of record: UInt64) async throws -> Trace? {
-        let (index, reader) = (deliveryIndex, reader)
-        return try await index.onQueue { () throws(StoreError) in
-            var trace: Trace?
-            _ = try index.walk(downTo: record) { event throws(StoreError) in
-                let state = event.state
-                guard state.record == record else { return true }
-                var replies: [JournalReply] = []
-                for place in state.replies.indices where !state.isPlaceholder(place) {
-                    replies.append(try JournalReply(state, index: place, from: reader))
-                }
-                trace = Trace(event: try JournalEvent(state, from: reader), replies: replies)
-                return false
-            }
-            return trace
-        }
     }
 }
 

@@ -29,7 +29,7 @@ final class DeliveryIndex: Sendable {
         self.maximumEvents = maximumEvents
     }
 
-    /// Runs `body`, which may call ``walk(before:downTo:since:budget:_:)``, on a queue, so that no other task waits for the disk.
+    /// Runs `body`, which may call ``walk(of:before:downTo:since:budget:_:)``, on a queue, so that no other task waits for the disk.
     func onQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
@@ -41,10 +41,12 @@ final class DeliveryIndex: Sendable {
     /// Calls `visit` with every message from before `record` down to `earliest`, newest first, until it returns false or the
     /// budget is used up.
     ///
-    /// Without a budget it reads as far as necessary. Segments whose latest message is older than `since` are not visited.
-    /// Returns the record before which a later walk continues; nil at the end.
+    /// With `wanted`, which is sorted, it visits only these records, and segments without them that were read once are not
+    /// read again. Without a budget it reads as far as necessary. Segments whose latest message is older than `since` are not
+    /// visited. Returns the record before which a later walk continues; nil at the end.
     func walk(
-        before record: UInt64 = .max, downTo earliest: UInt64 = 0, since: Timestamp? = nil,
+        of wanted: [UInt64]? = nil, before record: UInt64 = .max, downTo earliest: UInt64 = 0,
+        since: Timestamp? = nil,
         budget: Budget? = nil, _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
     ) throws(StoreError) -> UInt64? {
         let journal = try JournalReader(directory)
@@ -56,6 +58,8 @@ final class DeliveryIndex: Sendable {
             var readBytes = 0
             var later: [UInt64: [SegmentEvents.Later]] = [:]
             var position = record
+            // The records from here on are in segments that were visited.
+            var end = UInt64.max
             for segment in journal.segments.reversed() {
                 let isOver =
                     budget.map { readBytes >= $0.bytes || ContinuousClock.now - began >= $0.time } ?? false
@@ -64,7 +68,10 @@ final class DeliveryIndex: Sendable {
                 var events =
                     segments.removeValue(forKey: segment)
                     ?? SegmentEvents(segment, abandoned: journal.abandoned)
-                if !events.isComplete || (segment < record && !events.isLoaded) {
+                let isWanted =
+                    segment < record && (wanted?.hasNumber(from: segment, through: end - 1) ?? true)
+                end = segment
+                if !events.isComplete || (isWanted && !events.isLoaded) {
                     do throws(SystemError) {
                         readBytes += try events.read(
                             journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
@@ -77,7 +84,8 @@ final class DeliveryIndex: Sendable {
                 segments[segment] = events
                 if segment < record {
                     if let since, let latest = events.latestAt, latest < since { return nil }
-                    for event in events.newestFirst(before: record, downTo: earliest) {
+                    for event in events.newestFirst(before: record, downTo: earliest)
+                    where wanted?.hasNumber(event.state.record) ?? true {
                         guard try visit(event.changed(by: later)) else { return event.state.record }
                     }
                     position = segment
@@ -85,6 +93,7 @@ final class DeliveryIndex: Sendable {
                 if segment <= earliest { return nil }
                 for change in events.later { later[change.subject, default: []].append(change) }
             }
+            if let wanted { later = later.filter { wanted.hasNumber($0.key) } }
             return try visitCarried(later, before: min(record, journal.segments.first ?? 0), visit)
         }
     }
@@ -97,22 +106,31 @@ final class DeliveryIndex: Sendable {
         for subject in later.keys.sorted(by: >) where subject < record {
             var state: MessageState?
             for change in (later[subject] ?? []).sorted(by: { $0.number < $1.number }) {
-                if state == nil, case .record(.carried(_, let reply), let location) = change.change {
+                if state == nil, case .record(.carried(_, let reply, _), let location) = change.change {
                     state = MessageState(carried: subject, reply: reply, at: location)
                 } else {
                     state?.apply(change)
                 }
             }
-            // When only a reply was carried, the message itself is deleted.
-            guard let state, state.status != .handled else { continue }
-            let event = try JournalEvent(state, from: reader)
-            let carried = SegmentEvents.Event(
-                conversation: ConversationKey(business: event.business, customer: event.customer),
-                at: event.at,
-                state: state)
-            guard try visit(carried) else { return subject }
+            guard let state, let event = try event(ofCarried: state) else { continue }
+            guard try visit(event) else { return subject }
         }
         return nil
+    }
+
+    /// The message of a carried dead letter; when only replies were carried, with the facts of the first.
+    private func event(ofCarried state: MessageState) throws(StoreError) -> SegmentEvents.Event? {
+        if state.isOfRepliesOnly {
+            guard let index = state.replies.indices.first(where: { !state.isPlaceholder($0) }) else {
+                return nil
+            }
+            let reply = try JournalReply(state, index: index, from: reader)
+            let key = ConversationKey(business: reply.business, customer: reply.customer)
+            return SegmentEvents.Event(conversation: key, at: reply.decidedAt, state: state)
+        }
+        let event = try JournalEvent(state, from: reader)
+        let key = ConversationKey(business: event.business, customer: event.customer)
+        return SegmentEvents.Event(conversation: key, at: event.at, state: state)
     }
 
     /// Drops the messages of the oldest segments, and never those of the newest.
@@ -133,4 +151,18 @@ extension SegmentEvents.Event {
         for change in changes.sorted(by: { $0.number < $1.number }) { event.state.apply(change) }
         return event
     }
+}
+
+extension [UInt64] {
+    /// Whether the sorted numbers have one in this range.
+    fileprivate func hasNumber(from first: UInt64, through last: UInt64) -> Bool {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < first { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] <= last
+    }
+
+    fileprivate func hasNumber(_ number: UInt64) -> Bool { hasNumber(from: number, through: number) }
 }

@@ -129,8 +129,6 @@ extension MessageState {
         }
     }
 
-    /// The status as lists show it: a proactive message has no delivery, only a reply.
-    var listedStatus: JournalEvent.Status {
-        outboundKind != nil && end == nil && !hasQueuedReply ? .handled : status
-    }
+    /// Whether only replies were carried, so that the message itself is deleted.
+    var isOfRepliesOnly: Bool { isCarried && status == .handled }
 }

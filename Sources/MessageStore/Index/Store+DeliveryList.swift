@@ -2,7 +2,7 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 extension Store {
-    /// The messages that a list of deliveries wants.
+    /// The customers' messages that a list of deliveries wants.
     package struct DeliveryQuery: Sendable {
         /// The wanted statuses.
         package enum Statuses: Hashable, Sendable {
@@ -11,6 +11,15 @@ extension Store {
             case only(JournalEvent.Status)
             /// Dead letters, which wait for an operator's decision.
             case dead
+
+            /// Whether all of them are dead letters.
+            fileprivate var areDead: Bool {
+                switch self {
+                case .all: false
+                case .only(let status): status.isDeadLetter
+                case .dead: true
+                }
+            }
         }
 
         /// The business.
@@ -40,7 +49,17 @@ extension Store {
         package let next: UInt64?
     }
 
-    /// A page of a business's messages in the journal, newest first.
+    /// The result of a search for one delivery.
+    package enum DeliveryLookup: Sendable {
+        /// The delivery and its replies.
+        case found(Trace)
+        /// The business has no such delivery.
+        case unknown
+        /// The journal is not read as far as the record yet; a repetition continues.
+        case unread
+    }
+
+    /// A page of the deliveries of a business in the journal, newest first.
     ///
     /// Reads at most 64 MiB of the journal, or for 250 ms, and at least one segment: a page may have fewer messages than its
     /// limit, or none, and nevertheless a next one. Segments that were read before are read only where they have grown.
@@ -48,10 +67,12 @@ extension Store {
         // A record may still be on its way to the file.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
+        let wanted = query.statuses.areDead ? deadLetters(of: query.business).filter { $0.reply == nil } : nil
         return try await index.onQueue { () throws(StoreError) in
             var states: [MessageState] = []
             let next = try index.walk(
-                before: query.before ?? .max, since: query.since, budget: DeliveryIndex.Budget()
+                of: wanted?.map(\.record).sorted(), before: query.before ?? .max, since: query.since,
+                budget: DeliveryIndex.Budget()
             ) { event throws(StoreError) in
                 guard query.wants(event) else { return true }
                 states.append(event.state)
@@ -60,32 +81,81 @@ extension Store {
             var events: [JournalEvent] = []
             for state in states {
                 // Nil when the segment was deleted meanwhile.
-                guard let event = try JournalEvent(reading: state, from: reader), query.wants(event) else {
-                    continue
-                }
-                events.append(event)
+                let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
+                if let event, query.wants(event) { events.append(event) }
             }
             return DeliveryPage(events: events, next: next)
         }
     }
 
-    /// The messages of these records, in order; one that is no message is omitted.
+    /// The delivery of a business with this record, and its replies; reads no more of the journal than a page.
+    package func delivery(_ record: UInt64, of business: BusinessID) async throws -> DeliveryLookup {
+        await journal.flush()
+        let (trace, isUnread) = try await trace(of: record, budget: DeliveryIndex.Budget())
+        guard let trace, trace.event.business == business, trace.event.isDelivery else {
+            return isUnread ? .unread : .unknown
+        }
+        return .found(trace)
+    }
+
+    /// The message with this record and its replies; nil when the journal has none, or its part within the budget.
+    func trace(
+        of record: UInt64, budget: DeliveryIndex.Budget? = nil
+    ) async throws -> (trace: Trace?, isUnread: Bool) {
+        let (index, reader) = (deliveryIndex, reader)
+        return try await index.onQueue { () throws(StoreError) in
+            var trace: Trace?
+            let next = try index.walk(of: [record], downTo: record, budget: budget) {
+                event throws(StoreError) in
+                let state = event.state
+                if state.isOfRepliesOnly { return true }
+                trace = try readingKept { () throws(StoreError) in
+                    var replies: [JournalReply] = []
+                    for place in state.replies.indices where !state.isPlaceholder(place) {
+                        replies.append(try JournalReply(state, index: place, from: reader))
+                    }
+                    return Trace(event: try JournalEvent(state, from: reader), replies: replies)
+                }
+                return false
+            }
+            return (trace, trace == nil && next.map { $0 > record } ?? false)
+        }
+    }
+
+    /// The messages of these records; one that is no message is omitted.
     ///
     /// Reads the journal from its end to the earliest of them, and of segments that were read before only the appended part.
-    package func deliveries(of records: [UInt64]) async throws -> [JournalEvent] {
-        guard let earliest = records.min() else { return [] }
+    func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
+        guard let earliest = records.min() else { return [:] }
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         return try await index.onQueue { () throws(StoreError) in
             var found: [UInt64: JournalEvent] = [:]
-            let wanted = Set(records)
-            _ = try index.walk(downTo: earliest) { event throws(StoreError) in
-                guard wanted.contains(event.state.record) else { return true }
-                found[event.state.record] = try JournalEvent(reading: event.state, from: reader)
-                return found.count < wanted.count
+            _ = try index.walk(of: records.sorted(), downTo: earliest) { event throws(StoreError) in
+                if event.state.isOfRepliesOnly { return true }
+                found[event.state.record] = try JournalEvent(event.state, from: reader)
+                return found.count < records.count
             }
-            return records.compactMap { found[$0] }
+            return found
         }
+    }
+
+    /// The number of dead letters of a business, from memory: deliveries and replies that wait for a decision.
+    package func deadLetterCount(of business: BusinessID) -> Int {
+        accounts.withLedger { $0.deadLetterCounts[business] ?? 0 }
+    }
+
+    /// The dead letters of a business, in no order.
+    func deadLetters(of business: BusinessID) -> [DeadLetter] {
+        accounts.withLedger { $0.deadLetters.filter { $0.value.business == business }.map(\.key) }
+    }
+}
+
+/// Runs `body`; nil when the segment that it reads was deleted meanwhile.
+func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
+    do throws(StoreError) { return try body() } catch {
+        if case .unavailable(_, let reason) = error, reason.isMissing { return nil }
+        throw error
     }
 }
 
@@ -93,6 +163,7 @@ extension Store.DeliveryQuery {
     /// Whether a message is wanted, as far as the journal's records say; a carried one has more facts in its text.
     fileprivate func wants(_ event: SegmentEvents.Event) -> Bool {
         let state = event.state
+        guard state.outboundKind == nil, !state.isReplyFailure, !state.isOfRepliesOnly else { return false }
         guard event.conversation.business == business, since.map({ event.at >= $0 }) ?? true else {
             return false
         }
@@ -102,11 +173,11 @@ extension Store.DeliveryQuery {
             else { return false }
         }
         if state.isCarried { return true }
-        return wants(state.listedStatus) && (kind == nil || kind == state.kind)
+        return wants(state.status) && (kind == nil || kind == state.kind)
     }
 
     fileprivate func wants(_ event: JournalEvent) -> Bool {
-        wants(event.status) && (kind == nil || kind == event.kind)
+        event.isDelivery && wants(event.status) && (kind == nil || kind == event.kind)
     }
 
     private func wants(_ status: JournalEvent.Status) -> Bool {
@@ -119,11 +190,6 @@ extension Store.DeliveryQuery {
 }
 
 extension JournalEvent {
-    /// Reads the message of a state; nil when its segment was deleted meanwhile.
-    fileprivate init?(reading state: MessageState, from reader: SegmentReader) throws(StoreError) {
-        do throws(StoreError) { try self.init(state, from: reader) } catch {
-            if case .unavailable(_, let reason) = error, reason.isMissing { return nil }
-            throw error
-        }
-    }
+    /// Whether the event is a customer's message.
+    fileprivate var isDelivery: Bool { outboundKind == nil && !isReplyFailure }
 }

@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 
 /// A record on its way to the journal's writer.
 struct JournalEntry: Sendable {
@@ -18,9 +19,9 @@ struct JournalEntry: Sendable {
         /// This many replies of a message in this segment were decided.
         case replies(Int, segment: UInt64)
         /// A delivery, or a reply, of a message in this segment ended.
-        case end(segment: UInt64, deadLetter: DeadLetter?)
+        case end(segment: UInt64, deadLetter: DeadLetter?, of: BusinessID)
         /// A reply of a message in this segment failed, and an event that reports it to the handler begins.
-        case reportedEnd(segment: UInt64, deadLetter: DeadLetter)
+        case reportedEnd(segment: UInt64, deadLetter: DeadLetter, of: BusinessID)
         /// A dead letter was dropped or retried.
         case decision(about: DeadLetter)
         /// Conversations are on disk up to this record.

@@ -44,26 +44,11 @@ package struct JournalFiles: Sendable {
     /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
         var wanted = Set(records)
-        let found = try knownEvents(wanted)
+        var found: [UInt64: JournalEvent] = [:]
+        try forEach(of: wanted) { found[$0.record] = $0 }
         return try records.filter { wanted.remove($0) != nil }.map { record in
             guard let event = found[record] else { throw StoreError.unknownRecord(record) }
             return event
-        }
-    }
-
-    /// Those of these records that are messages.
-    package func knownEvents(_ records: Set<UInt64>) throws -> [UInt64: JournalEvent] {
-        var found: [UInt64: JournalEvent] = [:]
-        try forEach(of: records) { found[$0.record] = $0 }
-        return found
-    }
-
-    /// Those of these records that are messages; reads the whole journal on a queue of its own.
-    func knownEventsOnQueue(_ records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.events").async {
-                continuation.resume(with: Result { try knownEvents(records) })
-            }
         }
     }
 
@@ -177,7 +162,7 @@ package struct JournalFiles: Sendable {
                 states[number] = MessageState(failureIn: number, at: location)
             }
             if let subject = record.subject {
-                if case .carried(_, let reply) = record, states[subject] == nil,
+                if case .carried(_, let reply, _) = record, states[subject] == nil,
                     wanted?.contains(subject) ?? true
                 {
                     states[subject] = MessageState(carried: subject, reply: reply, at: location)
@@ -196,13 +181,5 @@ package struct JournalFiles: Sendable {
         for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
         // The records that a caller named were all found, so a gap elsewhere is no error for that caller.
         if wanted == nil, let missing { throw missing }
-    }
-
-    /// Runs `body`; nil when the segment that it reads was deleted meanwhile.
-    private func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
-        do throws(StoreError) { return try body() } catch {
-            if case .unavailable(_, let reason) = error, reason.isMissing { return nil }
-            throw error
-        }
     }
 }

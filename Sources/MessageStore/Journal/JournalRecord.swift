@@ -23,7 +23,7 @@ enum JournalRecord: Sendable {
     /// A dead letter was dropped: the event, or one of its replies.
     case dropped(of: UInt64, reply: Int?)
     /// A copy of a dead letter whose own segment may be deleted: the event, or one of its replies.
-    case carried(of: UInt64, reply: Int?)
+    case carried(of: UInt64, reply: Int?, business: BusinessID)
     /// The assignment of a conversation after a change.
     case assignment(AssignmentRecord)
     /// Conversation lines up to this record are on disk.
@@ -117,7 +117,8 @@ enum JournalRecord: Sendable {
     /// message.
     var subject: UInt64? {
         switch self {
-        case .resolved(let record), .files(let record), .dropped(let record, _), .carried(let record, _):
+        case .resolved(let record), .files(let record), .dropped(let record, _),
+            .carried(let record, _, _):
             record
         case .outcome(let outcome): outcome.of
         case .replyAttempt(let attempt): attempt.of
@@ -154,7 +155,8 @@ enum JournalRecord: Sendable {
         if type.equals("resolved") { return .resolved(of: of) }
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
         if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
-        return type.equals("carried") ? .carried(of: of, reply: root.replyIndex) : nil
+        guard type.equals("carried"), let business = root["business"]?.string else { return nil }
+        return .carried(of: of, reply: root.replyIndex, business: BusinessID(business))
     }
 }
 

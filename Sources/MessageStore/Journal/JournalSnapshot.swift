@@ -39,7 +39,7 @@ struct JournalSnapshot: Sendable {
 
     /// The maximum number of lines of unfinished messages; with more, reading the whole journal is as fast.
     static let maximumOpenLines = 100_000
-    private static let magic: UInt64 = 0x32_746f_6853_6e42
+    private static let magic: UInt64 = 0x33_746f_6853_6e42
 
     /// The complete file: a magic number with the version, the members, and a checksum.
     func encoded() -> [UInt8] {

@@ -140,7 +140,7 @@ struct MessageState: Sendable {
         case .dropped(_, let index?): change(index) { $0.drop() }
         // A carried record without another status is a dead letter.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
-        case .carried(_, let index?): addCarried(index, at: location)
+        case .carried(_, let index?, _): addCarried(index, at: location)
         case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
             .other:
             break

@@ -112,8 +112,8 @@ struct RecoveredJournal: Sendable {
         case .unsynced: isUnsynced = true
         case .segment(let at): ledger.begin(location.segment, at: at)
         case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
-        case .carried(let message, let reply):
-            ledger.recordCarried(DeadLetter(message, reply: reply), in: location.segment)
+        case .carried(let message, let reply, let business):
+            ledger.recordCarried(DeadLetter(message, reply: reply), of: business, in: location.segment)
         case .resolved(let of), .files(let of): fold(record, into: of, number: number, at: location)
         case .attempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
         case .replyAttempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
@@ -211,10 +211,10 @@ struct RecoveredJournal: Sendable {
             state.apply(record, number: number, at: location)
             return state.location.segment
         }
-        guard let segment else { return false }
+        guard let segment, let business = open[reply.of]?.conversation.business else { return false }
         unsynced.append((number, reply.of))
         let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
-        ledger.recordEnd(in: segment, deadLetter: letter, by: number)
+        ledger.recordEnd(in: segment, deadLetter: letter, of: business, by: number)
         return true
     }
 
@@ -240,19 +240,18 @@ struct RecoveredJournal: Sendable {
                 state.location.segment, state.outboundKind == nil, queued.filter { !state.isQueued($0) }
             )
         }
-        guard let ended else { return }
-        if !isRestoring, finished.result.reachedHandler, let key = open[finished.of]?.conversation {
-            assignments.finish(finished.of, of: key)
-        }
+        guard let ended, let key = open[finished.of]?.conversation else { return }
+        if !isRestoring, finished.result.reachedHandler { assignments.finish(finished.of, of: key) }
         unsynced.append((number, finished.of))
         // A proactive message has no delivery: its reply is counted.
         if ended.hasDelivery {
             let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
-            ledger.recordEnd(in: ended.segment, deadLetter: letter, by: number)
+            ledger.recordEnd(in: ended.segment, deadLetter: letter, of: key.business, by: number)
         }
         for index in ended.replies {
             ledger.recordEnd(
-                in: ended.segment, deadLetter: DeadLetter(finished.of, reply: index), by: number)
+                in: ended.segment, deadLetter: DeadLetter(finished.of, reply: index), of: key.business,
+                by: number)
         }
     }
 

@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import Dispatch
 import Logging
 import Synchronization
@@ -124,22 +125,25 @@ final class Retention: Sendable {
         if letters.isEmpty { return }
         let records = letters.filter { $0.reply == nil }.map(\.record)
         for event in try await files.eventsOnQueue(records) where event.isDeadLetter {
-            try await carry(DeadLetter(event.record, reply: nil), JournalBody.carried(event))
+            try await carry(
+                DeadLetter(event.record, reply: nil), of: event.business, JournalBody.carried(event))
         }
         let replies = letters.compactMap { letter in
             letter.reply.map { ReplyID(record: letter.record, index: $0) }
         }
         for reply in try await files.repliesOnQueue(replies) where reply.isDeadLetter {
-            try await carry(DeadLetter(reply.id.record, reply: reply.id.index), JournalBody.carried(reply))
+            try await carry(
+                DeadLetter(reply.id.record, reply: reply.id.index), of: reply.business,
+                JournalBody.carried(reply))
         }
     }
 
-    private func carry(_ letter: DeadLetter, _ body: [UInt8]) async throws {
+    private func carry(_ letter: DeadLetter, of business: BusinessID, _ body: [UInt8]) async throws {
         let written = try await journal.append(body)
         let isOne = accounts.withLedger { ledger in
             let isOne = ledger.deadLetters[letter] != nil
             ledger.begin(written.location.segment, at: nil)
-            if isOne { ledger.recordCarried(letter, in: written.location.segment) }
+            if isOne { ledger.recordCarried(letter, of: business, in: written.location.segment) }
             return isOne
         }
         // An operator retried or dropped the dead letter before this copy was written: the decision must follow the

@@ -30,10 +30,10 @@ final class SegmentAccounts: Sendable {
                     ledger.begin(record.location.segment, at: now)
                     ledger.recordOpen(1, in: record.location.segment)
                 case .replies(let count, let segment): ledger.recordOpen(count, in: segment)
-                case .end(let segment, let letter):
-                    ledger.recordEnd(in: segment, deadLetter: letter, by: record.number)
-                case .reportedEnd(let segment, let letter):
-                    ledger.recordEnd(in: segment, deadLetter: letter, by: record.number)
+                case .end(let segment, let letter, let business):
+                    ledger.recordEnd(in: segment, deadLetter: letter, of: business, by: record.number)
+                case .reportedEnd(let segment, let letter, let business):
+                    ledger.recordEnd(in: segment, deadLetter: letter, of: business, by: record.number)
                     ledger.recordOpen(1, in: record.location.segment)
                 case .decision(let letter): ledger.recordDecision(about: letter)
                 case .checkpoint(let through): ledger.recordCheckpoint(through: through)

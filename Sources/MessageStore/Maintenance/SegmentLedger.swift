@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 
 /// The reasons to keep each segment of the journal.
 ///
@@ -21,8 +22,10 @@ struct SegmentLedger: Sendable {
     private(set) var segments: [Segment] = []
     /// The last record whose conversation lines are on disk.
     private(set) var checkpoint: UInt64 = 0
-    /// The segment of each dead letter that waits for a decision.
-    private(set) var deadLetters: [DeadLetter: UInt64] = [:]
+    /// The place and business of each dead letter that waits for a decision.
+    private(set) var deadLetters: [DeadLetter: DeadLetterPlace] = [:]
+    /// The number of dead letters of each business.
+    private(set) var deadLetterCounts: [BusinessID: Int] = [:]
 
     /// Adds a segment if it is new; `at` is the time of a message in it, nil for other records.
     mutating func begin(_ segment: UInt64, at: Timestamp?) {
@@ -46,20 +49,43 @@ struct SegmentLedger: Sendable {
     }
 
     /// Counts the end of a delivery or a reply, with its record.
-    mutating func recordEnd(in segment: UInt64, deadLetter: DeadLetter?, by record: UInt64) {
+    ///
+    /// `business` is that of the message.
+    mutating func recordEnd(
+        in segment: UInt64, deadLetter: DeadLetter?, of business: BusinessID, by record: UInt64
+    ) {
         guard let index = index(of: segment) else { return }
         segments[index].open -= 1
         segments[index].lastEnd = max(segments[index].lastEnd, record)
-        if let deadLetter { deadLetters[deadLetter] = segment }
+        if let deadLetter { add(deadLetter, of: business, in: segment) }
     }
 
     /// Removes a dead letter that was retried or dropped.
-    mutating func recordDecision(about letter: DeadLetter) { deadLetters[letter] = nil }
+    mutating func recordDecision(about letter: DeadLetter) {
+        guard let place = deadLetters.removeValue(forKey: letter) else { return }
+        let count = deadLetterCounts[place.business, default: 0] - 1
+        deadLetterCounts[place.business] = count > 0 ? count : nil
+    }
 
     /// Records the segment of a dead letter's copy; returns whether the dead letter was in the ledger before.
     @discardableResult
-    mutating func recordCarried(_ letter: DeadLetter, in segment: UInt64) -> Bool {
-        deadLetters.updateValue(segment, forKey: letter) != nil
+    mutating func recordCarried(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) -> Bool {
+        add(letter, of: business, in: segment)
+    }
+
+    @discardableResult
+    private mutating func add(
+        _ letter: DeadLetter, of business: BusinessID, in segment: UInt64
+    ) -> Bool {
+        guard deadLetters[letter] == nil else {
+            deadLetters[letter]?.segment = segment
+            return true
+        }
+        deadLetterCounts[business, default: 0] += 1
+        // The text of the counts' key is shared by all dead letters of the business.
+        let shared = deadLetterCounts.index(forKey: business).map { deadLetterCounts.keys[$0] } ?? business
+        deadLetters[letter] = DeadLetterPlace(segment: segment, business: shared)
+        return false
     }
 
     /// Records the last record whose conversation lines are on disk.
@@ -86,7 +112,7 @@ struct SegmentLedger: Sendable {
     /// The dead letters in these segments, in the order of their records.
     func deadLetters(in expired: ArraySlice<Segment>) -> [DeadLetter] {
         guard let last = expired.last else { return [] }
-        return deadLetters.filter { $0.value <= last.first }.map(\.key).sorted()
+        return deadLetters.filter { $0.value.segment <= last.first }.map(\.key).sorted()
     }
 
     /// Removes a segment.
@@ -117,7 +143,8 @@ extension SegmentLedger {
             bytes.append(letter.key.record)
             // 0 stands for the event itself, 1 for its first reply.
             bytes.append(UInt64((letter.key.reply ?? -1) + 1))
-            bytes.append(letter.value)
+            bytes.append(letter.value.segment)
+            bytes.append(letter.value.business.rawValue)
         }
     }
 
@@ -131,16 +158,17 @@ extension SegmentLedger {
             return Segment(
                 first: first, newest: newest, open: Int(clamping: open), lastEnd: lastEnd)
         }
-        let letters = bytes.list { bytes -> (DeadLetter, UInt64)? in
-            guard let record = bytes.next(), let reply = bytes.next(), let segment = bytes.next() else {
-                return nil
-            }
-            return (DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1)), segment)
+        let letters = bytes.list { bytes -> (DeadLetter, DeadLetterPlace)? in
+            guard let record = bytes.next(), let reply = bytes.next(), let segment = bytes.next(),
+                case .some(.some(let business)) = bytes.nextText()
+            else { return nil }
+            let letter = DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1))
+            return (letter, DeadLetterPlace(segment: segment, business: BusinessID(business)))
         }
         guard let segments, let letters else { return nil }
         self.checkpoint = checkpoint
         self.segments = segments
-        deadLetters = Dictionary(letters) { first, _ in first }
+        for (letter, place) in letters { add(letter, of: place.business, in: place.segment) }
     }
 
     /// Removes the segments before this one.
@@ -161,4 +189,11 @@ struct DeadLetter: Hashable, Comparable, Sendable {
     static func < (left: DeadLetter, right: DeadLetter) -> Bool {
         (left.record, left.reply ?? -1) < (right.record, right.reply ?? -1)
     }
+}
+
+/// The place of a dead letter in the journal, with its business.
+struct DeadLetterPlace: Hashable, Sendable {
+    /// The segment of the message, or of the dead letter's copy.
+    fileprivate(set) var segment: UInt64
+    let business: BusinessID
 }

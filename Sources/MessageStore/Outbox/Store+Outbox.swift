@@ -70,8 +70,10 @@ extension Store {
             let reported = isReported && entry.isReportable ? letter : nil
             let record = try await journal.append(
                 JournalBody.reply(entry, result, isReported: reported != nil, at: end.at),
-                effect: reported.map { .reportedEnd(segment: item.segment, deadLetter: $0) }
-                    ?? .end(segment: item.segment, deadLetter: letter))
+                effect: reported.map {
+                    .reportedEnd(segment: item.segment, deadLetter: $0, of: entry.business)
+                }
+                    ?? .end(segment: item.segment, deadLetter: letter, of: entry.business))
             outbox.recordEnd(
                 entry.id, result, at: end.at, line: line, report: reported == nil ? nil : record)
         }

@@ -23,7 +23,6 @@ import Testing
             _ = try await customer.post(
                 customer.message(.text, id: MessageID("m-\(number)"), text: "secret text"))
         }
-        // The list is read once: later it would be up to five seconds old.
         for number in 0..<count {
             // Ends when the delivery has ended and the journal's file has that.
             _ = try await server.control(
@@ -70,6 +69,28 @@ import Testing
         #expect(try delivery.json["status"]?.string == "retried")
         #expect(server.log.lines.contains { $0.contains("API change") && $0.contains("all") })
         await server.stop(secrets: ["secret text", "bln_"])
+    }
+
+    @Test func `handled deliveries are listed too, and new dead letters are counted at once`() async throws {
+        let handled = try await ServerUnderTest.withAPI()
+        let customer = handled.customer()
+        _ = try await customer.post(customer.message(.text, id: MessageID("m-1")))
+        _ = try await handled.control(
+            DeliveryAnswer.target(MessageID("m-1"), to: customer.business, waiting: 20))
+        let list = try await handled.api(Self.base + "deliveries?status=handled").json["deliveries"]
+        #expect(list?[0]?["message"]?.string == "m-1")
+        let record = try #require(list?[0]?["record"]?.int)
+        let delivery = try await handled.api(Self.base + "deliveries/\(record)").json
+        #expect(delivery["replies"]?[0]?["status"]?.string == "accepted")
+        await handled.stop()
+
+        let (server, records) = try await server(2)
+        let counts = { try await server.api("/v1/businesses").json["businesses"]?[0]?["counts"] }
+        #expect(try await counts()?["deadLetters"]?.int == 2)
+        _ = try await server.api(
+            Self.base + "deliveries/drop", method: "POST", body: #"{"records":[\#(records[0])]}"#)
+        #expect(try await counts()?["deadLetters"]?.int == 1)
+        await server.stop()
     }
 
     @Test func `records of another business are unknown`() async throws {

@@ -91,8 +91,70 @@ struct DeliveryIndexTests {
         try await fill(store)
         let all = try JournalFiles(dataDirectory: directory.path).events { _ in true }
         let wanted = [all[30], all[2], all[11]]
-        let found = try await store.deliveries(of: wanted.map(\.record) + [1, 1_000_000])
-        #expect(found.map(describe) == wanted.map(describe))
+        let found = try await store.events(of: Set(wanted.map(\.record) + [1, 1_000_000]))
+        #expect(found.values.map(describe).sorted() == wanted.map(describe).sorted())
+        await store.close()
+    }
+
+    @Test func `the dead letters of a business are counted in memory, also after a restart`() async throws {
+        var store = try directory.open { $0.maximumSegmentBytes = 3000 }
+        try await fill(store)
+        let dead = try JournalFiles(dataDirectory: directory.path).events(where: \.isDeadLetter)
+        #expect(!dead.isEmpty)
+        for _ in 0..<2 {
+            #expect(store.deadLetterCount(of: business) == dead.count)
+            #expect(store.deadLetterCount(of: BusinessID("other")) == 0)
+            await store.close()
+            store = try directory.open { $0.maximumSegmentBytes = 3000 }
+        }
+        await store.close()
+    }
+
+    @Test func `a delivery of one record is found with its replies, and is unknown to another business`()
+        async throws
+    {
+        let store = try directory.open { $0.maximumSegmentBytes = 3000 }
+        try await fill(store)
+        for event in try JournalFiles(dataDirectory: directory.path).events(where: { _ in true }) {
+            guard case .found(let trace) = try await store.delivery(event.record, of: business) else {
+                Issue.record("\(event.record) is not found")
+                continue
+            }
+            #expect(describe(trace.event) == describe(event))
+            guard case .unknown = try await store.delivery(event.record, of: BusinessID("other")) else {
+                Issue.record("\(event.record) is known to another business")
+                continue
+            }
+        }
+        guard case .unknown = try await store.delivery(1_000_000, of: business) else {
+            Issue.record("a record that does not exist is found")
+            return
+        }
+        await store.close()
+    }
+
+    @Test func `a walk for single records reads complete segments without them once only`() async throws {
+        let store = try directory.open { $0.maximumSegmentBytes = 3000 }
+        try await fill(store)
+        // Every segment but the newest is dropped after each walk.
+        let index = DeliveryIndex(directory: directory.journal, reader: store.reader, maximumEvents: 1)
+        let last = try #require(
+            try JournalFiles(dataDirectory: directory.path).events { _ in true }.last?.record)
+        let rounds = try await index.onQueue { () throws(StoreError) -> [Int] in
+            var rounds: [Int] = []
+            for _ in 0..<2 {
+                // Each round of this budget reads one segment.
+                var (round, position) = (1, UInt64?.some(0))
+                while position != nil, round < 1000 {
+                    position = try index.walk(of: [last + 1], budget: .init(bytes: 1)) { _ in true }
+                    round += 1
+                }
+                rounds.append(round)
+            }
+            return rounds
+        }
+        #expect(rounds[0] > 3)
+        #expect(rounds[1] <= 3)
         await store.close()
     }
 

@@ -255,7 +255,7 @@ struct SegmentLedgerTests {
         var ledger = ledger([0, 1, 200])
         ledger.recordOpen(1, in: 1)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
-        ledger.recordEnd(in: 1, deadLetter: nil, by: 12)
+        ledger.recordEnd(in: 1, deadLetter: nil, of: business, by: 12)
         #expect(ledger.expired(at: hours(100), window: window).isEmpty)
         #expect(ledger.awaitsCheckpoint(at: hours(100), window: window))
         ledger.recordCheckpoint(through: 11)
@@ -269,15 +269,19 @@ struct SegmentLedgerTests {
         var ledger = ledger([0, 1, 200])
         for record: UInt64 in [3, 2] {
             ledger.recordOpen(1, in: 1)
-            ledger.recordEnd(in: 1, deadLetter: DeadLetter(record, reply: nil), by: 12)
+            ledger.recordEnd(in: 1, deadLetter: DeadLetter(record, reply: nil), of: business, by: 12)
         }
         ledger.recordCheckpoint(through: 12)
         let expired = ledger.expired(at: hours(100), window: window)
         #expect(ledger.deadLetters(in: expired).map(\.record) == [2, 3])
         ledger.recordDecision(about: DeadLetter(2, reply: nil))
-        let wasDead = ledger.recordCarried(DeadLetter(3, reply: nil), in: 21)
+        let wasDead = ledger.recordCarried(DeadLetter(3, reply: nil), of: business, in: 21)
         #expect(wasDead)
         #expect(ledger.deadLetters(in: expired).isEmpty)
-        #expect(ledger.deadLetters == [DeadLetter(3, reply: nil): 21])
+        #expect(ledger.deadLetters.mapValues(\.segment) == [DeadLetter(3, reply: nil): 21])
+        #expect(ledger.deadLetterCounts == [business: 1])
+        ledger.recordDecision(about: DeadLetter(3, reply: nil))
+        ledger.recordDecision(about: DeadLetter(3, reply: nil))
+        #expect(ledger.deadLetterCounts.isEmpty)
     }
 }
