@@ -113,7 +113,9 @@ package final class RunningServer: Sendable {
         self.api = api
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
-                address, routes: health(.operators) + api.routes(APIDocument.completing(operations)),
+                address,
+                routes: health(.operators) + api.routes(APIDocument.completing(operations))
+                    + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
                 tls: tls,
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)

@@ -42,6 +42,22 @@ final class APIAccess: Sendable {
     /// Whether there is a token, so that the API is served.
     var isServed: Bool { state.withLock { !$0.configuration.tokens.isEmpty } }
 
+    /// Whether the inbox is served: it is configured, and there is a token for it.
+    var hasInbox: Bool {
+        state.withLock { $0.configuration.hasInbox && !$0.configuration.tokens.isEmpty }
+    }
+
+    /// Whether `Host` names the listener, or is one of `api.hosts`.
+    func isOwn(host: String?) -> Bool {
+        let address = address()
+        let names = state.withLock { $0.configuration.hosts }
+        return APIGate.isOwn(host: host, listener: address, isSecure: isSecure, names: names)
+    }
+
+    /// The problem of a `Host` with another name.
+    static let misdirected = APIProblem(
+        .misdirected, "name the listener's own address, or add the name to api.hosts")
+
     /// The businesses of a token, sorted by slug.
     func businesses(of token: APIToken) -> [APIBusiness] {
         state.withLock { $0.businesses.values.filter { token.mayName($0.slug) } }.sorted { $0.slug < $1.slug }
@@ -89,10 +105,7 @@ final class APIAccess: Sendable {
                 let names = state.configuration.hosts
                 guard
                     APIGate.isOwn(host: head.host, listener: address, isSecure: isSecure, names: names)
-                else {
-                    throw APIProblem(
-                        .misdirected, "name the listener's own address, or add the name to api.hosts")
-                }
+                else { throw Self.misdirected }
                 let token = try state.token(of: head, from: peer, now)
                 result.token = token
                 result.fields += try state.count(token, counting: counting, now)

@@ -1,7 +1,7 @@
 import BalloonWire
 
 extension APIConfiguration {
-    static let keys = ["tokens", "origins", "hosts", "requestsPerMinute"]
+    static let keys = ["tokens", "origins", "hosts", "requestsPerMinute", "inbox"]
     private static let tokenKeys = ["name", "sha256", "businesses", "may"]
 
     /// Reads the given settings; the others keep their defaults.
@@ -15,6 +15,7 @@ extension APIConfiguration {
             reader.texts("hosts")?.compactMap { $0.parsed(SettingFormat.host, noting: &problems) } ?? []
         reader.set(&settings.requestsPerMinute, "requestsPerMinute", in: 1...1_000_000)
         reader.add(problems)
+        settings.hasInbox = reader.flag("inbox") ?? false
         settings.tokens = names.map(\.token)
         var (known, digests): (Set<String>, Set<[UInt8]>) = ([], [])
         for entry in names {

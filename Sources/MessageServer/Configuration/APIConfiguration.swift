@@ -5,7 +5,8 @@
 ///   "tokens": [{ "name": "crm", "sha256": "5e88…", "businesses": ["fish"], "may": ["read", "send"] }],
 ///   "origins": ["https://desk.example.com"],
 ///   "hosts": ["balloon.example.com"],
-///   "requestsPerMinute": 600
+///   "requestsPerMinute": 600,
+///   "inbox": true
 /// }
 /// ```
 ///
@@ -19,6 +20,8 @@ package struct APIConfiguration: Sendable, Equatable {
     package var hosts: [String] = []
     /// The maximum number of requests of one token in a minute.
     package var requestsPerMinute = 600
+    /// Whether the admin listener serves the inbox for people at `/inbox`; JSON: `inbox`.
+    package var hasInbox = false
 
     /// The maximum number of tokens: each one is compared with the token of every request.
     static let maximumTokens = 256

@@ -34,6 +34,12 @@ package enum ConfigurationLoader {
                     at: .file(file), "has tokens in \"api\", but no admin listener that serves them",
                     hint: "set adminListen to an address"))
         }
+        if configuration.api.hasInbox, configuration.api.tokens.isEmpty, purpose == .server {
+            configuration.warnings.append(
+                ConfigurationProblem(
+                    at: .file(file), "has \"inbox\" in \"api\", but no token to open it with",
+                    hint: "issue one with balloon token issue --may read,send"))
+        }
         return configuration
     }
 

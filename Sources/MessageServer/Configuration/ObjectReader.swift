@@ -63,6 +63,16 @@ struct ObjectReader {
         return number
     }
 
+    /// Returns the member `key` as a truth value; nil when it is absent, or after reporting a problem.
+    mutating func flag(_ key: String) -> Bool? {
+        guard let member = value[key] else { return nil }
+        guard let flag = member.bool else {
+            report(member, "is neither true nor false", hint: "write true or false, without quotation marks")
+            return nil
+        }
+        return flag
+    }
+
     /// Reads the member `key` as an object with `body`.
     mutating func object<Result>(
         _ key: String, keys: [String], _ body: (inout ObjectReader) -> Result?

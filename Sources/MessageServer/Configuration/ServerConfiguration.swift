@@ -52,6 +52,8 @@ package struct ServerConfiguration: Sendable {
     package var http = HTTPLimits()
     /// The settings of the business API.
     package var api = APIConfiguration()
+    /// A folder from which the inbox's files are read for each request; not configurable in the file.
+    package var webFolder: String?
     /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
     /// The time limit for stopping the server.

@@ -58,6 +58,11 @@ struct Dev: AsyncParsableCommand {
         help: "Restart a handler that is a program when its file, or a source below its folder, changes.")
     var reload = true
 
+    @Option(
+        help: ArgumentHelp(
+            "Read the inbox's files from this folder for each request, for work on them.", valueName: "dir"))
+    var webDir: String?
+
     @OptionGroup var log: LogOptions
 
     func validate() throws {
@@ -102,11 +107,12 @@ struct Dev: AsyncParsableCommand {
     private func serve(
         _ known: DevelopmentServer, _ binding: HandlerBinding?, _ logger: Logger
     ) async throws {
-        let (listen, data) = (listen, try data)
+        let (listen, webDir, data) = (listen, webDir, try data)
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)
                 $0.listen = listen
+                $0.webFolder = webDir
             }
         }
         var configuration = known.configuration(directory: data, handler: binding)

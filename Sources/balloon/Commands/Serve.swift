@@ -24,14 +24,20 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The data directory, instead of the configured one.", valueName: "dir"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Read the inbox's files from this folder for each request, for work on them.", valueName: "dir"))
+    var webDir: String?
+
     @OptionGroup var log: LogOptions
 
     func run() async throws {
         let (logger, stages) = try log.start()
-        let (listen, data) = (listen, data)
+        let (listen, data, webDir) = (listen, data, webDir)
         let source = ConfigurationSource(file: config, handlers: BuiltinHandlers.all) { configuration in
             configuration.listen = listen ?? configuration.listen
             configuration.dataDirectory = data ?? configuration.dataDirectory
+            configuration.webFolder = webDir
         }
         let configuration = try source.load()
         logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])

@@ -222,6 +222,10 @@ import Testing
             "server.json:1:51: /api/hosts/0: is not a host"
         ),
         (
+            #"{"mspID":"m","secret":{"env":"S"},"api":{"inbox":"yes"}}"#,
+            "server.json:1:50: /api/inbox: is neither true nor false (write true or false"
+        ),
+        (
             #"{"mspID":"m","secret":{"env":"S"},"api":{"requestsPerMinute":0}}"#,
             "server.json:1:62: /api/requestsPerMinute: is not a whole number in its range"
         ),

@@ -1,0 +1,92 @@
+#include "CWeb.h"
+
+// clang has #embed since version 19, and calls it an extension before C23.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char inbox_html[] = {
+#embed "web/inbox.html"
+};
+static const unsigned char icon_svg[] = {
+#embed "web/icon.svg"
+};
+static const unsigned char base_css[] = {
+#embed "web/base.css"
+};
+static const unsigned char bubbles_css[] = {
+#embed "web/bubbles.css"
+};
+static const unsigned char inbox_css[] = {
+#embed "web/inbox.css"
+};
+static const unsigned char api_js[] = {
+#embed "web/api.js"
+};
+static const unsigned char bubbles_js[] = {
+#embed "web/bubbles.js"
+};
+static const unsigned char composer_js[] = {
+#embed "web/composer.js"
+};
+static const unsigned char desk_js[] = {
+#embed "web/desk.js"
+};
+static const unsigned char dialogs_js[] = {
+#embed "web/dialogs.js"
+};
+static const unsigned char dom_js[] = {
+#embed "web/dom.js"
+};
+static const unsigned char inbox_js[] = {
+#embed "web/inbox.js"
+};
+static const unsigned char list_js[] = {
+#embed "web/list.js"
+};
+static const unsigned char stream_js[] = {
+#embed "web/stream.js"
+};
+static const unsigned char text_js[] = {
+#embed "web/text.js"
+};
+static const unsigned char thread_js[] = {
+#embed "web/thread.js"
+};
+
+static const struct {
+    const char *name;
+    const unsigned char *bytes;
+    unsigned int size;
+} files[] = {
+    { "inbox.html", inbox_html, sizeof inbox_html },
+    { "icon.svg", icon_svg, sizeof icon_svg },
+    { "base.css", base_css, sizeof base_css },
+    { "bubbles.css", bubbles_css, sizeof bubbles_css },
+    { "inbox.css", inbox_css, sizeof inbox_css },
+    { "api.js", api_js, sizeof api_js },
+    { "bubbles.js", bubbles_js, sizeof bubbles_js },
+    { "composer.js", composer_js, sizeof composer_js },
+    { "desk.js", desk_js, sizeof desk_js },
+    { "dialogs.js", dialogs_js, sizeof dialogs_js },
+    { "dom.js", dom_js, sizeof dom_js },
+    { "inbox.js", inbox_js, sizeof inbox_js },
+    { "list.js", list_js, sizeof list_js },
+    { "stream.js", stream_js, sizeof stream_js },
+    { "text.js", text_js, sizeof text_js },
+    { "thread.js", thread_js, sizeof thread_js },
+};
+
+unsigned int balloon_web_files(void) { return sizeof files / sizeof files[0]; }
+
+unsigned char balloon_web_name_byte(unsigned int file, unsigned int index) {
+    if (file >= balloon_web_files()) return 0;
+    for (unsigned int i = 0; i < index; i++) {
+        if (!files[file].name[i]) return 0;
+    }
+    return (unsigned char)files[file].name[index];
+}
+
+unsigned int balloon_web_size(unsigned int file) { return file < balloon_web_files() ? files[file].size : 0; }
+
+unsigned char balloon_web_byte(unsigned int file, unsigned int index) {
+    return index < balloon_web_size(file) ? files[file].bytes[index] : 0;
+}

@@ -1,0 +1,97 @@
+// The business API as this page uses it: the token in one field, and problems as sentences.
+
+/// A request that failed, with a sentence that says what to do.
+export class Problem extends Error {
+  constructor(kind, sentence, { status = 0, body = {}, retryAfter = 0 } = {}) {
+    super(sentence);
+    this.kind = kind;
+    this.status = status;
+    this.body = body;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const unreachable = "The server does not answer. Check that Balloon runs and that this computer is online; the page tries again by itself.";
+
+function sentence(kind, body, status, retryAfter) {
+  const detail = typeof body.detail === "string" ? body.detail : "";
+  const wait = retryAfter > 1 ? `in ${retryAfter} seconds` : "in a moment";
+  switch (kind) {
+    case "unauthenticated": return "The server does not know this token. Sign in with a token that is in the server's file.";
+    case "too-many-failures": return `Too many wrong tokens came from here. Try again ${wait}.`;
+    case "too-many-requests": return `This token has used its requests of this minute. Try again ${wait}.`;
+    case "right-missing": return "This token may not do that. Ask for one with the rights read and send.";
+    case "closed": return "The customer closed this conversation. You can answer when they write again.";
+    case "claimed": return `${body.person?.name ?? body.person?.id ?? "A colleague"} has this conversation. Take it over to answer.`;
+    case "changed": return "A colleague was faster. Look at the conversation again.";
+    case "misdirected": return "The server does not answer under this name. Open the page by its own address, or add the name to api.hosts.";
+    case "index-loading": return `The server still reads its conversations${detail ? ` (${detail})` : ""}. They appear here by themselves.`;
+    case "unavailable": return `The server cannot do this now${detail ? `: ${detail}` : ""}. Nothing is lost; try again ${wait}.`;
+    case "not-showable": return `The customer's device cannot show this message${detail ? `: ${detail}` : ""}.`;
+    case "unprocessable": return body.problems?.length ? "Apple would refuse this message." : `${detail || body.title}.`;
+    case "too-large": return "This is too large. Send a smaller file or a shorter text.";
+    case "internal-error": return `The server failed. Give the operator this reference: ${body.reference ?? "none"}.`;
+    case "not-found": return status === 404 && !body.type ? "The inbox or the API is switched off. Ask the operator." : "This does not exist any more. Reload the list.";
+    default: return detail || body.title || `The server answered ${status}. Ask the operator to look at its log.`;
+  }
+}
+
+async function problem(answer) {
+  let body = {};
+  // The answer of a proxy may be a page instead of a problem.
+  try { body = await answer.json(); } catch { body = {}; }
+  const kind = String(body.type ?? "").split("#")[1] ?? (answer.status === 404 ? "not-found" : "unknown");
+  const retryAfter = Number(answer.headers.get("Retry-After")) || 0;
+  return new Problem(kind, sentence(kind, body, answer.status, retryAfter), { status: answer.status, body, retryAfter });
+}
+
+/// The operations, each for one token.
+export class API {
+  #token;
+
+  constructor(token) { this.#token = token; }
+
+  /// A short name of the token for other tabs of this browser, from which nobody can find the token.
+  get tag() {
+    let sum = 0x811c9dc5;
+    for (const character of this.#token) sum = Math.imul(sum ^ character.codePointAt(0), 0x01000193) >>> 0;
+    return sum.toString(16);
+  }
+
+  /// Sends a request, and returns the answer when it succeeded.
+  async send(method, path, { body, headers = {}, signal } = {}) {
+    let answer;
+    try {
+      answer = await fetch(path, {
+        method, signal, body, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
+        headers: { Authorization: `Bearer ${this.#token}`, ...headers },
+      });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Problem("unreachable", unreachable);
+    }
+    if (!answer.ok) throw await problem(answer);
+    return answer;
+  }
+
+  /// Reads JSON; `next` is the address of the next page.
+  async read(path, signal) {
+    const answer = await this.send("GET", path, { signal });
+    const next = /<([^>]+)>;\s*rel="next"/u.exec(answer.headers.get("Link") ?? "")?.[1];
+    return { ...await answer.json(), next: next && new URL(next, location.href).pathname + new URL(next, location.href).search };
+  }
+
+  /// Sends a JSON object, and returns the object of the answer.
+  async change(method, path, object, headers = {}) {
+    const answer = await this.send(method, path, {
+      body: JSON.stringify(object), headers: { "Content-Type": "application/json", ...headers },
+    });
+    const text = await answer.text();
+    return text ? JSON.parse(text) : {};
+  }
+}
+
+/// A random text that no other message has; `crypto.randomUUID` exists only on pages with TLS.
+export function randomKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

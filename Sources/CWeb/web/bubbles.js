@@ -1,0 +1,356 @@
+// The content of a conversation's line as Messages shows it. The inbox and the phone share this file.
+import { element, fill, icon } from "./dom.js";
+import { isEmoji, link, linked, safe, size, slot, visible, webAddress } from "./text.js";
+
+const shortTextLength = 4_000;
+const longTextLength = 200_000;
+const shortJSONLength = 20_000;
+const longestPicture = 1_500_000;
+const notKept = "[not kept]";
+
+const list = (value) => (Array.isArray(value) ? value.filter((item) => item && typeof item === "object") : []);
+const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
+const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+
+/// The parts of a message with `interactiveData`; replies have their bubbles inside `data`.
+function interaction(message) {
+  const outer = object(message.interactiveData);
+  const data = object(outer.data);
+  return {
+    outer, data,
+    received: object(outer.receivedMessage ?? data.receivedMessage),
+    reply: object(outer.replyMessage ?? data.replyMessage),
+    picture: (identifier) => list(data.images).find((image) => text(image.identifier) === text(identifier) && identifier !== undefined),
+  };
+}
+
+/// Whether a line is an own bubble; typing and the results of files are not.
+export function isShown(line) {
+  return Boolean(line.message) && line.kind !== "typingStart" && line.kind !== "typingEnd";
+}
+
+/// A line in one sentence, for lists and screen readers.
+export function summary(line) {
+  const message = object(line.message);
+  const { data, outer, received, reply } = interaction(message);
+  const own = (() => {
+    switch (line.kind) {
+      case "text":
+        if (message.type === "richLink") return text(object(message.richLinkData).title) || text(object(message.richLinkData ?? message.preview).url);
+        return [text(message.body).replaceAll("\ufffc", "").trim(), ...list(message.attachments).map((file) => `[${text(file.name) || "file"}]`)].filter(Boolean).join(" ");
+      case "quickReply": return chosenChip(data) || text(object(data["quick-reply"]).summaryText);
+      case "listPicker": return text(reply.title) || text(received.title);
+      case "timePicker": return text(object(data.event).title) || text(received.title);
+      case "form": return text(received.title) || "Form";
+      case "authentication": return text(received.title) || "Sign-in";
+      case "applePay": return text(received.title) || text(reply.title) || "Apple Pay";
+      case "app": return text(reply.title) || text(received.title) || text(outer.appName);
+      case "invitation": return "Invitation";
+      case "close": return "Closed the conversation";
+      case "typingStart": return "Is typing";
+      default: return "";
+    }
+  })();
+  return safe(own || kindName(line.kind)).slice(0, 200);
+}
+
+/// The name of a kind for people.
+export function kindName(kind) {
+  return {
+    text: "Message", quickReply: "Quick reply", listPicker: "List picker", timePicker: "Time picker", form: "Form",
+    authentication: "Sign-in", applePay: "Apple Pay", app: "App", invitation: "Invitation", close: "Closed",
+    unrecognized: "Unknown message",
+  }[kind] ?? "Message";
+}
+
+/// The nodes of a line. `options.download(index)` returns a promise of a `Blob`, and is absent without files.
+export function content(line, options = {}) {
+  const message = object(line.message);
+  const isFromCustomer = line.direction === "inbound";
+  try {
+    switch (line.kind) {
+      case "text": return message.type === "richLink" ? richLink(message) : textAndFiles(line, message, options);
+      case "quickReply": return quickReply(message, isFromCustomer);
+      case "listPicker": return listPicker(message, isFromCustomer);
+      case "timePicker": return timePicker(message, isFromCustomer);
+      case "form": return form(message, isFromCustomer);
+      case "authentication": return authentication(message, isFromCustomer);
+      case "applePay": return applePay(message, isFromCustomer);
+      case "app": return [...app(message), ...files(line, message, options)];
+      case "invitation": return invitation(message, isFromCustomer);
+      default: return [card("Unknown message", [raw(message, true)])];
+    }
+  } catch {
+    // A message of a known kind whose parts have unexpected types.
+    return [card(kindName(line.kind), [raw(message, true)])];
+  }
+}
+
+function bubble(children, extra = "") {
+  return element("div", { class: `bubble ${extra}`.trim(), dir: "auto" }, children);
+}
+
+/// A bubble with a heading, as Messages shows interactive messages.
+function card(label, children, { title, subtitle, picture, trail } = {}) {
+  return element("div", { class: "bubble card" },
+    picture && pictureOf(picture),
+    element("div", { class: "card-body" },
+      element("p", { class: "card-label" }, label),
+      title && element("p", { class: "card-title", dir: "auto" }, safe(title)),
+      subtitle && element("p", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
+      children),
+    trail);
+}
+
+function longText(body) {
+  const shown = safe(body.slice(0, shortTextLength));
+  if (body.length <= shortTextLength) return linked(shown);
+  const holder = element("span", {}, linked(shown), "… ");
+  const more = element("button", { type: "button", class: "plain", on: {
+    click: () => {
+      const isCut = body.length > longTextLength;
+      fill(holder, linked(safe(body.slice(0, longTextLength))), isCut && `… (${body.length} characters)`);
+    },
+  } }, `Show all ${body.length.toLocaleString()} characters`);
+  holder.append(more);
+  return [holder];
+}
+
+function textAndFiles(line, message, options) {
+  const body = text(message.body).replaceAll("\ufffc", "").trim();
+  const subject = text(message.subject);
+  return [
+    subject && bubble(element("strong", {}, safe(subject.slice(0, shortTextLength)))),
+    body && (isEmoji(body) ? element("div", { class: "emoji", dir: "auto" }, body) : bubble(longText(body))),
+    ...files(line, message, options),
+    !body && !subject && list(message.attachments).length === 0 && bubble("(empty message)", "faint"),
+  ].filter(Boolean);
+}
+
+const shownTypes = { "image/png": 1, "image/jpeg": 1, "image/jpg": 1, "image/gif": 1, "image/webp": 1 };
+const shownPictureBytes = 5_000_000;
+
+function files(line, message, { download }) {
+  return list(message.attachments).map((file, index) => {
+    const name = visible(text(file.name) || `file ${index + 1}`);
+    const result = line.files?.[index];
+    const bytes = size(result?.size ?? file.size);
+    const box = element("div", { class: "bubble file" });
+    const facts = element("span", { class: "file-facts" },
+      element("bdi", { class: "file-name" }, name), element("span", { class: "file-size" }, bytes));
+    const state = element("span", { class: "file-size", role: "status" });
+    if (result?.failure) {
+      fill(box, icon("file"), facts, element("span", { class: "file-size" }, "Not downloaded"));
+    } else if (!download || (line.direction === "inbound" && !result)) {
+      fill(box, icon("file"), facts, line.direction === "inbound" && element("span", { class: "file-size" }, "Being downloaded…"));
+    } else {
+      const save = element("button", { type: "button", class: "file-button", "aria-label": `Save ${name}`, on: {
+        click: async () => {
+          state.textContent = "Loading…";
+          try {
+            saveAs(await download(index), text(file.name) || `file-${index + 1}`);
+            state.textContent = "";
+          } catch (error) { state.textContent = error.message; }
+        },
+      } }, icon("file"), facts);
+      fill(box, save, state);
+      const type = text(file.mimeType).toLowerCase();
+      if (Object.hasOwn(shownTypes, type) && (result?.size ?? Infinity) <= shownPictureBytes) {
+        const place = element("span", { class: "photo" });
+        box.prepend(place);
+        whenSeen(box, async () => {
+          try {
+            const blob = await download(index);
+            const picture = element("img", { alt: name });
+            picture.addEventListener("error", () => { place.remove(); state.textContent = "The picture cannot be shown"; });
+            picture.addEventListener("load", () => URL.revokeObjectURL(picture.src));
+            picture.src = URL.createObjectURL(new Blob([blob], { type: type === "image/jpg" ? "image/jpeg" : type }));
+            place.append(picture);
+          } catch (error) {
+            place.remove();
+            state.textContent = error.message;
+          }
+        });
+      }
+    }
+    return box;
+  });
+}
+
+function whenSeen(node, action) {
+  const watch = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    watch.disconnect();
+    void action();
+  });
+  watch.observe(node);
+}
+
+function saveAs(blob, name) {
+  const address = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
+  const anchor = element("a", { href: address, download: name.replace(/[\u0000-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069/\\]/gu, "_") });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/// A picture of a message; a format that browsers do not show becomes a sentence.
+function pictureOf(image, alt = "") {
+  const data = text(image?.data).replace(/\s/gu, "");
+  const type = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
+  const start = Object.keys(type).find((prefix) => data.startsWith(prefix));
+  if (!start || data.length > longestPicture || !/^[A-Za-z0-9+/=]+$/u.test(data)) {
+    return element("p", { class: "no-picture" }, data ? "The picture cannot be shown" : "No picture");
+  }
+  const picture = element("img", { alt: visible(alt), src: `data:${type[start]};base64,${data}` });
+  picture.addEventListener("error", () => picture.replaceWith(element("p", { class: "no-picture" }, "The picture cannot be shown")));
+  return picture;
+}
+
+function chosenChip(data) {
+  const reply = object(data["quick-reply"]);
+  const items = list(reply.items);
+  const item = items.find((one) => reply.selectedIdentifier !== undefined && one.identifier === reply.selectedIdentifier) ?? items[reply.selectedIndex];
+  return reply.selectedIdentifier === undefined && reply.selectedIndex === undefined ? "" : text(item?.title) || text(reply.selectedIdentifier);
+}
+
+function quickReply(message, isFromCustomer) {
+  const { data } = interaction(message);
+  const question = text(object(data["quick-reply"]).summaryText);
+  const chosen = chosenChip(data);
+  if (isFromCustomer || chosen) {
+    return [question && element("p", { class: "context", dir: "auto" }, `Answer to “${safe(question)}”`), bubble(safe(chosen || "Nothing chosen"))].filter(Boolean);
+  }
+  return [
+    question && bubble(longText(question)),
+    element("ul", { class: "chips", "aria-label": "Choices" },
+      list(object(data["quick-reply"]).items).map((item) => element("li", { class: "chip", dir: "auto" }, safe(text(item.title))))),
+  ].filter(Boolean);
+}
+
+function listPicker(message, isFromCustomer) {
+  const { data, received, reply, picture } = interaction(message);
+  const sections = list(object(data.listPicker).sections).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  const items = (section) => list(section.items).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  const row = (item) => element("li", {},
+    picture(item.imageIdentifier) && pictureOf(picture(item.imageIdentifier)),
+    element("span", { dir: "auto" }, safe(text(item.title) || text(item.identifier)),
+      text(item.subtitle) && element("small", { dir: "auto" }, safe(text(item.subtitle)))));
+  if (isFromCustomer) {
+    return [card("Chosen from a list", [element("ul", { class: "rows" }, sections.flatMap(items).map(row))],
+      { subtitle: text(reply.alternateTitle) || text(received.title) })];
+  }
+  return [card("List picker", sections.map((section) => [
+    element("p", { class: "section", dir: "auto" }, safe(text(section.title)), section.multipleSelection ? " (several)" : ""),
+    element("ul", { class: "rows" }, items(section).map(row)),
+  ]).flat(), { title: text(received.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
+}
+
+function timePicker(message, isFromCustomer) {
+  const { data, received, reply, picture } = interaction(message);
+  const event = object(data.event ?? object(data.timePicker).event);
+  const slots = element("ul", { class: "rows" }, list(event.timeslots).map((one) => element("li", {}, slot(text(one.startTime), one.duration))));
+  const place = text(object(event.location).title);
+  return [card(isFromCustomer ? "Chosen time" : "Time picker", [slots, place && element("p", { class: "card-subtitle", dir: "auto" }, safe(place))], {
+    title: text(event.title) || text(received.title), subtitle: isFromCustomer ? text(reply.subtitle) : text(received.subtitle),
+    picture: picture(received.imageIdentifier ?? event.imageIdentifier),
+  })];
+}
+
+function form(message, isFromCustomer) {
+  const { data, received, picture } = interaction(message);
+  const dynamic = object(data.dynamic);
+  if (!isFromCustomer) {
+    const pages = list(object(dynamic.data).pages);
+    return [card(`Form, ${pages.length} ${pages.length === 1 ? "page" : "pages"}`, [
+      element("ol", { class: "rows" }, pages.slice(0, 50).map((page) => element("li", { dir: "auto" }, safe(text(page.title) || text(page.pageIdentifier))))),
+    ], { title: text(received.title) || text(object(object(dynamic.data).splash).header), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
+  }
+  if (dynamic.private === true || dynamic.private === "true") {
+    return [card("Private form", [element("p", { class: "card-subtitle" }, "Answered. The answers are not kept here.")])];
+  }
+  return [card("Answered form", [element("dl", { class: "answers" }, list(dynamic.selections).map((page) => [
+    element("dt", { dir: "auto" }, safe(text(page.title) || text(page.pageIdentifier))),
+    element("dd", { dir: "auto" }, safe(list(page.items).map((item) => text(item.title) || text(item.value)).join(", ")) || "no answer"),
+  ]).flat())], { title: text(received.title) })];
+}
+
+function authentication(message, isFromCustomer) {
+  const { data, received, reply } = interaction(message);
+  const status = text(object(data.authenticate).status);
+  if (!isFromCustomer) return [card("Asks to sign in", [], { title: text(received.title) || "Sign in", subtitle: text(received.subtitle) })];
+  const isDone = ["authenticated", "success", "completed"].includes(status);
+  return [card("Sign-in", [], { title: isDone ? "Signed in" : "Not signed in", subtitle: isDone ? text(reply.title) : status || "no status" })];
+}
+
+function applePay(message, isFromCustomer) {
+  const { data, received, reply } = interaction(message);
+  const payment = object(data.payment);
+  const request = object(payment.paymentRequest);
+  const money = (item) => [text(item.amount), text(request.currencyCode)].filter((part) => part && part !== notKept).join(" ");
+  const total = object(request.total);
+  const row = (item, kind) => element("li", { class: kind }, element("span", { dir: "auto" }, safe(text(item.label))), element("span", { class: "amount" }, safe(money(item))));
+  const lines = element("ul", { class: "rows amounts" }, list(request.lineItems).map((item) => row(item)), text(total.amount) && row(total, "total"));
+  const status = text(payment.status) || text(payment.state);
+  return [card(isFromCustomer ? "Apple Pay, result" : "Apple Pay", [lines], {
+    title: (isFromCustomer ? text(reply.title) : text(received.title)) || (isFromCustomer ? "Payment" : "Payment request"),
+    subtitle: isFromCustomer ? safe(status) : text(received.subtitle),
+  })];
+}
+
+function richLink(message) {
+  const data = object(message.richLinkData ?? message.preview);
+  const target = webAddress(data.url);
+  const image = object(data.assets).image;
+  const body = [
+    image && pictureOf(image),
+    element("span", { class: "card-body" },
+      element("span", { class: "card-title", dir: "auto" }, safe(text(data.title) || text(data.url))),
+      element("span", { class: "card-subtitle" }, target ? new URL(target).hostname : "not a web address")),
+  ];
+  const holder = element("div", { class: "bubble card rich-link" });
+  if (target) {
+    const anchor = link(target, "");
+    fill(anchor, body);
+    holder.append(anchor);
+  } else {
+    fill(holder, body);
+  }
+  return [holder];
+}
+
+function app(message) {
+  const { outer, received, reply, picture } = interaction(message);
+  const name = text(outer.appName) || "App";
+  return [card(visible(name), [
+    [received.imageTitle, received.imageSubtitle, received.secondarySubtitle, received.tertiarySubtitle].map(text).filter(Boolean)
+      .map((part) => element("p", { class: "card-subtitle", dir: "auto" }, safe(part))),
+    text(outer.URL) && element("p", { class: "card-data" }, visible(text(outer.URL).slice(0, 300))),
+  ], { title: text(received.title) || text(reply.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) ?? (text(outer.appIcon) ? { data: outer.appIcon } : undefined) })];
+}
+
+function invitation(message, isFromCustomer) {
+  const { data } = interaction(message);
+  const notification = object(data.notification);
+  const response = object(object(notification.displayContent).determinateResponse);
+  if (isFromCustomer) return [card("Answer to an invitation", [], { title: text(response.title) || text(notification.id), subtitle: text(response.subtitle) })];
+  const parameters = Object.entries(object(notification.parameters)).slice(0, 20);
+  return [card("Invitation", [element("dl", { class: "answers" }, parameters.map(([name, value]) => [
+    element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value) || "…")),
+  ]).flat())], { title: text(notification.templateId) })];
+}
+
+/// The message as JSON, made when it is opened.
+export function raw(message, isOpen = false) {
+  const code = element("pre", { tabindex: 0, "aria-label": "JSON" });
+  const write = () => {
+    if (code.textContent) return;
+    const json = JSON.stringify(message, null, 2);
+    code.textContent = visibleJSON(json.slice(0, shortJSONLength)) + (json.length > shortJSONLength ? `\n… ${json.length} characters` : "");
+  };
+  if (isOpen) write();
+  return element("details", { class: "raw", open: isOpen, on: { toggle: write } }, element("summary", {}, "JSON"), code);
+}
+
+function visibleJSON(json) {
+  return json.split("\n").map((line) => visible(line)).join("\n");
+}

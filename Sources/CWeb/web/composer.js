@@ -1,0 +1,322 @@
+// Writes to the customer: text with files, a quick reply, or JSON as Apple describes it.
+import { randomKey } from "./api.js";
+import { button, element, fill, icon, say } from "./dom.js";
+import { safe, size, visible } from "./text.js";
+
+const checkPause = 500;
+/// A device shows the dots for 30 seconds, so they are renewed before.
+const typingRenewal = 12_000;
+const typingEnds = 6_000;
+const largestFile = 100_000_000;
+const mostFiles = 10;
+const choices = { least: 2, most: 5 };
+
+const quickReplyBid = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension";
+const jsonExample = '{\n  "type": "text",\n  "body": "Hello"\n}';
+
+export class Composer {
+  #desk;
+  #thread;
+  #id = "";
+  #mode = "text";
+  #drafts = new Map();
+  #files = [];
+  #lastTyping = 0;
+  #typingTimer = 0;
+  #checkTimer = 0;
+  #checked = 0;
+  #isValid = true;
+
+  #text = element("textarea", { id: "text", rows: 1, dir: "auto", "aria-label": "Message", placeholder: "Message", maxlength: 20000 });
+  #picker = element("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: -1, "aria-hidden": "true" });
+  #attach = button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#picker.click());
+  #send = element("button", { class: "send", "aria-label": "Send" }, icon("send"));
+  #fileList = element("ul", { class: "chosen-files", "aria-label": "Files", hidden: true });
+  #question = element("input", { id: "question", dir: "auto", maxlength: 500, autocomplete: "off" });
+  #choices = element("ol", { class: "choices" });
+  #addChoice = button("Add a choice", { class: "plain" }, () => { this.#makeChoice().focus(); this.#check(); });
+  #json = element("textarea", { id: "json", rows: 8, spellcheck: "false", "aria-label": "JSON of the message", placeholder: jsonExample, "aria-describedby": "problems" });
+  #problems = element("ul", { class: "problems", id: "problems", role: "status" });
+  #modes = element("div", { class: "modes", role: "group", "aria-label": "Kind of message" });
+  #reason = element("p", { class: "reason" });
+  #panels;
+  #form;
+
+  constructor(desk, thread) {
+    this.#desk = desk;
+    this.#thread = thread;
+    for (const [mode, label] of [["text", "Text"], ["quickReply", "Quick reply"], ["json", "JSON"]]) {
+      this.#modes.append(button(label, { "data-mode": mode, class: "mode" }, () => { this.#show(mode); this.focus(); }));
+    }
+    this.#panels = {
+      text: element("div", { class: "panel" }, this.#fileList),
+      quickReply: element("div", { class: "panel fields" }, element("label", { for: "question" }, "Question"), this.#question,
+        element("p", { class: "label" }, "Choices, two to five"), this.#choices, this.#addChoice),
+      json: element("div", { class: "panel" }, this.#json),
+    };
+    this.#form = element("form", { class: "composer" }, this.#modes, this.#panels.text, this.#panels.quickReply, this.#panels.json, this.#problems,
+      element("div", { class: "entry" }, this.#attach, this.#picker, this.#text, this.#send));
+    this.node = element("div", { class: "composer-area" }, this.#reason, this.#form);
+    for (let count = 0; count < choices.least; count += 1) this.#makeChoice();
+    this.#form.addEventListener("submit", (event) => { event.preventDefault(); void this.#submit(); });
+    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); });
+    this.#text.addEventListener("keydown", (event) => {
+      // An input method uses Enter to accept its suggestion.
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.#form.requestSubmit(); }
+    });
+    this.#json.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit(); });
+    this.#picker.addEventListener("change", () => { this.#add([...this.#picker.files]); this.#picker.value = ""; });
+    this.#text.addEventListener("paste", (event) => { if (event.clipboardData.files.length) { event.preventDefault(); this.#add([...event.clipboardData.files]); } });
+    this.node.addEventListener("dragover", (event) => event.preventDefault());
+    this.node.addEventListener("drop", (event) => { event.preventDefault(); this.#add([...event.dataTransfer.files]); });
+    this.#form.addEventListener("input", () => this.#check());
+    this.#show("text");
+  }
+
+  focus() {
+    if (this.#form.hidden) return;
+    ({ text: this.#text, quickReply: this.#question, json: this.#json })[this.#mode].focus();
+  }
+
+  open(id) {
+    this.#id = id;
+    this.#text.value = this.#drafts.get(id) ?? "";
+    this.#show("text");
+    this.#grow();
+    this.update();
+  }
+
+  /// Keeps the text of the conversation that is left, and drops its files.
+  leave() {
+    if (!this.#id) return;
+    this.#stopTyping();
+    if (this.#text.value) this.#drafts.set(this.#id, this.#text.value); else this.#drafts.delete(this.#id);
+    for (const file of this.#files) file.upload.abort();
+    this.#files = [];
+    this.#drawFiles();
+  }
+
+  /// Shows the entry only to who may answer; otherwise the reason.
+  update() {
+    const one = this.#thread.conversation;
+    if (!one) return;
+    const desk = this.#desk;
+    const isOthers = one.state === "person" && !desk.isMine(one);
+    const mayWrite = one.state !== "closed" && !isOthers;
+    if (this.#form.hidden === mayWrite) {
+      const hadFocus = this.#form.contains(document.activeElement);
+      this.#form.hidden = !mayWrite;
+      if (hadFocus && !mayWrite) this.#thread.focus();
+    }
+    this.#reason.hidden = mayWrite;
+    say(this.#reason, isOthers
+      ? `${visible(one.person?.name ?? one.person?.id ?? "A colleague")} answers here. Take the conversation over to write.`
+      : one.state === "closed" ? "Nothing can be sent until the customer writes again." : "");
+    this.#text.placeholder = desk.isMine(one) ? "Message" : "Message (you claim by sending)";
+    this.#enable();
+  }
+
+  #show(mode) {
+    this.#mode = mode;
+    for (const [name, panel] of Object.entries(this.#panels)) panel.hidden = name !== mode;
+    for (const tab of this.#modes.children) tab.setAttribute("aria-pressed", String(tab.dataset.mode === mode));
+    this.#text.hidden = this.#attach.hidden = mode !== "text";
+    fill(this.#problems);
+    this.#isValid = mode === "text";
+    this.#enable();
+    this.#check();
+  }
+
+  #grow() {
+    this.#text.style.height = "auto";
+    this.#text.style.height = `${Math.min(this.#text.scrollHeight + 2, 180)}px`;
+  }
+
+  #enable() {
+    const isReady = this.#mode === "text"
+      ? (this.#text.value.trim() !== "" || this.#files.length > 0) && this.#files.every((file) => file.id)
+      : this.#isValid;
+    this.#send.setAttribute("aria-disabled", String(!isReady));
+    return isReady;
+  }
+
+  // Files
+
+  #add(files) {
+    for (const file of files) {
+      if (this.#files.length >= mostFiles) { this.#thread.dispatch("failed", `A message has at most ${mostFiles} files.`); break; }
+      if (file.size > largestFile) { this.#thread.dispatch("failed", `${visible(file.name)} is larger than 100 MB. Send a link instead.`); continue; }
+      const entry = { file, id: "", problem: "", upload: new AbortController() };
+      this.#files.push(entry);
+      this.#desk.upload(file, entry.upload.signal).then((answer) => { entry.id = answer.id; }, (error) => { entry.problem = error.message; }).finally(() => { this.#drawFiles(); });
+    }
+    this.#drawFiles();
+  }
+
+  #drawFiles() {
+    const hadFocus = this.#fileList.contains(document.activeElement);
+    fill(this.#fileList, this.#files.map((entry) => element("li", { class: entry.problem ? "failure" : "" },
+      icon("file"), element("bdi", {}, visible(entry.file.name)), element("small", {}, entry.problem || (entry.id ? size(entry.file.size) : "Uploading…")),
+      button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(entry.file.name)}` }, () => {
+        entry.upload.abort();
+        this.#files = this.#files.filter((one) => one !== entry);
+        this.#drawFiles();
+        this.focus();
+      }))));
+    this.#fileList.hidden = this.#files.length === 0;
+    if (hadFocus) this.focus();
+    this.#enable();
+  }
+
+  // Quick reply and JSON
+
+  #makeChoice() {
+    const number = this.#choices.children.length + 1;
+    const input = element("input", { dir: "auto", maxlength: 100, autocomplete: "off", "aria-label": `Choice ${number}` });
+    this.#choices.append(element("li", {}, input));
+    this.#addChoice.hidden = number >= choices.most;
+    return input;
+  }
+
+  /// The message of the panel; undefined while it is not complete.
+  #message() {
+    if (this.#mode === "json") {
+      const written = this.#json.value.trim();
+      return written ? JSON.parse(written) : undefined;
+    }
+    const titles = [...this.#choices.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
+    const question = this.#question.value.trim();
+    if (!question || titles.length < choices.least) return undefined;
+    return {
+      type: "interactive",
+      interactiveData: {
+        bid: quickReplyBid,
+        data: {
+          version: "1.0", requestIdentifier: randomKey(),
+          "quick-reply": { summaryText: question, items: titles.map((title, index) => ({ identifier: String(index + 1), title })) },
+        },
+      },
+    };
+  }
+
+  #check() {
+    clearTimeout(this.#checkTimer);
+    if (this.#mode === "text" || !this.#id) return;
+    this.#isValid = false;
+    this.#enable();
+    this.#checkTimer = setTimeout(() => void this.#checkNow(), checkPause);
+  }
+
+  async #checkNow() {
+    const number = ++this.#checked;
+    let problems = [];
+    try {
+      const message = this.#message();
+      if (!message) return fill(this.#problems);
+      const answer = await this.#desk.check(this.#id, { message });
+      problems = (answer.problems ?? []).map(described);
+    } catch (error) {
+      problems = error instanceof SyntaxError ? [{ detail: `This is not JSON yet: ${error.message}` }] : listed(error);
+    }
+    if (number !== this.#checked || this.#mode === "text") return;
+    const errors = problems.filter((problem) => problem.severity !== "warning");
+    this.#isValid = errors.length === 0;
+    fill(this.#problems, problems.slice(0, 20).map((problem) => element("li", { class: problem.severity === "warning" ? "" : "failure" },
+      problem.pointer && [element("code", {}, visible(problem.pointer)), " "], safe(problem.detail))),
+    this.#isValid && element("li", { class: "good" }, icon("check"), "Apple can show this message"));
+    this.#enable();
+  }
+
+  // Sending
+
+  async #submit() {
+    if (!this.#enable()) return;
+    const body = this.#mode === "text"
+      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file }) => ({ id, name: nameOf(file), mimeType: file.type || "application/octet-stream" })) } : {}) }
+      : { message: this.#message() };
+    if (body.text === "") delete body.text;
+    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file }) => ({ name: file.name, mimeType: file.type, size: file.size })) };
+    const kind = body.message?.interactiveData?.data?.["quick-reply"] ? "quickReply" : body.message && body.message.type !== "text" ? "unrecognized" : "text";
+    this.#text.value = "";
+    this.#drafts.delete(this.#id);
+    this.#files = [];
+    if (this.#mode !== "text") {
+      this.#json.value = this.#question.value = "";
+      for (const input of this.#choices.querySelectorAll("input")) input.value = "";
+      this.#show("text");
+    }
+    this.#drawFiles();
+    this.#grow();
+    this.#forgetTyping();
+    this.focus();
+    const key = randomKey();
+    this.#thread.addPending(key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message: shown, state: "sending" });
+    await this.#post(this.#id, key, body);
+  }
+
+  /// Sends with the same key until it succeeds, so that a repetition never becomes a second message.
+  async #post(id, key, body) {
+    this.#thread.changePending(key, { state: "sending", problem: "", retry: undefined, drop: undefined });
+    try {
+      const answer = await this.#desk.send(id, body, key);
+      this.#thread.changePending(key, { id: answer.id, outcome: answer.outcome, status: answer.status, problem: answer.outcome === "refused" || answer.outcome === "failed" ? answer.reason : "" }, answer.id);
+      const one = this.#desk.conversations.get(id);
+      if (one && !this.#desk.isMine(one)) void this.#desk.refreshConversation(id).catch(() => {});
+    } catch (error) {
+      this.#thread.changePending(key, {
+        state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body), drop: () => this.#thread.changePending(key, undefined),
+      });
+      this.#thread.dispatch("failed", error.message);
+      if (error.kind === "claimed" || error.kind === "closed") void this.#desk.refreshConversation(id).catch(() => {});
+    }
+  }
+
+  // Typing
+
+  #type() {
+    const one = this.#thread.conversation;
+    clearTimeout(this.#typingTimer);
+    if (!this.#desk.isMine(one)) return;
+    if (this.#text.value === "") return this.#stopTyping();
+    if (Date.now() - this.#lastTyping > typingRenewal) {
+      this.#lastTyping = Date.now();
+      void this.#desk.type(this.#id, true);
+    }
+    this.#typingTimer = setTimeout(() => this.#stopTyping(), typingEnds);
+  }
+
+  #stopTyping() {
+    clearTimeout(this.#typingTimer);
+    if (!this.#lastTyping) return;
+    const pause = Date.now() - this.#lastTyping;
+    const id = this.#id;
+    this.#lastTyping = 0;
+    // The server takes one change in three seconds.
+    setTimeout(() => void this.#desk.type(id, false), Math.max(0, 3_100 - pause));
+  }
+
+  /// A message ends the dots by itself.
+  #forgetTyping() {
+    clearTimeout(this.#typingTimer);
+    this.#lastTyping = 0;
+  }
+}
+
+/// The name for the customer: the API takes 255 bytes without control characters.
+function nameOf(file) {
+  return [...file.name.replace(/[\u0000-\u001f\u007f]/gu, "_")].slice(-60).join("") || "file";
+}
+
+/// A problem as the API lists it: a rule, the place in the message, and what was found and is allowed there.
+function described({ rule, severity, pointer, found, allowed }) {
+  const parts = [String(rule ?? "invalid").replaceAll("-", " "), found && `found ${found}`, allowed && `allowed ${allowed}`];
+  return { pointer: String(pointer ?? "").replace(/^\/message(?=\/|$)/u, ""), detail: parts.filter(Boolean).join("; "), severity };
+}
+
+/// The problems of a refused message, at least one.
+function listed(error) {
+  if (error.kind === "not-showable") return [{ detail: `${error.message} Write instead: “${error.body.fallback ?? ""}”` }];
+  const problems = Array.isArray(error.body?.problems) ? error.body.problems.filter((problem) => problem && typeof problem === "object") : [];
+  if (problems.length === 0) return [{ detail: error.message ?? "The message cannot be sent.", pointer: error.body?.pointer }];
+  return problems.map(described);
+}

@@ -1,0 +1,318 @@
+// The state of the page: who I am, the conversations of one business, and what is unread. Changes are told as events.
+import { randomKey } from "./api.js";
+import { summary } from "./bubbles.js";
+import { Stream } from "./stream.js";
+
+const queuePages = 5;
+const refreshPause = 5_000;
+
+/// Dispatches `lists`, `conversation` (detail: its id), `line` (detail: the event), `connection`, `businesses` and `failed`
+/// (detail: a sentence).
+export class Desk extends EventTarget {
+  api;
+  me;
+  businesses = [];
+  business = "";
+  conversations = new Map();
+  unread = new Set();
+  selected = "";
+  view = "queue";
+  filter = { state: "", q: "" };
+  /// The ids of the view `all`, and where its next page is.
+  all = { ids: [], next: undefined, searched: undefined };
+  isLoading = false;
+  hasMoreWaiting = false;
+  connection = "connecting";
+  #stream;
+  #generation = 0;
+  #refresh = 0;
+
+  constructor(api, me) {
+    super();
+    this.api = api;
+    this.me = me;
+  }
+
+  get path() { return `/v1/businesses/${encodeURIComponent(this.business)}`; }
+
+  conversationPath(id) { return `${this.path}/conversations/${encodeURIComponent(id)}`; }
+
+  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+
+  /// Reads the businesses; throws a `Problem`.
+  async begin() {
+    this.businesses = (await this.api.read("/v1/businesses")).businesses;
+    const remembered = sessionStorage.getItem("balloon.business");
+    this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
+    this.#stream = new Stream(this.api, {
+      received: (event) => this.#receive(event),
+      changed: (state, problem) => {
+        const wasOpen = this.connection === "open";
+        this.connection = state;
+        this.#tell("connection", problem);
+        if (state === "open" && !wasOpen) void this.reload();
+      },
+      missed: () => void this.reload(),
+    });
+    this.#stream.start();
+  }
+
+  end() { this.#stream?.stop(); }
+
+  choose(business) {
+    this.business = business;
+    sessionStorage.setItem("balloon.business", business);
+    this.conversations.clear();
+    this.unread.clear();
+    this.all = { ids: [], next: undefined, searched: undefined };
+    this.selected = "";
+    this.#tell("businesses");
+    void this.reload();
+  }
+
+  /// Reads every list again, and the open conversation.
+  async reload() {
+    if (!this.business) return;
+    const generation = ++this.#generation;
+    this.isLoading = true;
+    this.#tell("lists");
+    try {
+      const [held, businesses] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.loadAll(false)]);
+      if (generation !== this.#generation) return;
+      this.businesses = businesses.businesses;
+      for (const [id, one] of this.conversations) {
+        if (!held.has(id) && (one.state === "waiting" || one.state === "person")) this.conversations.delete(id);
+      }
+      for (const one of held.values()) {
+        const isNew = !this.conversations.has(one.id);
+        this.#keep(one);
+        if (isNew && one.state === "waiting" && one.id !== this.selected) this.unread.add(one.id);
+      }
+      if (this.selected) {
+        await this.refreshConversation(this.selected);
+        this.#tell("line", undefined);
+      }
+    } catch (error) {
+      if (error.kind === "index-loading" || error.status === 0 || error.status >= 500) setTimeout(() => void this.reload(), 2_000);
+      this.#tell("failed", error.message);
+    } finally {
+      if (generation === this.#generation) {
+        this.isLoading = false;
+        this.#tell("lists");
+        this.#tell("businesses");
+      }
+    }
+  }
+
+  /// The conversations that wait or that a person has, by id.
+  async #readHeld() {
+    const found = new Map();
+    this.hasMoreWaiting = false;
+    for (const state of ["waiting", "person"]) {
+      let next = `${this.path}/conversations?state=${state}&limit=200`;
+      for (let page = 0; next && page < queuePages; page += 1) {
+        const answer = await this.api.read(next);
+        for (const one of answer.conversations) found.set(one.id, one);
+        next = answer.next;
+      }
+      if (state === "waiting" && next) this.hasMoreWaiting = true;
+    }
+    return found;
+  }
+
+  /// Reads the first page of all conversations with the filter, or the next one.
+  async loadAll(isNext) {
+    if (isNext && !this.all.next) return;
+    const parameters = new URLSearchParams({ limit: "50" });
+    if (this.filter.state) parameters.set("state", this.filter.state);
+    if (this.filter.q) parameters.set("q", this.filter.q);
+    const asked = JSON.stringify(this.filter);
+    const answer = await this.api.read(isNext ? this.all.next : `${this.path}/conversations?${parameters}`);
+    if (asked !== JSON.stringify(this.filter)) return;
+    for (const one of answer.conversations) this.#keep(one);
+    const ids = answer.conversations.map((one) => one.id);
+    this.all = {
+      ids: isNext ? [...new Set([...this.all.ids, ...ids])] : ids, next: answer.next,
+      searched: answer.searched === undefined ? undefined : answer.searched + (isNext ? this.all.searched ?? 0 : 0),
+    };
+    this.#tell("lists");
+  }
+
+  async setFilter(filter) {
+    this.filter = filter;
+    this.isLoading = true;
+    this.#tell("lists");
+    try {
+      await this.loadAll(false);
+      // A search ends after a quarter of a second, and has a next page although nothing was found yet.
+      for (let page = 0; page < 8 && this.filter === filter && this.all.ids.length === 0 && this.all.next; page += 1) await this.loadAll(true);
+    } catch (error) {
+      this.#tell("failed", error.message);
+    }
+    if (this.filter === filter) {
+      this.isLoading = false;
+      this.#tell("lists");
+    }
+  }
+
+  #keep(conversation) {
+    const known = this.conversations.get(conversation.id);
+    this.conversations.set(conversation.id, { ...conversation, typing: known?.typing });
+  }
+
+  /// Reads one conversation again.
+  async refreshConversation(id) {
+    const business = this.business;
+    const one = await this.api.read(this.conversationPath(id));
+    if (business !== this.business) return undefined;
+    this.#keep(one);
+    this.#tell("conversation", id);
+    this.#tell("lists");
+    return this.conversations.get(id);
+  }
+
+  /// The conversations of a view, in its order.
+  list(view = this.view) {
+    const all = [...this.conversations.values()];
+    const time = (one) => Date.parse(one.since ?? one.last?.at ?? 0);
+    switch (view) {
+      case "queue": return all.filter((one) => one.state === "waiting").sort((a, b) => time(a) - time(b) || (a.id < b.id ? -1 : 1));
+      case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
+      default: return this.all.ids.map((id) => this.conversations.get(id)).filter(Boolean);
+    }
+  }
+
+  isMine(one) { return one?.state === "person" && one.person?.id === this.me.id; }
+
+  /// Opens a conversation: it is read now.
+  select(id) {
+    this.selected = id;
+    this.markRead(id);
+  }
+
+  markRead(id) {
+    if (this.unread.delete(id)) this.#tell("lists");
+  }
+
+  // Events
+
+  #receive(event) {
+    if (event.type === "handler.health") return this.#changeHealth(event);
+    if (event.business !== this.business) return;
+    const known = this.conversations.get(event.conversation);
+    switch (event.type) {
+      case "conversation.handedOff": case "conversation.claimed": case "conversation.released": case "conversation.closed":
+        this.#changeState(event, known);
+        break;
+      case "message.received": case "message.accepted": case "message.failed":
+        this.#changeLine(event, known);
+        break;
+      case "message.queued":
+        break;
+      case "typing":
+        if (known) known.typing = event.typing ? Date.now() : 0;
+        break;
+      default: return;
+    }
+    this.#tell("conversation", event.conversation);
+    this.#tell("line", event);
+  }
+
+  #changeState(event, known) {
+    if (known) {
+      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, typing: 0 });
+      if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
+      if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
+      this.#tell("lists");
+    } else {
+      this.refreshConversation(event.conversation).then((one) => {
+        if (one?.state === "waiting") this.unread.add(one.id);
+        this.#tell("lists");
+      }).catch(() => this.#refreshSoon());
+    }
+    const business = this.businesses.find((one) => one.slug === this.business);
+    if (business) this.#tell("businesses");
+  }
+
+  #changeLine(event, known) {
+    if (!known) return this.#refreshSoon();
+    if (event.seq) known.lines = Math.max(known.lines ?? 0, event.seq);
+    const line = event.line;
+    if (line?.message) {
+      known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line) };
+      if (line.direction === "inbound" && line.kind === "close") known.state = "closed";
+      else if (line.direction === "inbound" && known.state === "closed") Object.assign(known, { state: "handler", person: undefined });
+      if (line.direction === "outbound") known.typing = 0;
+    } else if (event.truncated) {
+      void this.refreshConversation(known.id).catch(() => {});
+    }
+    const isForPeople = known.state === "waiting" || this.isMine(known);
+    const isWriting = line?.kind === "typingStart" || line?.kind === "typingEnd";
+    if (event.type === "message.received" && isForPeople && !isWriting && !this.#isSeen(known.id)) this.unread.add(known.id);
+    if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
+    this.#tell("lists");
+  }
+
+  #changeHealth(event) {
+    const business = this.businesses.find((one) => one.slug === event.business);
+    if (business) business.handler.health = event.health;
+    this.#tell("businesses");
+  }
+
+  #isSeen(id) { return id === this.selected && document.visibilityState === "visible"; }
+
+  /// A busy handler has many conversations that nobody looks at: the list is read again at most every five seconds.
+  #refreshSoon() {
+    if (this.#refresh || this.filter.q) return;
+    this.#refresh = setTimeout(() => {
+      this.#refresh = 0;
+      this.loadAll(false).catch(() => {});
+    }, this.view === "all" ? 1_000 : refreshPause);
+  }
+
+  // Changes
+
+  /// Claims the conversation; `take` takes it from a colleague.
+  claim(id, take = false) {
+    return this.#change(id, "claim", { person: this.me, ...(take ? { take: true } : {}) });
+  }
+
+  release(id, to, note) { return this.#change(id, "release", { to, ...(note ? { note } : {}) }); }
+
+  close(id) { return this.#change(id, "close", {}); }
+
+  async #change(id, operation, body) {
+    try {
+      await this.api.change("POST", `${this.conversationPath(id)}/${operation}`, body);
+    } finally {
+      // Also after a refusal: it says that the page does not know the latest state.
+      await this.refreshConversation(id).catch(() => {});
+    }
+  }
+
+  /// Tells the customer's device that a person types; a refusal changes nothing for the person.
+  type(id, typing) {
+    return this.api.change("POST", `${this.conversationPath(id)}/typing`, { typing }).catch(() => {});
+  }
+
+  setOpen(open, text) {
+    return this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, ...(text ? { text } : {}) });
+  }
+
+  /// Sends a message; `key` stays the same when a failed attempt is repeated.
+  send(id, body, key = randomKey()) {
+    return this.api.change("POST", `${this.conversationPath(id)}/messages`, { ...body, person: this.me }, { "Idempotency-Key": key });
+  }
+
+  /// Checks a message without sending it; throws a `Problem` with all `problems`.
+  check(id, body) {
+    return this.api.change("POST", `${this.conversationPath(id)}/messages?dryRun=true`, { ...body, person: this.me }, { "Idempotency-Key": randomKey() });
+  }
+
+  async upload(file, signal) {
+    const answer = await this.api.send("POST", `${this.path}/attachments`, {
+      body: file, signal, headers: { "Content-Type": "application/octet-stream" },
+    });
+    return answer.json();
+  }
+}

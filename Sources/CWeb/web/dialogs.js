@@ -1,0 +1,83 @@
+// Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and end by Escape.
+import { button, element, icon } from "./dom.js";
+
+/// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed.
+function sheet(title, build) {
+  return new Promise((resolve) => {
+    let result;
+    const before = document.activeElement;
+    const heading = element("h2", { id: "sheet-title" }, title);
+    const dialog = element("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
+    const finish = (value) => { result = value; dialog.close(); };
+    const dismiss = button(icon("cross"), { class: "icon-button", "aria-label": "Dismiss" }, () => finish(undefined));
+    dialog.append(element("div", { class: "sheet-top" }, heading, dismiss), build(finish));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      if (before?.isConnected) before.focus();
+      resolve(result);
+    });
+    // A press on the backdrop dismisses, as on a phone.
+    dialog.addEventListener("pointerdown", (event) => { if (event.target === dialog) finish(undefined); });
+    document.body.append(dialog);
+    dialog.showModal();
+    (dialog.querySelector("[data-first]") ?? dismiss).focus();
+  });
+}
+
+function actions(...buttons) {
+  return element("div", { class: "actions" }, buttons);
+}
+
+/// Asks for the receiver of a released conversation, and a note.
+export function askRelease() {
+  return sheet("Release the conversation", (finish) => {
+    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto" });
+    const to = (value) => () => finish({ to: value, note: note.value.trim() });
+    return element("div", { class: "sheet-body" },
+      element("label", { for: "note" }, "Note for colleagues and the record (optional)"), note,
+      actions(
+        button("To another person", { class: "secondary" }, to("waiting")),
+        button("To the bot", { class: "primary", "data-first": true }, to("handler"))));
+  });
+}
+
+/// Asks before something that a colleague or the customer notices.
+export function confirm(title, text, label) {
+  return sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", { dir: "auto" }, text),
+    actions(button("Cancel", { class: "secondary" }, () => finish(undefined)),
+      button(label, { class: "primary", "data-first": true }, () => finish(true)))));
+}
+
+/// Asks for what customers are told while nobody answers.
+export function askClosedText() {
+  return sheet("Close the help desk", (finish) => {
+    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, placeholder: "We are back at 9." });
+    const form = element("form", { class: "sheet-body" },
+      element("label", { for: "closed-text" }, "Customers who ask for a person are told this. Without it they are told the usual text."), text,
+      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Close")));
+    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ text: text.value.trim() }); });
+    return form;
+  });
+}
+
+export const keys = [
+  ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
+  ["c", "Claim"], ["t", "Take over"], ["r", "Release"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
+];
+
+/// Lists the keys; single keys can be switched off, because speech input could press them by accident.
+export function showKeys() {
+  return sheet("Keys", (finish) => {
+    const single = element("input", { type: "checkbox", id: "single-keys" });
+    single.checked = hasSingleKeys();
+    single.addEventListener("change", () => sessionStorage.setItem("balloon.keys", single.checked ? "on" : "off"));
+    return element("div", { class: "sheet-body" },
+      element("dl", { class: "keys" }, keys.flatMap(([key, meaning]) => [
+        element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "]).flat()), element("dd", {}, meaning)])),
+      element("label", { class: "check", for: "single-keys" }, single, "Single letters work outside of text fields"),
+      actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+  });
+}
+
+export function hasSingleKeys() { return sessionStorage.getItem("balloon.keys") !== "off"; }

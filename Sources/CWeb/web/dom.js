@@ -1,0 +1,53 @@
+// Elements without markup: every text becomes a text node, so nothing that a customer writes is ever parsed.
+
+/// Makes an element. `on` has listeners, a false or absent value omits its attribute, and texts become text nodes.
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "on") {
+      for (const [type, listener] of Object.entries(value)) made.addEventListener(type, listener);
+    } else if (value !== undefined && value !== null && value !== false) {
+      made.setAttribute(key, value === true ? "" : String(value));
+    }
+  }
+  made.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false && child !== ""));
+  return made;
+}
+
+/// A button that does not send a form.
+export function button(label, attributes, action) {
+  return element("button", { type: "button", ...attributes, on: { click: action } }, label);
+}
+
+/// Replaces the content of a node.
+export function fill(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child !== undefined && child !== null && child !== false && child !== ""));
+}
+
+/// Sets the text of a node only when it differs, so that a screen reader does not repeat it.
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+const shapes = {
+  back: "M15 5l-7 7 7 7",
+  attach: "M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.5-8.5a3.4 3.4 0 0 1 4.8 4.8l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.7-7.7",
+  send: "M12 20V5M5.5 11.5L12 5l6.5 6.5",
+  search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L20 20",
+  cross: "M6 6l12 12M18 6L6 18",
+  file: "M7 3.5h7l4.5 4.5v12a1 1 0 0 1-1 1H7a1 1 0 0 1-1-1v-15.5a1 1 0 0 1 1-1zM14 3.5V8h4.5",
+  check: "M5 12.5l4.5 4.5L19 7.5",
+};
+
+/// A small drawing that screen readers skip.
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const drawing = document.createElementNS(space, "svg");
+  for (const [key, value] of Object.entries({ viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" })) {
+    drawing.setAttribute(key, value);
+  }
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", shapes[name]);
+  drawing.append(path);
+  return drawing;
+}

@@ -1,0 +1,227 @@
+// The inbox for people: signs in, and connects the list, the thread and the keys.
+import { API } from "./api.js";
+import { Desk } from "./desk.js";
+import { askClosedText, hasSingleKeys, showKeys } from "./dialogs.js";
+import { button, element, fill, say } from "./dom.js";
+import { List } from "./list.js";
+import { visible } from "./text.js";
+import { Thread } from "./thread.js";
+
+const page = document.getElementById("page");
+const storage = "balloon.inbox";
+const noteLasts = 6_000;
+
+/// The identifier of a person, made of the name: colleagues with one name would be one person.
+function identifier(name) {
+  return name.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/gu, "").slice(0, 60);
+}
+
+function remembered() {
+  try {
+    const { token, name } = JSON.parse(sessionStorage.getItem(storage) ?? "");
+    return typeof token === "string" && typeof name === "string" ? { token, name } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// Signing in
+
+function showSignIn(message = "", name = "") {
+  document.title = "Inbox";
+  const token = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-hint" });
+  const person = element("input", { id: "name", autocomplete: "name", required: true, maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
+  const problem = element("p", { class: "failure", role: "alert" }, message);
+  const submit = element("button", { class: "primary wide" }, "Open the inbox");
+  const form = element("form", { class: "sign-in" },
+    element("h1", {}, "Inbox"), element("p", { class: "lead" }, "Answer customers who ask for a person."),
+    element("label", { for: "token" }, "Token"), token,
+    element("p", { class: "hint", id: "token-hint" }, "From the operator: balloon token issue --may read,send. It stays in this tab."),
+    element("label", { for: "name" }, "Your name"), person,
+    element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. Two people need two names."),
+    problem, submit);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const session = { token: token.value.trim(), name: person.value.trim().replace(/\s+/gu, " ") };
+    if (!/^[\x21-\x7e]+$/u.test(session.token)) return fill(problem, "A token begins with bln_ and has no spaces. Copy it again.");
+    if (!identifier(session.name)) return fill(problem, "The name needs a letter or a digit.");
+    submit.disabled = true;
+    fill(problem);
+    const failure = await open(session);
+    submit.disabled = false;
+    if (failure) {
+      fill(problem, failure);
+      token.focus();
+    }
+    return undefined;
+  });
+  fill(page, element("main", { class: "sign-in-page" }, form));
+  token.focus();
+}
+
+function signOut(desk, message, name) {
+  desk.end();
+  sessionStorage.removeItem(storage);
+  controller?.abort();
+  showSignIn(message, name);
+}
+
+let controller;
+
+/// Opens the inbox with a token; returns the sentence of a failure.
+async function open(session) {
+  const desk = new Desk(new API(session.token), { id: identifier(session.name), name: session.name });
+  try {
+    await desk.begin();
+  } catch (error) {
+    desk.end();
+    return error.message;
+  }
+  if (desk.businesses.length === 0) {
+    desk.end();
+    return "This token has no business. Ask the operator for another one.";
+  }
+  sessionStorage.setItem(storage, JSON.stringify(session));
+  show(desk, session);
+  return "";
+}
+
+// The page
+
+function show(desk, session) {
+  controller?.abort();
+  controller = new AbortController();
+  const { signal } = controller;
+  const status = element("div", { class: "banner", role: "status", hidden: true });
+  const note = element("div", { class: "toast", role: "status" });
+  let noteTimer = 0;
+  const notify = (text, isFailure = false) => {
+    clearTimeout(noteTimer);
+    note.classList.toggle("failure", isFailure);
+    note.classList.toggle("shown", Boolean(text));
+    say(note, text);
+    if (text) noteTimer = setTimeout(() => notify(""), isFailure ? 2 * noteLasts : noteLasts);
+  };
+
+  const goTo = (id) => {
+    desk.select(id);
+    main.dataset.screen = id ? "thread" : "list";
+    list.update();
+    void thread.open(id).then(() => desk.markRead(id));
+    if (id) thread.focus();
+  };
+  const goBack = () => {
+    const id = desk.selected;
+    main.dataset.screen = "list";
+    list.focus(id);
+  };
+  const list = new List(desk, goTo);
+  const thread = new Thread(desk, (type, detail) => {
+    if (type === "back") goBack();
+    if (type === "failed") notify(detail, true);
+    if (type === "done") notify(detail);
+  });
+
+  // The head of the list: business, open switch, keys and sign-out.
+  const business = element("select", { id: "business", "aria-label": "Business" });
+  const businessName = element("h1", { dir: "auto" });
+  const openLabel = element("span");
+  const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
+  const health = element("p", { class: "health", role: "status", hidden: true });
+  let isOpen = true;
+  business.addEventListener("change", () => { desk.choose(business.value); void thread.open(""); main.dataset.screen = "list"; });
+  openSwitch.addEventListener("click", async () => {
+    const answer = isOpen ? await askClosedText() : { text: "" };
+    if (!answer) return;
+    try {
+      await desk.setOpen(!isOpen, answer.text);
+      isOpen = !isOpen;
+      notify(isOpen ? "The help desk is open" : "The help desk is closed");
+    } catch (error) { notify(error.message, true); }
+    drawHead();
+  });
+  const drawHead = () => {
+    const current = desk.businesses.find((one) => one.slug === desk.business);
+    const names = desk.businesses.map((one) => visible(one.name || one.slug));
+    if (business.dataset.names !== names.join("\n")) {
+      business.dataset.names = names.join("\n");
+      fill(business, desk.businesses.map((one, index) => element("option", { value: one.slug }, names[index])));
+    }
+    business.value = desk.business;
+    business.hidden = names.length < 2;
+    businessName.classList.toggle("visually-hidden", names.length > 1);
+    say(businessName, visible(current?.name || desk.business));
+    openSwitch.setAttribute("aria-checked", String(isOpen));
+    openSwitch.setAttribute("aria-label", "Help desk is open");
+    say(openLabel, isOpen ? "Open" : "Closed");
+    const state = current?.handler?.health;
+    health.hidden = !state || ["ready", "none", "starting"].includes(state);
+    say(health, health.hidden ? "" : { restarting: "The bot restarts; messages for it wait.", open: "The bot failed too often and is paused; messages for it wait. Tell the operator.", stopped: "The bot is stopped; messages for it wait. Tell the operator." }[state] ?? `The bot is ${visible(state)}.`);
+  };
+  // A server that knows the state of the switch says so with the business.
+  const readOpen = () => {
+    const people = desk.businesses.find((one) => one.slug === desk.business)?.people;
+    if (people && typeof people.open === "boolean") isOpen = people.open;
+  };
+
+  const side = element("section", { class: "side", "aria-label": "Conversations" },
+    element("header", { class: "side-top" }, businessName, business, openSwitch),
+    health, list.node,
+    element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
+      button("Keys", { class: "plain" }, () => void showKeys()), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
+  const main = element("main", { class: "desk", "data-screen": "list" }, side, element("section", { class: "main", "aria-label": "Conversation" }, thread.node));
+  fill(page, status, main, note);
+
+  const drawTitle = () => {
+    const count = desk.unread.size;
+    const name = desk.businesses.find((one) => one.slug === desk.business)?.name ?? "";
+    document.title = `${count ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
+  };
+  let wasLost = false;
+  const on = (type, listener) => desk.addEventListener(type, listener, { signal });
+  on("lists", drawTitle);
+  on("businesses", () => { readOpen(); drawHead(); drawTitle(); });
+  on("failed", ({ detail }) => notify(detail, true));
+  on("connection", ({ detail }) => {
+    if (desk.connection === "refused") return signOut(desk, detail?.message ?? "The server ended the session.", session.name);
+    const isLost = desk.connection === "lost";
+    status.hidden = !isLost;
+    say(status, isLost ? "Connection lost. The page may be out of date; it reconnects by itself." : "");
+    if (!isLost && wasLost) notify("Connected again");
+    wasLost = isLost;
+    list.update();
+    return undefined;
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && desk.selected) desk.markRead(desk.selected);
+  }, { signal });
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || document.querySelector("dialog")) return;
+    if (event.key === "Escape") return goBack();
+    const isWriting = event.target.closest?.("input, textarea, select");
+    if (isWriting || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys()) return;
+    const actions = {
+      "?": () => void showKeys(), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
+      1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
+      c: () => void thread.act("claim"), t: () => void thread.act("take"), r: () => void thread.act("release"),
+      x: () => void thread.act("close"), m: () => thread.composer.focus(),
+    };
+    if (!Object.hasOwn(actions, event.key)) return;
+    event.preventDefault();
+    actions[event.key]();
+  }, { signal });
+
+  readOpen();
+  drawHead();
+  drawTitle();
+  list.update();
+  list.focus("");
+}
+
+const session = remembered();
+if (session) {
+  const failure = await open(session);
+  if (failure) showSignIn(failure, session.name);
+} else {
+  showSignIn();
+}

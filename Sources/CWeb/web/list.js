@@ -1,0 +1,177 @@
+// The column of conversations: queue, mine and all. Rows keep their elements, so that an update never moves the focus.
+import { button, element, fill, say } from "./dom.js";
+import { age, customerName, safe, visible, when } from "./text.js";
+
+const empty = {
+  queue: ["Nobody waits", "Conversations that need a person appear here, the longest waiting first."],
+  mine: ["You have no conversation", "Claim one from the queue: open it, then choose Claim."],
+  all: ["No conversations yet", "They appear when customers write to this business."],
+  found: ["Nothing found", "Try another word or another state."],
+};
+
+const stateNames = { handler: "Bot", waiting: "Waiting", person: "Person", closed: "Closed" };
+
+export class List {
+  #desk;
+  #open;
+  #rows = new Map();
+  #tabs = new Map();
+  #items = element("ul", { class: "conversations", id: "conversations" });
+  #note = element("div", { class: "empty" });
+  #more = button("Load more", { class: "plain more" }, () => this.#loadMore());
+  #status = element("p", { class: "visually-hidden", role: "status" });
+  #search = element("input", { type: "search", id: "search", placeholder: "Search messages", "aria-label": "Search messages", autocomplete: "off", maxlength: 60 });
+  #state = element("select", { id: "state", "aria-label": "State" },
+    element("option", { value: "" }, "Every state"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
+  #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
+  #heading = element("h2", { class: "visually-hidden", tabindex: -1 }, "Conversations");
+
+  constructor(desk, open) {
+    this.#desk = desk;
+    this.#open = open;
+    const tabs = element("div", { class: "tabs", role: "group", "aria-label": "View" },
+      [["queue", "Queue"], ["mine", "Mine"], ["all", "All"]].map(([view, label]) => {
+        const count = element("span", { class: "count" });
+        const tab = button([label, count], { class: "tab" }, () => this.show(view));
+        this.#tabs.set(view, { tab, count });
+        return tab;
+      }));
+    this.node = element("div", { class: "list" }, this.#heading, tabs, this.#filter,
+      element("div", { class: "scroll" }, this.#items, this.#note, this.#more), this.#status);
+    this.#filter.addEventListener("submit", (event) => { event.preventDefault(); this.#applyFilter(); });
+    let timer = 0;
+    this.#search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.#applyFilter(), 350); });
+    this.#state.addEventListener("change", () => this.#applyFilter());
+    this.#items.addEventListener("keydown", (event) => this.#move(event));
+    desk.addEventListener("lists", () => this.update());
+    // Ages grow while nothing happens.
+    setInterval(() => this.update(), 20_000);
+  }
+
+  show(view) {
+    this.#desk.view = view;
+    this.update();
+  }
+
+  focusSearch() {
+    this.show("all");
+    this.#search.focus();
+  }
+
+  focus(id) {
+    (this.#rows.get(id) ?? this.#rows.values().next().value)?.node.firstChild.focus();
+    if (this.#rows.size === 0) this.#heading.focus();
+  }
+
+  /// Opens the next (1) or previous (-1) conversation.
+  step(distance) {
+    const ids = this.#desk.list().map((one) => one.id);
+    const place = ids.indexOf(this.#desk.selected);
+    const id = ids[place < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, place + distance))];
+    if (id) this.#open(id);
+  }
+
+  #applyFilter() {
+    const filter = { state: this.#state.value, q: this.#search.value.trim() };
+    if (JSON.stringify(filter) !== JSON.stringify(this.#desk.filter)) void this.#desk.setFilter(filter);
+  }
+
+  async #loadMore() {
+    this.#more.disabled = true;
+    await this.#desk.loadAll(true).catch((error) => this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })));
+    this.#more.disabled = false;
+  }
+
+  #move(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const rows = [...this.#items.children];
+    const place = rows.findIndex((row) => row.contains(document.activeElement));
+    const target = event.key === "Home" ? rows[0] : event.key === "End" ? rows.at(-1) : step && rows[place + step];
+    if (!target) return;
+    event.preventDefault();
+    target.firstChild.focus();
+  }
+
+  update() {
+    const desk = this.#desk;
+    for (const [view, { tab, count }] of this.#tabs) {
+      tab.setAttribute("aria-pressed", String(view === desk.view));
+      const number = view === "all" ? 0 : desk.list(view).length;
+      say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
+    }
+    this.#filter.hidden = desk.view !== "all";
+    const shown = desk.list();
+    this.#place(shown);
+    const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
+    const [title, hint] = empty[isSearch ? "found" : desk.view];
+    this.#note.hidden = shown.length > 0 || desk.isLoading || desk.connection === "connecting";
+    if (!this.#note.hidden && this.#note.firstChild?.textContent !== title) {
+      fill(this.#note, element("p", { class: "empty-title" }, title), element("p", {}, hint));
+    }
+    this.#more.hidden = desk.view !== "all" || !desk.all.next || shown.length === 0;
+    const searched = desk.view === "all" && desk.all.searched !== undefined ? `, ${desk.all.searched} searched` : "";
+    say(this.#status, desk.isLoading ? "Loading" : `${shown.length} conversations${searched}`);
+  }
+
+  #place(shown) {
+    const focused = document.activeElement;
+    const hadFocus = this.#items.contains(focused);
+    const place = hadFocus ? [...this.#items.children].indexOf(focused.closest("li")) : -1;
+    const ids = new Set(shown.map((one) => one.id));
+    for (const [id, row] of this.#rows) {
+      if (ids.has(id)) continue;
+      row.node.remove();
+      this.#rows.delete(id);
+    }
+    shown.forEach((one, index) => {
+      let row = this.#rows.get(one.id);
+      if (!row) {
+        row = this.#makeRow(one.id);
+        this.#rows.set(one.id, row);
+      }
+      this.#write(row, one);
+      const there = this.#items.children[index];
+      if (there !== row.node) this.#items.insertBefore(row.node, there ?? null);
+    });
+    if (!hadFocus || document.activeElement === focused) return;
+    if (focused.isConnected) focused.focus();
+    else (this.#items.children[Math.min(place, this.#items.children.length - 1)]?.firstChild ?? this.#heading).focus();
+  }
+
+  #makeRow(id) {
+    const parts = {
+      name: element("bdi", { class: "row-name" }), time: element("span", { class: "row-time" }),
+      text: element("span", { class: "row-text", dir: "auto" }), state: element("span", { class: "row-state" }),
+      unread: element("span", { class: "dot" }),
+    };
+    const open = button([
+      parts.unread, element("span", { class: "row-top" }, parts.name, parts.time),
+      element("span", { class: "row-bottom" }, parts.text, parts.state),
+    ], { class: "row" }, () => this.#open(id));
+    return { node: element("li", {}, open), open, ...parts };
+  }
+
+  #write(row, one) {
+    const desk = this.#desk;
+    const isUnread = desk.unread.has(one.id);
+    const isCurrent = one.id === desk.selected;
+    if (isCurrent) row.open.setAttribute("aria-current", "true"); else row.open.removeAttribute("aria-current");
+    row.open.classList.toggle("unread", isUnread);
+    fillText(row.unread, isUnread ? "Unread" : "");
+    say(row.name, customerName(one.customer));
+    say(row.text, (one.last?.direction === "outbound" ? "Sent: " : "") + safe(one.last?.summary ?? ""));
+    const waits = one.state === "waiting";
+    say(row.time, waits ? `waits ${age(one.since ?? one.last?.at)}`.replace("waits now", "just now") : when(one.last?.at));
+    row.time.classList.toggle("late", waits && Date.now() - Date.parse(one.since) > 600_000);
+    const who = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
+    say(row.state, desk.view === "all" ? who : "");
+    row.state.dataset.state = one.state;
+  }
+}
+
+function fillText(node, text) {
+  if (node.getAttribute("aria-label") === text) return;
+  node.setAttribute("aria-label", text);
+  if (text) node.setAttribute("role", "img"); else node.removeAttribute("role");
+  node.hidden = !text;
+}

@@ -1,0 +1,163 @@
+// Follows the server's events: one connection for all tabs of a browser, resumed where it broke.
+import { Problem } from "./api.js";
+
+/// The server sends a comment every 15 seconds, so a longer silence means that the connection is dead.
+const silence = 40_000;
+const longestPause = 15_000;
+const rememberedKeys = 2_000;
+
+/// Calls `received(event)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
+/// events are missing and everything must be read again.
+export class Stream {
+  #api;
+  #handlers;
+  #lastID = "";
+  #state = "connecting";
+  #isLeader = false;
+  #hasOpened = false;
+  #keys = new Set();
+  #channel;
+  #stopping = new AbortController();
+  #wake = () => {};
+
+  constructor(api, handlers) {
+    this.#api = api;
+    this.#handlers = handlers;
+  }
+
+  /// Begins. A browser opens six connections to a server, so only one tab connects and tells the others. A page without
+  /// TLS on another machine has no locks; then each tab connects.
+  start() {
+    addEventListener("online", () => this.#wake());
+    if (!navigator.locks || !window.BroadcastChannel) {
+      void this.#run();
+      return;
+    }
+    const name = `balloon-inbox-${this.#api.tag}`;
+    this.#channel = new BroadcastChannel(name);
+    this.#channel.addEventListener("message", ({ data }) => this.#hear(data));
+    this.#channel.postMessage({ ask: true });
+    navigator.locks.request(name, { signal: this.#stopping.signal }, () => this.#run()).catch(() => {});
+  }
+
+  stop() {
+    this.#stopping.abort();
+    this.#channel?.close();
+  }
+
+  #hear(message) {
+    if (message.ask && this.#isLeader) this.#tell({ state: this.#state, id: this.#lastID });
+    if (this.#isLeader) return;
+    if (message.id) this.#lastID = message.id;
+    this.#hasOpened ||= message.state === "open";
+    if (message.state && message.state !== this.#state) this.#change(message.state);
+    if (message.event) this.#deliver(message.event);
+    if (message.missed) this.#handlers.missed();
+  }
+
+  #tell(message) {
+    if (this.#isLeader) this.#channel?.postMessage(message);
+  }
+
+  #change(state, problem) {
+    this.#state = state;
+    this.#tell({ state });
+    this.#handlers.changed(state, problem);
+  }
+
+  #deliver(event) {
+    if (event.key) {
+      if (this.#keys.has(event.key)) return;
+      this.#keys.add(event.key);
+      if (this.#keys.size > rememberedKeys) this.#keys.delete(this.#keys.values().next().value);
+    }
+    this.#handlers.received(event);
+  }
+
+  #miss() {
+    this.#tell({ missed: true });
+    this.#handlers.missed();
+  }
+
+  async #run() {
+    this.#isLeader = true;
+    let pause = 500;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#connect();
+        pause = 500;
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        if (error instanceof Problem && error.status !== 0 && error.status < 500 && error.status !== 429) {
+          this.#change("refused", error);
+          return;
+        }
+        if (error instanceof Problem) pause = Math.max(pause, error.retryAfter * 1000);
+      }
+      if (this.#stopping.signal.aborted) return;
+      if (this.#state !== "lost") this.#change("lost");
+      await new Promise((resolve) => {
+        this.#wake = resolve;
+        setTimeout(resolve, pause * (0.75 + Math.random() / 2));
+      });
+      pause = Math.min(pause * 1.6, longestPause);
+    }
+  }
+
+  async #connect() {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort();
+    this.#stopping.signal.addEventListener("abort", stop);
+    let timer = setTimeout(stop, silence);
+    try {
+      const answer = await this.#api.send("GET", "/v1/events", {
+        signal: attempt.signal,
+        headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
+      });
+      // Without a place to resume from, events of the break are unknown.
+      const mustReadAgain = this.#hasOpened && !this.#lastID;
+      this.#hasOpened = true;
+      this.#change("open");
+      if (mustReadAgain) this.#miss();
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        clearTimeout(timer);
+        timer = setTimeout(stop, silence);
+        const blocks = (rest + value.replaceAll("\r", "")).split("\n\n");
+        rest = blocks.pop();
+        for (const block of blocks) this.#read(block);
+      }
+    } finally {
+      clearTimeout(timer);
+      attempt.abort();
+      this.#stopping.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #read(block) {
+    let [type, data, id] = ["", "", ""];
+    for (const line of block.split("\n")) {
+      if (line.startsWith("id:")) id = line.slice(3).trim();
+      if (line.startsWith("event:")) type = line.slice(6).trim();
+      if (line.startsWith("data:")) data += line.slice(5).trim();
+    }
+    if (type === "stream.reset") {
+      this.#miss();
+    } else if (data) {
+      let event;
+      try { event = JSON.parse(data); } catch { event = undefined; }
+      if (event) {
+        this.#tell({ event });
+        this.#deliver(event);
+      }
+    }
+    // After the event, so that a break before it brings it again.
+    if (id && id !== this.#lastID) {
+      this.#lastID = id;
+      this.#tell({ id });
+    }
+  }
+}

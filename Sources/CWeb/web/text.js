@@ -1,0 +1,116 @@
+// Texts for people: times, ages, sizes, links, and characters that could deceive.
+import { element } from "./dom.js";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const dateOnly = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const dateAndClock = new Intl.DateTimeFormat(undefined, {
+  weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
+});
+
+/// How long ago: `now`, `4 min`, `2 h`, `3 d`.
+export function age(time, now = Date.now()) {
+  const passed = now - Date.parse(time);
+  if (!(passed >= minute)) return "now";
+  if (passed < hour) return `${Math.floor(passed / minute)} min`;
+  if (passed < 2 * day) return `${Math.floor(passed / hour)} h`;
+  return `${Math.floor(passed / day)} d`;
+}
+
+/// The time of day, with the date when it was not today.
+export function when(time) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  return date.toDateString() === new Date().toDateString() ? clock.format(date) : dateAndClock.format(date);
+}
+
+/// The day of a message, for the line between two days.
+export function dayOf(time) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / day);
+  return days === 0 ? "Today" : days === 1 ? "Yesterday" : dateOnly.format(date);
+}
+
+/// A slot of a time picker, whose `startTime` has no seconds and no colon in its zone.
+export function slot(startTime, durationSeconds) {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?([+-]\d\d):?(\d\d)$/.exec(startTime ?? "");
+  const date = new Date(match ? `${match[1]}${match[2] ?? ":00"}${match[3]}:${match[4]}` : NaN);
+  if (Number.isNaN(date.getTime())) return visible(String(startTime ?? "no time"));
+  const minutes = Math.round(Number(durationSeconds) / 60);
+  return dateAndClock.format(date) + (minutes > 0 ? `, ${minutes} min` : "");
+}
+
+/// `149 kB`.
+export function size(bytes) {
+  const count = Number(bytes);
+  if (!Number.isFinite(count) || count < 0) return "";
+  if (count < 1000) return `${count} bytes`;
+  return count < 1e6 ? `${Math.round(count / 1000)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}
+
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
+const overrides = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202d\u202e]/gu;
+const named = (character) => `[U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
+
+/// A name with its invisible and direction-changing characters shown, so that `exe.jpg` cannot be a reversed `gpj.exe`.
+export function visible(name) {
+  return String(name).replace(controls, named);
+}
+
+/// A message with the characters shown that reverse text; those that Arabic and Hebrew need stay as they are.
+export function safe(text) {
+  return String(text).replace(overrides, named);
+}
+
+const address = /https?:\/\/[^\s<>"'\u200b-\u200f\u202a-\u202e\u2066-\u2069]+/giu;
+
+/// The nodes of a text: links for `http` and `https` addresses, text for everything else.
+export function linked(text) {
+  const nodes = [];
+  let end = 0;
+  for (const match of text.matchAll(address)) {
+    const found = match[0].replace(/[.,;:!?)\]}]+$/u, "");
+    const target = webAddress(found);
+    if (!target) continue;
+    nodes.push(text.slice(end, match.index), link(target, found));
+    end = match.index + found.length;
+  }
+  nodes.push(text.slice(end));
+  return nodes.filter((node) => node !== "");
+}
+
+/// The address when it is one of the web; undefined for `javascript:` and all others.
+export function webAddress(text) {
+  try {
+    const parsed = new URL(String(text));
+    return parsed.protocol === "https:" || parsed.protocol === "http:" ? parsed.href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/// A link that opens in a tab of its own, which learns nothing about this page.
+export function link(target, label) {
+  return element("a", { href: target, target: "_blank", rel: "noopener noreferrer" }, label);
+}
+
+/// Whether a text is one to three emoji.
+export function isEmoji(text) {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed.length > 40 || !/^[\p{Emoji}\p{Emoji_Component}\s]+$/u.test(trimmed)) return false;
+  const parts = [...new Intl.Segmenter().segment(trimmed)].filter((part) => part.segment.trim() !== "");
+  return parts.length <= 3 && parts.every((part) => /\p{Extended_Pictographic}|\p{Regional_Indicator}/u.test(part.segment));
+}
+
+/// A customer's name: Apple gives an opaque identifier only, so its end has to do.
+export function customerName(customer) {
+  const text = visible(customer ?? "");
+  if (text.startsWith("tel:")) return text.slice(4);
+  const end = text.replace(/=+$/u, "").slice(-6);
+  return end ? `Customer ${end}` : "Customer";
+}

@@ -1,0 +1,370 @@
+// One conversation: who has it, its lines as bubbles, and the changes of its state.
+import { content, isShown, raw, summary } from "./bubbles.js";
+import { Composer } from "./composer.js";
+import { askRelease, confirm } from "./dialogs.js";
+import { button, element, fill, icon, say } from "./dom.js";
+import { age, customerName, dayOf, safe, visible, when } from "./text.js";
+
+const pageSize = 50;
+/// The number of lines in the document; a longer thread shows a window of it.
+const longestWindow = 400;
+const typingLasts = 60_000;
+
+export class Thread {
+  #desk;
+  #id = "";
+  #lines = new Map();
+  #nodes = new Map();
+  #pending = new Map();
+  #hasEarlier = false;
+  #hasLater = false;
+  #reading = 0;
+  #catchUp = undefined;
+
+  #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
+  #name = element("h2", { tabindex: -1, dir: "auto" });
+  #facts = element("p", { class: "facts" });
+  #holder = element("p", { class: "holder", role: "status" });
+  #actions = element("div", { class: "thread-actions" });
+  #earlier = button("Earlier messages", { class: "plain more" }, () => this.#readEarlier());
+  #items = element("ol", { class: "lines", "aria-label": "Messages" });
+  #latest = button("Latest messages", { class: "plain more" }, () => this.#readLatest());
+  #typing = element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")), element("span", { class: "typing-text" }));
+  #scroll = element("div", { class: "scroll thread-scroll", tabindex: 0, role: "region", "aria-label": "Messages" },
+    this.#earlier, this.#items, this.#typing, this.#latest);
+  #live = element("p", { class: "visually-hidden", role: "log", "aria-live": "polite" });
+  #none = element("div", { class: "empty none" }, element("p", { class: "empty-title" }, "Choose a conversation"),
+    element("p", {}, "The longest waiting one is on top of the queue. Press ? for the keys."));
+
+  constructor(desk, dispatch) {
+    this.#desk = desk;
+    this.dispatch = dispatch;
+    this.composer = new Composer(desk, this);
+    this.#pane = element("div", { class: "pane", hidden: true },
+      element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts), this.#actions),
+      this.#holder, this.#scroll, this.composer.node, this.#live);
+    this.node = element("div", { class: "thread" }, this.#none, this.#pane);
+    desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
+    desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
+    setInterval(() => { if (this.#id) this.update(); }, 10_000);
+  }
+
+  #pane;
+
+  get conversation() { return this.#desk.conversations.get(this.#id); }
+
+  /// Opens a conversation, or none.
+  async open(id) {
+    if (id !== this.#id) this.composer.leave();
+    this.#id = id;
+    this.#lines.clear();
+    this.#pending.clear();
+    this.#hasEarlier = this.#hasLater = false;
+    this.#none.hidden = Boolean(id);
+    this.#pane.hidden = !id;
+    this.#items.replaceChildren();
+    this.#nodes.clear();
+    if (!id) return;
+    this.update();
+    this.composer.open(id);
+    await this.#readLatest();
+  }
+
+  focus() { this.#name.focus(); }
+
+  // Reading
+
+  async #read(query, isCurrent) {
+    const id = this.#id;
+    const reading = ++this.#reading;
+    this.#scroll.setAttribute("aria-busy", "true");
+    try {
+      const page = await this.#desk.api.read(`${this.#desk.conversationPath(id)}/messages?${query}`);
+      return id === this.#id && (isCurrent?.() ?? true) ? page : undefined;
+    } catch (error) {
+      if (id === this.#id) this.dispatch("failed", error.message);
+      return undefined;
+    } finally {
+      if (reading === this.#reading) this.#scroll.removeAttribute("aria-busy");
+    }
+  }
+
+  async #readLatest() {
+    const page = await this.#read(`limit=${pageSize}`);
+    if (!page) return;
+    this.#lines.clear();
+    for (const line of page.lines) this.#keep(line);
+    this.#hasEarlier = Boolean(page.next);
+    this.#hasLater = false;
+    this.#draw();
+    this.#toEnd();
+  }
+
+  async #readEarlier() {
+    const first = Math.min(...this.#lines.keys());
+    const page = await this.#read(`before=${first}&limit=${pageSize}`);
+    if (!page) return;
+    const anchor = this.#items.firstElementChild;
+    const top = anchor?.getBoundingClientRect().top;
+    for (const line of page.lines) this.#keep(line);
+    this.#hasEarlier = Boolean(page.next);
+    const numbers = [...this.#lines.keys()].sort((a, b) => a - b);
+    for (const number of numbers.slice(longestWindow)) {
+      this.#lines.delete(number);
+      this.#hasLater = true;
+    }
+    this.#draw();
+    if (anchor?.isConnected) this.#scroll.scrollTop += anchor.getBoundingClientRect().top - top;
+    if (this.#earlier.hidden) this.#scroll.focus();
+  }
+
+  /// Reads the lines after the last known one, one request at a time.
+  async #readLater() {
+    if (this.#catchUp || this.#hasLater) return;
+    this.#catchUp = (async () => {
+      for (let page = { next: true }; page?.next;) {
+        const last = Math.max(0, ...this.#lines.keys());
+        page = await this.#read(`after=${last}&limit=200`);
+        if (!page) return;
+        for (const line of page.lines) this.#keep(line);
+      }
+      this.#trim();
+      this.#draw();
+    })();
+    await this.#catchUp.finally(() => { this.#catchUp = undefined; });
+  }
+
+  #keep(line) {
+    if (!Number.isInteger(line?.seq)) return;
+    this.#lines.set(line.seq, line);
+    if (line.direction === "outbound") this.#pending.delete(line.id);
+  }
+
+  #trim() {
+    const numbers = [...this.#lines.keys()].sort((a, b) => a - b);
+    for (const number of numbers.slice(0, -longestWindow)) {
+      this.#lines.delete(number);
+      this.#hasEarlier = true;
+    }
+  }
+
+  #hear(event) {
+    if (!this.#id || this.#hasLater) return;
+    if (!event) return void this.#readLater();
+    if (event.type === "typing") return this.update();
+    if (!event.seq) return;
+    const last = Math.max(0, ...this.#lines.keys());
+    if (event.seq <= last) return;
+    if (event.seq !== last + 1 || !event.line) return void this.#readLater();
+    this.#keep(event.line);
+    this.#trim();
+    this.#draw();
+    if (event.line.direction === "inbound" && isShown(event.line)) say(this.#live, `Customer: ${summary(event.line)}`);
+    if (document.visibilityState === "visible") this.#desk.markRead(this.#id);
+  }
+
+  // Messages of this page that have no line yet
+
+  addPending(key, line) {
+    this.#pending.set(key, line);
+    this.#draw();
+    this.#toEnd();
+  }
+
+  changePending(key, change, newKey = key) {
+    const line = this.#pending.get(key);
+    if (!line) return;
+    this.#pending.delete(key);
+    const isKnown = [...this.#lines.values()].some((one) => one.direction === "outbound" && one.id === newKey);
+    if (!isKnown && change) this.#pending.set(newKey, { ...line, ...change });
+    this.#draw();
+  }
+
+  // Drawing
+
+  #toEnd() { this.#scroll.scrollTop = this.#scroll.scrollHeight; }
+
+  #draw() {
+    const isAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 60;
+    const focused = document.activeElement;
+    const files = new Map();
+    const lines = [...this.#lines.values()].sort((a, b) => a.seq - b.seq);
+    for (const line of lines) if (!line.message && line.files) files.set(line.record, line.files);
+    const shown = lines.filter(isShown).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record) } : line));
+    const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
+    const kept = new Set();
+    let before;
+    const nodes = [];
+    entries.forEach(([key, line], index) => {
+      const day = dayOf(line.at);
+      if (day !== (before && dayOf(before.at))) {
+        const dayKey = `d${day}${key}`;
+        kept.add(dayKey);
+        nodes.push(this.#node(dayKey, "", () => element("li", { class: "day" }, element("span", {}, day))));
+      }
+      const next = entries[index + 1]?.[1];
+      const isFirst = !before || !isSameGroup(before, line);
+      const isLast = !next || !isSameGroup(line, next);
+      const version = JSON.stringify([isFirst, isLast, line.files, line.state, line.outcome, line.problem]);
+      kept.add(key);
+      nodes.push(this.#node(key, version, () => this.#make(line, isFirst, isLast)));
+      before = line;
+    });
+    for (const [key, { node }] of this.#nodes) {
+      if (kept.has(key)) continue;
+      node.remove();
+      this.#nodes.delete(key);
+    }
+    nodes.forEach((node, index) => {
+      if (this.#items.children[index] !== node) this.#items.insertBefore(node, this.#items.children[index] ?? null);
+    });
+    if (focused !== document.activeElement && focused?.isConnected) focused.focus();
+    else if (focused !== document.activeElement && document.activeElement === document.body) this.#scroll.focus();
+    this.#earlier.hidden = !this.#hasEarlier;
+    this.#latest.hidden = !this.#hasLater;
+    this.#drawTyping(lines);
+    if (isAtEnd) this.#toEnd();
+  }
+
+  #node(key, version, make) {
+    const known = this.#nodes.get(key);
+    if (known?.version === version) return known.node;
+    const node = make();
+    known?.node.replaceWith(node);
+    this.#nodes.set(key, { version, node });
+    return node;
+  }
+
+  #make(line, isFirst, isLast) {
+    if (line.kind === "close" && line.direction === "inbound") {
+      return element("li", { class: "day" }, element("span", {}, line.message.referenceIds ? "The customer declined an invitation" : "The customer closed the conversation", ` · ${when(line.at)}`));
+    }
+    const isOwn = line.direction === "outbound";
+    const author = isOwn ? this.#author(line) : "Customer";
+    const path = `${this.#desk.conversationPath(this.#id)}/messages/${encodeURIComponent(line.id)}/attachments/`;
+    const canLoad = !isOwn && line.files;
+    const download = canLoad ? async (index) => (await this.#desk.api.send("GET", path + index)).blob() : undefined;
+    const retry = line.retry && button("Try again", { class: "plain" }, () => line.retry());
+    const drop = line.drop && button("Remove", { class: "plain" }, () => line.drop());
+    return element("li", { class: `line ${isOwn ? "own" : "other"}${isLast ? " last" : ""}${line.state ? " pending" : ""}` },
+      isFirst ? element("p", { class: "author" }, element("bdi", {}, author)) : element("p", { class: "visually-hidden" }, element("bdi", {}, author)),
+      element("div", { class: "contents" }, content(line, { download })),
+      line.repeats && element("p", { class: "note" }, "The same choice again; it was not answered"),
+      element("p", { class: `note${isFailure(line) ? " failure" : ""}` },
+        (isLast || isFailure(line) || line.state) && [element("time", { datetime: line.at }, when(line.at)), outcome(line)].filter(Boolean).flatMap((part, index) => (index ? [" · ", part] : [part])),
+        retry, drop),
+      line.kind !== "text" && line.kind !== "unrecognized" && !line.state && raw(line.message));
+  }
+
+  #author(line) {
+    if (line.state) return "You";
+    switch (line.author) {
+      case "person": return line.person?.id === this.#desk.me.id ? "You" : visible(line.person?.name ?? line.person?.id ?? "A person");
+      case "handler": return "Bot";
+      case "program": return "Program";
+      case "server": return "Automatic text";
+      default: return "Business";
+    }
+  }
+
+  #drawTyping(lines) {
+    const one = this.conversation;
+    const last = lines.at(-1);
+    const customer = last?.kind === "typingStart" && Date.now() - Date.parse(last.at) < typingLasts;
+    const colleague = one?.typing && Date.now() - one.typing < 30_000 && !this.#desk.isMine(one);
+    this.#typing.hidden = !customer && !colleague;
+    this.#typing.classList.toggle("own", !customer && Boolean(colleague));
+    const who = colleague ? visible(one.person?.name ?? "The business") : "The customer";
+    say(this.#typing.lastChild, customer ? "The customer is typing" : colleague ? `${who} is typing` : "");
+  }
+
+  /// Shows who has the conversation and what can be done, before anybody types.
+  update() {
+    const one = this.conversation;
+    if (!one) return;
+    const desk = this.#desk;
+    say(this.#name, customerName(one.customer));
+    this.#name.title = visible(one.customer ?? "");
+    say(this.#facts, [one.locale, one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`].filter(Boolean).map(visible).join(" · "));
+    const isMine = desk.isMine(one);
+    const person = visible(one.person?.name ?? one.person?.id ?? "A colleague");
+    const since = one.since ? ` since ${when(one.since)}` : "";
+    say(this.#holder, {
+      handler: "The bot answers. Claim the conversation to answer yourself.",
+      waiting: `Waits for a person${one.since ? `, ${age(one.since) === "now" ? "just now" : `for ${age(one.since)}`}` : ""}${one.reason ? `: ${safe(one.reason)}` : ""}`,
+      person: isMine ? `You have this conversation${since}` : `${person} has this conversation${since}`,
+      closed: "Closed. You can answer when the customer writes again.",
+    }[one.state] ?? one.state);
+    this.#holder.dataset.state = isMine ? "mine" : one.state;
+    const offered = {
+      handler: ["claim", "close"], waiting: ["claim", "release", "close"], person: isMine ? ["release", "close"] : ["take"], closed: [],
+    }[one.state] ?? [];
+    if (this.#actions.dataset.offered !== offered.join()) {
+      const hadFocus = this.#actions.contains(document.activeElement);
+      this.#actions.dataset.offered = offered.join();
+      fill(this.#actions, offered.map((name) => this.#actionButton(name)));
+      if (hadFocus) (this.#actions.firstChild ?? this.#name).focus();
+    }
+    this.composer.update();
+    this.#drawTyping([...this.#lines.values()].sort((a, b) => a.seq - b.seq));
+  }
+
+  #actionButton(name) {
+    const label = { claim: "Claim", take: "Take over", release: "Release", close: "Close" }[name];
+    return button(label, { class: name === "claim" || name === "take" ? "primary" : "secondary", "data-action": name }, () => this.act(name));
+  }
+
+  /// Does one of the offered changes: `claim`, `take`, `release` or `close`.
+  async act(name) {
+    if (!this.#actions.dataset.offered?.split(",").includes(name)) return;
+    const id = this.#id;
+    const one = this.conversation;
+    try {
+      if (name === "claim") {
+        await this.#desk.claim(id);
+        this.composer.focus();
+      } else if (name === "take") {
+        const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
+        if (!await confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over")) return;
+        await this.#desk.claim(id, true);
+        this.composer.focus();
+      } else if (name === "release") {
+        const answer = await askRelease();
+        if (!answer) return;
+        await this.#desk.release(id, answer.to, answer.note);
+      } else if (name === "close") {
+        if (!await confirm("Close the conversation?", "Nothing is sent to the customer. The next message begins with the bot.", "Close")) return;
+        await this.#desk.close(id);
+      }
+      this.dispatch("done", { claim: "You have the conversation", take: "You have the conversation", release: "Released", close: "Closed" }[name]);
+    } catch (error) {
+      this.dispatch("failed", error.message);
+    }
+  }
+}
+
+function isSameGroup(a, b) {
+  return a.direction === b.direction && a.kind !== "close" && b.kind !== "close" && a.author === b.author && a.person?.id === b.person?.id
+    && Math.abs(Date.parse(b.at) - Date.parse(a.at)) < 300_000 && dayOf(a.at) === dayOf(b.at);
+}
+
+function isFailure(line) {
+  return Boolean(line.problem) || (line.direction === "outbound" && line.outcome && line.outcome !== "accepted" && line.outcome !== "queued");
+}
+
+/// Apple says only that it accepted a message, so nothing here says that the customer has it.
+function outcome(line) {
+  if (line.direction !== "outbound") return "";
+  if (line.problem) return line.problem;
+  const status = line.status ? ` (${line.status})` : "";
+  switch (line.outcome ?? line.state) {
+    case "accepted": return "Accepted by Apple";
+    case "refused": return `Refused by Apple${status}`;
+    case "expired": return "Not sent in time";
+    case "dropped": return "Not sent";
+    case "failed": return `Failed${status}`;
+    case "queued": return "Waits to be sent";
+    case "sending": return "Sending…";
+    default: return "";
+  }
+}

@@ -1,0 +1,69 @@
+import BalloonHTTP
+
+/// The inbox for people on the admin listener: `/inbox` and its files.
+///
+/// The page is the same for everybody and has nothing about customers. Its scripts ask for a token and use the business
+/// API like any other program.
+struct InboxRoutes: Sendable {
+    let api: BusinessAPI
+    /// A folder from which the files are read for each request, for work on them; nil for those in the program.
+    let folder: String?
+
+    private static let filePath = "/inbox/{version}/{file}"
+
+    func routes() -> [HTTPRoute] {
+        let page = { (path: String) in
+            HTTPRoute(.get, path) { request, _ in
+                refusal(of: request, path) ?? answer(pages, "inbox.html", request) ?? notFound(path)
+            }
+        }
+        return [
+            page("/inbox"), page("/inbox/"),
+            HTTPRoute(.get, Self.filePath) { request, _ in
+                if let refusal = refusal(of: request, Self.filePath) { return refusal }
+                let pages = pages
+                guard request.parameter("version") == pages.version, let file = request.parameter("file"),
+                    !file.hasSuffix(".html"), let answer = answer(pages, file, request)
+                else { return notFound(Self.filePath) }
+                return answer
+            },
+        ]
+    }
+
+    private var pages: WebPages {
+        guard let folder else { return WebPages.embedded }
+        return WebPages(WebFile.read(from: folder), isImmutable: false)
+    }
+
+    private func answer(_ pages: WebPages, _ file: String, _ request: HTTPRequest) -> HTTPResponse? {
+        pages.answer(file, acceptsGzip: Self.acceptsGzip(request.text(.acceptEncoding)))
+    }
+
+    /// The answer of a listener without an inbox, or to a request under a foreign name.
+    private func refusal(of request: HTTPRequest, _ path: String) -> HTTPResponse? {
+        guard api.access.hasInbox else { return notFound(path) }
+        guard !api.access.isOwn(host: request.text(.host)) else { return nil }
+        return api.refuse(APIAccess.misdirected, APIFacts(method: .get, path: path))
+    }
+
+    private func notFound(_ path: String) -> HTTPResponse {
+        api.refuse(HTTPRefusal.notFound.problem, APIFacts(method: .get, path: path))
+    }
+
+    /// Whether `Accept-Encoding` names gzip without the weight 0 (RFC 9110 §12.5.3).
+    static func acceptsGzip(_ field: String?) -> Bool {
+        guard let field else { return false }
+        return field.lowercased().split(separator: ",").contains { item in
+            let parts = item.split(separator: ";").map { String($0.filter { $0 != " " && $0 != "\t" }) }
+            guard let name = parts.first, name == "gzip" || name == "x-gzip" else { return false }
+            return !parts.dropFirst().contains {
+                $0.hasPrefix("q=0") && !$0.contains { ("1"..."9").contains($0) }
+            }
+        }
+    }
+}
+
+extension HTTPFieldName {
+    fileprivate static let acceptEncoding = HTTPFieldName("accept-encoding")
+    fileprivate static let host = HTTPFieldName("host")
+}

@@ -1,0 +1,57 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BalloonWire
+import CWeb
+
+/// A file of the web pages, such as a script or a style sheet.
+struct WebFile: Sendable, Hashable {
+    /// The name, without a folder.
+    let name: String
+    let bytes: [UInt8]
+
+    /// The names of all files; no other file of a folder is ever read.
+    static let names: [String] = (0..<balloon_web_files()).map { file in
+        let bytes = (0...).lazy.map { balloon_web_name_byte(file, $0) }.prefix { $0 != 0 }
+        return String(decoding: Array(bytes), as: UTF8.self)
+    }
+
+    /// The files in the program, condensed.
+    static var embedded: [WebFile] {
+        zip(0..., names).map { file, name in
+            WebFile(name: name, bytes: (0..<balloon_web_size(file)).map { balloon_web_byte(file, $0) })
+                .condensed
+        }
+    }
+
+    /// The file without indentation, and a script without its lines that are comments only.
+    ///
+    /// Every line stays, so that the console names the lines of the source. No text of the scripts spans lines.
+    var condensed: WebFile {
+        let isScript = name.hasSuffix(".js")
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            let content = line.drop { $0 == UInt8(ascii: " ") }
+            return isScript && content.starts(with: Array("//".utf8)) ? [] : content
+        }
+        return WebFile(name: name, bytes: Array(lines.joined(separator: [UInt8(ascii: "\n")])))
+    }
+
+    /// The files of a folder, as they are at this moment; those that cannot be read are empty.
+    static func read(from folder: String) -> [WebFile] {
+        names.map { name in
+            // A file may be absent for a moment while an editor saves it.
+            let bytes = try? File(folder + "/" + name, for: .reading).readAll()
+            return WebFile(name: name, bytes: bytes ?? [])
+        }
+    }
+
+    /// The media type by the name's ending.
+    var contentType: String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "application/octet-stream"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BalloonHTTP
+import BalloonWire
+
+/// The web pages and their files as complete answers, compressed once.
+///
+/// All files have one folder in their addresses, named by the SHA-256 of all of them. So a browser may keep each file
+/// forever, modules import each other by relative names, and a page never mixes files of two versions.
+struct WebPages: Sendable {
+    /// The name of the folder in the files' addresses.
+    let version: String
+    private let answers: [String: Answer]
+
+    private struct Answer: Sendable {
+        let plain: HTTPResponse
+        let compressed: HTTPResponse
+    }
+
+    /// The pages in the program; made when they are first requested.
+    static let embedded = WebPages(WebFile.embedded, isImmutable: true)
+
+    /// The byte that stands for ``version`` in pages.
+    private static let placeholder = UInt8(ascii: "~")
+
+    /// Creates the answers; browsers keep immutable files, and read others again.
+    init(_ files: [WebFile], isImmutable: Bool) {
+        var sum = SHA256()
+        for file in files.sorted(by: { $0.name < $1.name }) {
+            sum.update((Array(file.name.utf8) + [0]).span)
+            sum.update(file.bytes.span)
+        }
+        let digest = sum.finish()
+        let version = Hex.encode((0..<8).map { digest[$0] })
+        let gzip = GzipCompressor()
+        var answers: [String: Answer] = [:]
+        for file in files {
+            let isPage = file.name.hasSuffix(".html")
+            let bytes = isPage ? Self.naming(version, in: file.bytes) : file.bytes
+            let fields = Self.fields(isPage: isPage, isImmutable: isImmutable)
+            answers[file.name] = Answer(
+                plain: HTTPResponse(.ok, contentType: file.contentType, body: bytes, fields: fields),
+                compressed: HTTPResponse(
+                    .ok, contentType: file.contentType, body: gzip.compress(bytes),
+                    fields: fields + [("Content-Encoding", "gzip")]))
+        }
+        self.version = version
+        self.answers = answers
+    }
+
+    private static func naming(_ version: String, in page: [UInt8]) -> [UInt8] {
+        Array(
+            page.split(separator: placeholder, omittingEmptySubsequences: false).joined(
+                separator: version.utf8))
+    }
+
+    /// The answer with a file; nil when there is none.
+    func answer(_ name: String, acceptsGzip: Bool) -> HTTPResponse? {
+        guard let answer = answers[name] else { return nil }
+        return acceptsGzip ? answer.compressed : answer.plain
+    }
+
+    /// The policy of every page: scripts and styles of this server only, no frame around it, and no text that becomes
+    /// markup (Trusted Types).
+    static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+        "img-src 'self' data: blob:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ].joined(separator: "; ")
+
+    private static func fields(isPage: Bool, isImmutable: Bool) -> [(name: String, value: String)] {
+        let isKept = !isPage && isImmutable
+        return [
+            ("Cache-Control", isKept ? "public, max-age=31536000, immutable" : "no-store"),
+            ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cross-Origin-Resource-Policy", "same-origin"), ("Vary", "Accept-Encoding"),
+        ]
+    }
+}
