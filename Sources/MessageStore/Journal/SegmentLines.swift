@@ -51,12 +51,23 @@ struct SegmentLines {
                 suspect = Suspect(offset: origin + piece.lowerBound, number: number, scan: scan)
             }
             number += 1
-            if piece.isEmpty { continue }
+            if piece.isEmpty {
+                skipBlankLines()
+                continue
+            }
             if let line = scan.judge(line, in: buffer, piece, number: number, isComplete: isComplete) {
                 suspect = nil
                 return line
             }
         }
+    }
+
+    /// Passes the blank lines at the beginning of the rest at once: half a million follow the last record of a journal.
+    private mutating func skipBlankLines() {
+        var position = rest.lowerBound
+        while position < rest.upperBound, buffer[position] == UInt8(ascii: "\n") { position += 1 }
+        number += position - rest.lowerBound
+        rest = position..<rest.upperBound
     }
 
     /// Reads again from the first blank or broken piece since the last line; returns whether the text differs.

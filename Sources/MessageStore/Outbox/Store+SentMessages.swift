@@ -17,6 +17,7 @@ extension Store {
     /// message, and of segments that were read before only the appended part.
     package func sentMessage(_ id: MessageID, of business: BusinessID) async throws -> SentMessage? {
         guard let record = deduplicator.record(of: MessageKey(business: business, id: id)) else { return nil }
+        if let queued = try queuedMessage(ReplyID(record: record, index: 0)) { return queued }
         // A record may still be on its way to the file.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
@@ -33,6 +34,17 @@ extension Store {
                 result: ReplyResult(
                     name: reply.status.rawValue, status: reply.httpStatus, reason: reply.reason))
         }
+    }
+
+    /// The message of a reply whose line is not written yet, from its record; nil for another reply.
+    private func queuedMessage(_ id: ReplyID) throws(StoreError) -> SentMessage? {
+        guard let item = outbox.item(id), case .own(let place) = item.place,
+            let conversation = outbox.progress(of: id)?.conversation
+        else { return nil }
+        return SentMessage(
+            customer: conversation.customer,
+            requestDigest: try reader.line(at: place).root["request"]?.string,
+            result: item.end?.result)
     }
 
     /// The outcome of a message that the business sent of its own accord, while the conversation's file does not have its
