@@ -5,9 +5,14 @@ struct APIResponder: Sendable {
     let api: BusinessAPI
     let facts: APIFacts
     let responder: HTTPResponder
+    /// Counts the operation; nil for one that does not wait for a thread.
+    var permit: OperationPermit?
 
     /// Sends an answer, with the fields of every answer; a GET whose `If-None-Match` names its content gets 304.
     func respond(_ answer: APIAnswer) { responder.respond(api.finish(answer, facts)) }
+
+    /// Ends the count of the operation, which no longer waits for the disk.
+    func releasePermit() { permit?.release() }
 
     /// Sends a problem.
     func respond(_ problem: APIProblem) { responder.respond(api.refuse(problem, facts)) }
@@ -20,7 +25,9 @@ struct APIResponder: Sendable {
         _ status: HTTPStatus = .ok, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []
     ) -> HTTPBodyWriter {
-        responder.stream(
+        // From here on the client decides how long the answer takes.
+        releasePermit()
+        return responder.stream(
             HTTPStreamHead(
                 status, contentType: contentType, contentLength: contentLength, isOpenEnded: isOpenEnded,
                 fields: facts.fields + fields))

@@ -17,6 +17,8 @@ struct AttachmentAnswer {
     private let mediaType: String
 
     private static let pieceBytes = 64 << 10
+    /// The time in which the client must take one piece: at least 1,092 bytes a second.
+    private static let pieceTime = Duration.seconds(60)
 
     /// Opens an attachment; throws `not-found` when it was not downloaded, or is no longer kept.
     init(
@@ -61,18 +63,22 @@ struct AttachmentAnswer {
         case .unsatisfiable:
             throw APIProblem(.rangeNotSatisfiable, "the content has \(sizeBytes) bytes")
                 .field("Content-Range", "bytes */\(sizeBytes)")
-        case .whole: await write(0..<sizeBytes, .ok, fields, responder)
+        case .whole: try await write(0..<sizeBytes, .ok, fields, request, responder)
         case .part(let range):
             let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(sizeBytes)"
             fields.append(("Content-Range", text))
-            await write(range, .partialContent, fields, responder)
+            try await write(range, .partialContent, fields, request, responder)
         }
     }
 
     private func write(
         _ range: Range<Int>, _ status: HTTPStatus, _ fields: [(name: String, value: String)],
-        _ responder: APIResponder
-    ) async {
+        _ request: APIRequest, _ responder: APIResponder
+    ) async throws {
+        guard let download = responder.api.downloads.begin(request.token.name) else {
+            throw APIProblem(.unavailable, "the token has too many downloads").field("Retry-After", "5")
+        }
+        defer { download.release() }
         let writer = responder.stream(
             status, contentType: mediaType, contentLength: range.count, fields: fields)
         var position = range.lowerBound
@@ -83,7 +89,9 @@ struct AttachmentAnswer {
                 // The length is announced, so a shorter file ends the connection.
                 guard !piece.isEmpty else { return responder.abort() }
                 // Waits until the client has read enough for the next piece.
-                try await writer.write(piece)
+                try await withDeadline(Self.pieceTime, abort: responder.abort) {
+                    try await writer.write(piece)
+                }
                 position += piece.count
             }
             writer.finish()
@@ -102,11 +110,15 @@ struct AttachmentAnswer {
 
     /// The type that the device claimed, if it has the form of one.
     static func mediaType(_ claimed: String?) -> String {
-        let unknown = "application/octet-stream"
-        guard let claimed, claimed.utf8.count <= 100 else { return unknown }
-        let parts = claimed.split(separator: "/", omittingEmptySubsequences: false)
-        let isValid = parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isTypeByte) }
-        return isValid ? claimed : unknown
+        guard let claimed, isMediaType(claimed) else { return "application/octet-stream" }
+        return claimed
+    }
+
+    /// Whether a text has the form of a media type without parameters.
+    static func isMediaType(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        return text.utf8.count <= 100 && parts.count == 2
+            && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isTypeByte) }
     }
 
     private static func isTypeByte(_ byte: UInt8) -> Bool {
@@ -123,4 +135,17 @@ struct AttachmentAnswer {
         return
             "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(String(name.prefix(120)).percentEncoded)"
     }
+}
+
+/// Runs `work`, and calls `abort`, which must end it, when it has not ended in time.
+func withDeadline(
+    _ limit: Duration, abort: @escaping @Sendable () -> Void, _ work: () async throws -> Void
+) async throws {
+    let timer = Task {
+        // The end of the work cancels this sleep.
+        try await Task.sleep(for: limit)
+        abort()
+    }
+    defer { timer.cancel() }
+    try await work()
 }

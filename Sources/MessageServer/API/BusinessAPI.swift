@@ -15,9 +15,10 @@ final class BusinessAPI: Sendable {
     private let references = Mutex(ReferenceSequence())
     /// The operations that may wait for the disk run here.
     private let executor = BlockingTaskExecutor(maximumThreads: 8)
-    private let inFlight = Atomic(0)
-    /// The maximum number of operations that run or wait for a thread.
-    private static let maximumInFlight = 256
+    /// The operations that run or wait for a thread.
+    private let inFlight = InFlightOperations(maximum: 128)
+    /// The downloads, which last as long as their clients read.
+    let downloads = InFlightOperations(maximum: 64)
 
     init(_ access: APIAccess, cursors: APICursor, logger: Logger) {
         self.access = access
@@ -101,11 +102,16 @@ final class BusinessAPI: Sendable {
             let request = try APIRequest(
                 request, operation, token: token, business: examination.business, access: access,
                 cursors: cursors)
-            let responder = APIResponder(api: self, facts: facts, responder: responder)
+            var responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
             case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
             case .blocking(let answer):
-                try start(answer, request, responder)
+                responder.permit = inFlight.begin(token.name)
+                guard responder.permit != nil else {
+                    throw APIProblem(.unavailable, "too many requests of the token wait for the disk")
+                        .field("Retry-After", "1")
+                }
+                start(answer, request, responder)
                 return nil
             }
         } catch {
@@ -126,13 +132,9 @@ final class BusinessAPI: Sendable {
     private func start(
         _ answer: @escaping @Sendable (APIRequest, APIResponder) async throws -> APIAnswer?,
         _ request: APIRequest, _ responder: APIResponder
-    ) throws(APIProblem) {
-        guard inFlight.add(1, ordering: .relaxed).newValue <= Self.maximumInFlight else {
-            inFlight.subtract(1, ordering: .relaxed)
-            throw APIProblem(.unavailable, "too many requests wait for the disk").field("Retry-After", "1")
-        }
+    ) {
         Task(executorPreference: executor) {
-            defer { self.inFlight.subtract(1, ordering: .relaxed) }
+            defer { responder.releasePermit() }
             do {
                 if let answer = try await answer(request, responder) { responder.respond(answer) }
             } catch {
