@@ -67,8 +67,10 @@ package final class RunningServer: Sendable {
         self.tls = tls
         self.pipelines = pipelines
         self.people = people
+        let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
-            files: pipelines.deliveries.attachments.files, retention: configuration.attachments.retention,
+            files: pipelines.deliveries.attachments.files, uploads: uploads,
+            retention: configuration.attachments.retention,
             logger: logger)
         Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
         let webhook = WebhookRoute.make(
@@ -107,6 +109,11 @@ package final class RunningServer: Sendable {
             BusinessRoutes.make(registry, store)
             + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
             + ConversationListRoutes(store: store, files: conversationFiles).routes()
+            + SendingRoutes(sender: pipelines.sender, conversations: conversationFiles, uploads: uploads)
+            .routes()
+            + [
+                UploadRoute(uploads: uploads, maximumBytes: configuration.attachments.maximumBytes).route
+            ]
             + DeliveryOperations(store: store).routes() + EventRoutes.make(events)
         self.events = events
         self.boundAdmin = boundAdmin

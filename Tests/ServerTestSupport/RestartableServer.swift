@@ -37,7 +37,7 @@ package struct RestartableServer: Sendable {
         let address = try await gateway.start()
         try Directory.make(directory.file("businesses"))
         let api = apiToken.map {
-            #", "api": {"tokens": [{"name": "test", "sha256": "\#($0)", "may": ["read"]}], "requestsPerMinute": 1000000}"#
+            #", "api": {"tokens": [{"name": "test", "sha256": "\#($0)", "may": ["read", "send"]}], "requestsPerMinute": 1000000}"#
         }
         let files = [
             "secret": Base64.encode(secret.bytes),

@@ -60,19 +60,20 @@ enum APIDocument {
             writer.field("summary", operation.summary)
             writer.field("description", "Requires the right \(operation.right.rawValue).")
             let path = APIPath.names(in: operation.path).compactMap(APIPath.parameter)
-            if !path.isEmpty || !operation.query.isEmpty {
+            if !path.isEmpty || !operation.query.isEmpty || !operation.headers.isEmpty {
                 writer.key("parameters")
                 writer.array { writer in
                     for parameter in path { write(parameter, in: "path", to: &writer) }
                     for parameter in operation.query { write(parameter, in: "query", to: &writer) }
+                    for parameter in operation.headers { write(parameter, in: "header", to: &writer) }
                 }
             }
-            if case .json = operation.body {
+            if let type = operation.body.mediaType {
                 writer.key("requestBody")
                 writer.object { writer in
                     writer.field("required", true)
                     writer.key("content")
-                    content("application/json", operation.bodySchema, to: &writer)
+                    content(type, operation.bodySchema, to: &writer)
                 }
             }
             writer.key("responses")
@@ -84,7 +85,9 @@ enum APIDocument {
         let type = operation.schema == .content ? "*/*" : "application/json"
         let statuses =
             operation.schema == .content
-            ? [("200", "The content"), ("206", "A part of the content")] : [("200", "The answer")]
+            ? [("200", "The content"), ("206", "A part of the content")]
+            : (operation.creates ? [("201", "The answer")] : [])
+                + (operation.creates && operation.query.isEmpty ? [] : [("200", "The answer")])
         for (status, description) in statuses {
             writer.key(status)
             writer.object { writer in
@@ -111,6 +114,9 @@ enum APIDocument {
             writer.object { writer in
                 writer.key("schema")
                 writer.raw(Array(schema.reference.utf8))
+                guard let example = schema.example else { return }
+                writer.key("example")
+                writer.raw(Array(example.utf8))
             }
         }
     }
@@ -121,7 +127,7 @@ enum APIDocument {
         writer.object { writer in
             writer.field("name", parameter.name)
             writer.field("in", place)
-            if place == "path" { writer.field("required", true) }
+            if place == "path" || parameter.isRequired { writer.field("required", true) }
             writer.field("description", parameter.summary)
             writer.key("schema")
             if parameter.isRepeatable {
@@ -157,6 +163,10 @@ enum APIDocument {
             case .hash:
                 writer.field("type", "string")
                 writer.field("pattern", "^[0-9a-f]{64}$")
+            case .key:
+                writer.field("type", "string")
+                writer.field("pattern", "^[!-~]{1,200}$")
+            case .field: writer.field("type", "string")
             }
         }
     }
@@ -170,5 +180,16 @@ extension APIRoute {
     }
 
     /// The content of the body.
-    var bodySchema: APISchema { path.contains("/deliveries/") ? .records : .any }
+    var bodySchema: APISchema { describedBody ?? (path.contains("/deliveries/") ? .records : .any) }
+}
+
+extension APIRoute.Body {
+    /// The media type of the body; nil when there is none.
+    fileprivate var mediaType: String? {
+        switch self {
+        case .none: nil
+        case .json: "application/json"
+        case .pulled: "application/octet-stream"
+        }
+    }
 }

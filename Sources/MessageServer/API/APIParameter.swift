@@ -15,6 +15,10 @@ struct APIParameter: Sendable {
         case flag
         /// A SHA-256 in lower-case hexadecimal, such as the file's name of a conversation.
         case hash
+        /// 1 to 200 visible ASCII characters.
+        case key
+        /// Any value of a header field.
+        case field
     }
 
     let name: String
@@ -22,8 +26,14 @@ struct APIParameter: Sendable {
     let summary: String
     /// Whether the query may contain it several times.
     var isRepeatable = false
+    /// Whether a request must have it.
+    var isRequired = false
 
-    init(_ name: String, _ format: Format, _ summary: String, isRepeatable: Bool = false) {
+    init(
+        _ name: String, _ format: Format, _ summary: String, isRepeatable: Bool = false,
+        isRequired: Bool = false
+    ) {
+        self.isRequired = isRequired
         self.name = name
         self.format = format
         self.summary = summary
@@ -48,6 +58,8 @@ extension APIParameter.Format {
         case .time: Timestamp(rfc3339: value) != nil
         case .flag: value == "true" || value == "false"
         case .hash: value.utf8.count == 64 && value.utf8.allSatisfy(isLowerHexDigit)
+        case .key: IdempotencyKey.isValid(value)
+        case .field: true
         }
     }
 
@@ -60,6 +72,8 @@ extension APIParameter.Format {
         case .time: "an instant as in RFC 3339, such as 2026-11-22T20:00:00Z"
         case .flag: "true or false"
         case .hash: "64 hexadecimal digits in lower case"
+        case .key: "1 to 200 visible ASCII characters"
+        case .field: "a text"
         }
     }
 

@@ -37,6 +37,9 @@ struct APIProblem: Error, Sendable, Equatable {
         case rangeNotSatisfiable = "range-not-satisfiable"
         case misdirected
         case unprocessable
+        case notShowable = "not-showable"
+        case keyReused = "key-reused"
+        case digestMismatch = "digest-mismatch"
         case tooManyRequests = "too-many-requests"
         case tooManyFailures = "too-many-failures"
         case internalError = "internal-error"
@@ -143,7 +146,8 @@ struct APIProblem: Error, Sendable, Equatable {
 extension APIProblem.Kind {
     var status: HTTPStatus {
         switch self {
-        case .badRequest, .unknownParameter, .badParameter, .badJSON, .unknownMember, .badMember, .badCursor:
+        case .badRequest, .unknownParameter, .badParameter, .badJSON, .unknownMember, .badMember, .badCursor,
+            .digestMismatch:
             .badRequest
         case .unauthenticated: .unauthorized
         case .rightMissing: .forbidden
@@ -156,7 +160,7 @@ extension APIProblem.Kind {
         case .unsupportedMediaType: .unsupportedMediaType
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .misdirected: .misdirectedRequest
-        case .unprocessable: .unprocessableContent
+        case .unprocessable, .notShowable, .keyReused: .unprocessableContent
         case .tooManyRequests, .tooManyFailures: .tooManyRequests
         case .internalError: .internalServerError
         case .unavailable, .indexLoading: .serviceUnavailable
@@ -187,6 +191,9 @@ extension APIProblem.Kind {
         case .rangeNotSatisfiable: "The range is outside the resource"
         case .misdirected: "Host does not name this listener"
         case .unprocessable: "The content of the request is refused"
+        case .notShowable: "The customer's device cannot show the message"
+        case .keyReused: "An earlier request with the key had another body"
+        case .digestMismatch: "The content has another digest than Content-Digest"
         case .tooManyRequests: "The token has made too many requests"
         case .tooManyFailures: "The address has sent too many invalid tokens"
         case .internalError: "The server failed"

@@ -30,6 +30,12 @@ struct APIRoute: Sendable {
     let summary: String
     /// The schema of the content of a 200.
     let schema: APISchema
+    /// The header fields that the operation reads.
+    private(set) var headers: [APIParameter] = []
+    /// The schema of the body, where the path does not say it.
+    private(set) var describedBody: APISchema?
+    /// Whether the operation answers with 201, unless it only checks.
+    private(set) var creates = false
     let handler: Handler
 
     /// Creates an operation that answers on the shard, or later through the responder: for streams.
@@ -54,6 +60,20 @@ struct APIRoute: Sendable {
         self.init(
             method, path, right, query, body, summary, schema,
             .blocking { request, _ in try await answer(request) })
+    }
+
+    /// Creates an operation that answers once, and may wait for more than the disk.
+    ///
+    /// It calls ``APIResponder/releasePermit()`` before such a wait, and returns nil when the client is gone.
+    init(
+        _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
+        body: Body, _ summary: String, _ schema: APISchema,
+        waiting:
+            @escaping @Sendable (
+                _ request: APIRequest, _ responder: APIResponder
+            ) async throws -> APIAnswer?
+    ) {
+        self.init(method, path, right, query, body, summary, schema, .blocking(waiting))
     }
 
     /// Creates an operation that streams its answer from a thread that may wait for the disk.
@@ -82,6 +102,17 @@ struct APIRoute: Sendable {
         self.summary = summary
         self.schema = schema
         self.handler = handler
+    }
+
+    /// The same operation with a description of its body and header fields.
+    func describing(
+        body: APISchema, headers: [APIParameter] = [], creates: Bool = false
+    ) -> APIRoute {
+        var route = self
+        route.describedBody = body
+        route.headers = headers
+        route.creates = creates
+        return route
     }
 
     /// Whether the operation changes something.

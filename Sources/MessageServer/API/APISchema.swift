@@ -19,6 +19,13 @@ enum APISchema: String, CaseIterable, Sendable {
     case replyResult = "ReplyResult"
     case records = "Records"
     case results = "Results"
+    case newMessage = "NewMessage"
+    case newInvitation = "NewInvitation"
+    case sent = "Sent"
+    case messageProblem = "MessageProblem"
+    case upload = "Upload"
+    /// The bytes of an upload.
+    case bytes = "Bytes"
     case problem = "Problem"
     /// The bytes of a file.
     case content = "Content"
@@ -58,7 +65,32 @@ enum APISchema: String, CaseIterable, Sendable {
                 ["conversations": list(APISchema.conversation.reference), "searched": Self.count],
                 optional: ["searched"])
         case .lines: object(["lines": list(Self.line)])
-        case .message: object(["line": Self.line, "files": list(Self.file)])
+        case .message:
+            object(
+                [
+                    "line": Self.line, "files": list(Self.file), "outcome": Self.outcome,
+                    "status": Self.count, "reason": Self.text,
+                ], optional: ["line", "outcome", "status", "reason"])
+        case .newMessage: object(Self.messageMembers, optional: Set(Self.messageMembers.keys))
+        case .newInvitation:
+            object(
+                Self.messageMembers.merging(["customer": Self.telephone]) { first, _ in first },
+                optional: Set(Self.messageMembers.keys))
+        case .sent:
+            object(
+                [
+                    "id": Self.text, "outcome": Self.outcome, "status": Self.count, "reason": Self.text,
+                    "problems": list(APISchema.messageProblem.reference),
+                ], optional: ["id", "status", "reason", "problems"])
+        case .messageProblem:
+            object(
+                [
+                    "rule": Self.text, "severity": #"{"enum":["error","warning"]}"#, "pointer": Self.text,
+                    "line": Self.count, "column": Self.count, "found": Self.text, "allowed": Self.text,
+                    "passage": Self.text,
+                ], optional: ["line", "column"])
+        case .upload: object(["id": Self.uploadID, "size": Self.count])
+        case .bytes: #"{"type":"string","format":"binary"}"#
         case .deliveries: object(["deliveries": list(APISchema.listedDelivery.reference)])
         case .listedDelivery: delivery(replies: list(Self.text))
         case .delivery: delivery(replies: list(APISchema.reply.reference))
@@ -85,8 +117,18 @@ enum APISchema: String, CaseIterable, Sendable {
             {"type":"object","required":["type","title","status","reference"],"properties":{"type":{"type":"string"},\#
             "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},\#
             "parameter":{"type":"string"},"pointer":{"type":"string"},"line":{"type":"integer"},\#
-            "column":{"type":"integer"},"reference":{"type":"string"}}}
+            "column":{"type":"integer"},"fallback":{"type":"string"},"reference":{"type":"string"},\#
+            "problems":{"type":"array","items":\#(APISchema.messageProblem.reference)}}}
             """#
+        }
+    }
+
+    /// An example of the content, for programs that read the document; nil without one.
+    var example: String? {
+        switch self {
+        case .newMessage: #"{"text":"Your bread is ready.","person":{"id":"ana","name":"Ana"}}"#
+        case .sent: #"{"id":"0b1c2d3e-0000-8000-8000-000000000000","outcome":"accepted","status":200}"#
+        default: nil
         }
     }
 
@@ -105,6 +147,20 @@ enum APISchema: String, CaseIterable, Sendable {
     private static let record = #"{"type":"integer","minimum":0,"maximum":9007199254740991}"#
     private static let time = #"{"type":"string","format":"date-time"}"#
     private static let hash = #"{"type":"string","pattern":"^[0-9a-f]{64}$"}"#
+    private static let outcome =
+        #"{"enum":["queued","accepted","refused","expired","dropped","failed","checked"]}"#
+    private static let telephone = #"{"type":"string","pattern":"^tel:\\+[0-9]{5,15}$"}"#
+    private static let uploadID = #"{"type":"string","pattern":"^[0-9a-f]{32}$"}"#
+    private static let messageMembers = [
+        "message": #"{"type":"object"}"#, "text": text,
+        "attachments": #"""
+        {"type":"array","minItems":1,"maxItems":\#(SendingBody.maximumAttachments),"items":\#(object([
+            "id": uploadID, "name": text, "mimeType": text,
+        ]))}
+        """#, "person": object(["id": text, "name": text], optional: ["name"]), "autoReply": flag,
+        "take": flag,
+    ]
+    private static let flag = #"{"type":"boolean"}"#
     private static let replyID = #"{"type":"string","pattern":"^[0-9]+\\.[0-9]+$"}"#
     private static let business = object([
         "slug": text, "businessID": text, "name": text, "handler": APISchema.handlerStatus.reference,

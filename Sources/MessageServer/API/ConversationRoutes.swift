@@ -10,7 +10,8 @@ import MessageStore
 /// - `GET …/conversations/{c}`: the customer, who answers, the last line, and what the last 50 lines say about the device.
 /// - `GET …/{c}/messages?before after limit`: the lines as the file has them, oldest first: the last ones, the last
 ///   before a number, or the first after one. A page has at most 4 MiB.
-/// - `GET …/{c}/messages/{id}`: the latest line of a message, and the results of its attachments.
+/// - `GET …/{c}/messages/{id}`: the latest line of a message, and the results of its attachments; a message that is
+///   queued has no line yet.
 /// - `GET …/messages/{id}/attachments/{n}`: the content of an attachment; see ``AttachmentAnswer``.
 enum ConversationRoutes {
     private static let path = "/v1/businesses/{slug}/conversations/{c}"
@@ -35,8 +36,16 @@ enum ConversationRoutes {
                 ], "List the lines of a conversation's file", .lines
             ) { request in try messages(request, conversations) },
             APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", .message) { request in
+                if let outcome = store.unwrittenOutcome(
+                    of: MessageID(try request.path("id")), of: try request.business.id,
+                    in: try request.path("c"))
+                {
+                    return queued(outcome)
+                }
                 let found = try message(request, conversations)
                 return APIAnswer { writer in
+                    writer.field("outcome", found.line.outcome)
+                    writer.field("status", found.line.status)
                     writer.key("line")
                     writer.raw(found.text)
                     writer.key("files")
@@ -56,6 +65,17 @@ enum ConversationRoutes {
                 ).send(to: request, responder)
             },
         ]
+    }
+
+    /// The answer for a sent message that has no line yet.
+    private static func queued(_ outcome: ReplyResult?) -> APIAnswer {
+        APIAnswer { writer in
+            writer.field("outcome", outcome?.name ?? ReplyState.Status.queued.rawValue)
+            writer.field("status", outcome?.status)
+            writer.field("reason", outcome?.reason)
+            writer.key("files")
+            writer.array { _ in }
+        }
     }
 
     private static func latest(

@@ -2,16 +2,20 @@ import BalloonPOSIX
 import GatewayClient
 import Logging
 
-/// Deletes attachments whose retention has ended, when the server starts and then once an hour.
+/// Deletes attachments whose retention has ended, and uploads that no message used, when the server starts and then once an hour.
 struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
+    let uploads: UploadedFiles
     /// The retention; nil keeps files forever.
     let retention: Duration?
     let logger: Logger
 
-    /// Removes incomplete downloads of an earlier process; called before the first download.
+    /// Removes incomplete downloads and uploads of an earlier process; called before the first of them.
     func removeUnfinished() {
-        do { try files.removeUnfinished() } catch { report(error) }
+        do throws(SystemError) {
+            try files.removeUnfinished()
+            try uploads.removeUnfinished()
+        } catch { report(error) }
     }
 
     /// Starts a task that sweeps until it is cancelled, on a thread of its own, since deleting many files blocks.
@@ -20,19 +24,24 @@ struct AttachmentSweep: Sendable {
     }
 
     private func run() async {
-        guard let retention else { return }
         let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
-            do {
+            do throws(SystemError) { try uploads.sweep() } catch { report(error) }
+            if let retention {
                 // Setting the wall clock forward must not make files expire.
                 let passed = Int(start.at.duration(to: .now).components.seconds)
-                let now = min(SystemClock.secondsSince1970(), start.clock + passed)
-                let count = try files.sweep(before: now - Int(retention.components.seconds))
-                if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
-            } catch { report(error) }
+                sweep(at: min(SystemClock.secondsSince1970(), start.clock + passed), retention)
+            }
             // The stop of the server cancels this sleep.
             try? await Task.sleep(for: .seconds(3600))
         } while !Task.isCancelled
+    }
+
+    private func sweep(at now: Int, _ retention: Duration) {
+        do {
+            let count = try files.sweep(before: now - Int(retention.components.seconds))
+            if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
+        } catch { report(error) }
     }
 
     private func report(_ error: SystemError) {

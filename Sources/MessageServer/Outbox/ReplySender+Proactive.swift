@@ -6,25 +6,38 @@ import MessageStore
 extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
-    /// A message with a person claims the conversation. With a key the message is sent once: a repetition waits for the outcome
-    /// of the first request, and a message to a customer who has closed the conversation is refused. `willWait` is called
-    /// before the wait. Throws a `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
+    /// A message with a person claims the conversation. With a key, two equal requests at a time send one message, and a
+    /// message to a customer who has closed the conversation is refused. `willWait` is called before the wait. Throws a
+    /// `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
     func send(
         _ request: SendRequest, _ key: IdempotencyKey? = nil, willWait: @Sendable () -> Void = {}
     ) async throws -> SendAnswer {
         let id = key?.message ?? .random()
         let result = try await outcomes.outcome(of: id, within: request.wait, willWait: willWait) {
-            if let key, let sent = try await sent(key, request.business) { return sent.result }
             if key != nil { try await checkOpen(request) }
             let message = try await message(request, id, key)
             guard try await store.keep(message, takes: request.takes) == .duplicate else { return nil }
-            // Another request with the key was faster. An id that is no sent message's would be a customer's choice.
+            // Another request with the key was faster. Only a customer could have chosen the id otherwise.
             guard let key, let sent = try await sent(key, request.business) else {
                 throw SendRefusal.keyReused
             }
             return sent.result
         }
         return SendAnswer(id: id, result: result)
+    }
+
+    /// Waits for the outcome of the message that an earlier request with the key sent; nil when there was none.
+    ///
+    /// Throws ``SendRefusal/keyReused`` when that request had another content.
+    func repeated(
+        _ key: IdempotencyKey, _ business: BusinessID, within wait: Duration,
+        willWait: @Sendable () -> Void
+    ) async throws -> SendAnswer? {
+        guard try await sent(key, business) != nil else { return nil }
+        let result = try await outcomes.outcome(of: key.message, within: wait, willWait: willWait) {
+            try await sent(key, business)?.result
+        }
+        return SendAnswer(id: key.message, result: result)
     }
 
     /// Checks a request as ``send(_:_:willWait:)`` does, and sends nothing; returns the warnings about the message.

@@ -1,0 +1,268 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// The body of a request to send a message.
+///
+/// ```json
+/// {"text": "Your bread is ready.", "attachments": [{"id": "…", "name": "bread.jpg", "mimeType": "image/jpeg"}],
+///  "person": {"id": "ana", "name": "Ana"}, "take": true}
+/// {"message": {"type": "interactive", "interactiveData": {…}}, "autoReply": true}
+/// ```
+struct SendingBody {
+    private let root: JSONValue
+    /// The message in Apple's format.
+    private let message: JSONDocument
+    private let attachments: [Attachment]
+    private let person: Person?
+    private let isAutomatic: Bool
+    private let takes: Bool
+
+    private struct Attachment {
+        let id: String
+        let name: String
+        let mimeType: String
+        let value: JSONValue
+    }
+
+    static let maximumAttachments = 20
+    private static let maximumNameBytes = 255
+    private static let members = ["message", "text", "attachments", "person", "autoReply", "take"]
+
+    /// Parses the body of a request, with `customer` beside the other members when the path names none.
+    init(_ request: APIRequest, namesCustomer: Bool) throws(APIProblem) {
+        root = try request.object(Self.members + (namesCustomer ? ["customer"] : []))
+        attachments = try Self.attachments(root)
+        message = try Self.message(root, hasAttachments: !attachments.isEmpty)
+        isAutomatic = try Self.flag("autoReply", of: root)
+        takes = try Self.flag("take", of: root)
+        person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
+        if isAutomatic, person != nil, let value = root["autoReply"] {
+            throw APIProblem(.badMember, "a program's message has no person", at: value)
+        }
+        if takes, person == nil, let value = root["take"] {
+            throw APIProblem(.badMember, "take needs a person", at: value)
+        }
+    }
+
+    /// The number of an invitation: `tel:+` and 5 to 15 digits.
+    var invited: CustomerID {
+        get throws(APIProblem) {
+            guard let value = root["customer"], let text = value.string, text.hasPrefix("tel:+"),
+                (5...15).contains(text.utf8.count - 5),
+                text.utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
+            else {
+                throw APIProblem(
+                    .badMember, "customer is tel:+ and 5 to 15 digits", at: root["customer"] ?? root)
+            }
+            return CustomerID(text)
+        }
+    }
+
+    /// The identifiers of the attachments.
+    var attachmentIDs: [String] { attachments.map(\.id) }
+
+    /// The message for the server's send path; throws `unprocessable` for an attachment that the business does not have.
+    func request(
+        from business: BusinessID, to customer: CustomerID, wait: Duration, _ uploads: UploadedFiles
+    ) throws(APIProblem) -> SendRequest {
+        let files = try attachments.map { attachment throws(APIProblem) in
+            guard let path = uploads.path(of: attachment.id, for: business) else {
+                throw Self.unknown(attachment)
+            }
+            return OutboundFile(path: path, name: attachment.name, mimeType: attachment.mimeType)
+        }
+        return SendRequest(
+            business: business, customer: customer, message: message, files: files, wait: wait,
+            isAutomatic: isAutomatic, person: person, takes: takes)
+    }
+
+    /// The problem of a refused message.
+    func problem(_ refusal: SendRefusal) -> APIProblem {
+        switch refusal {
+        case .invalid(let problems): problem(problems)
+        case .unsupported(let message):
+            APIProblem(.notShowable, "the device lacks \(message.missing.rawValue)")
+                .member("fallback", text(message.fallback))
+        case .keyReused: APIProblem(.keyReused)
+        case .assignment(let refusal): refusal.problem
+        case .fileUnreadable(let error, let index):
+            if error.isMissing, attachments.indices.contains(index) {
+                Self.unknown(attachments[index])
+            } else if error.code == SystemError.fileTooLarge.code {
+                APIProblem(.tooLarge, "an attachment is too large")
+            } else {
+                APIProblem(.unavailable, "the disk cannot be used")
+            }
+        case .customerMalformed: APIProblem(.notFound)
+        case .businessUnknown: APIProblem(.notFound)
+        case .malformed, .filesNotWithText: APIProblem(.badRequest, refusal.reason)
+        }
+    }
+
+    private func problem(_ problems: [MessageProblem]) -> APIProblem {
+        // Only the rules that depend on the message alone have places in the body.
+        let hasPlaces = root["message"] != nil && OutboundMessage.problems(in: message.root).hasErrors
+        let json = JSONWriter.array(of: problems) { problem, writer in
+            write(problem, hasPlace: hasPlaces, to: &writer)
+        }
+        return APIProblem(.unprocessable, "Apple would refuse the message").member("problems", json)
+    }
+
+    /// The problems that Apple does not refuse, as a list.
+    func list(_ problems: [MessageProblem]) -> [UInt8] {
+        JSONWriter.array(of: problems) { problem, writer in write(problem, hasPlace: false, to: &writer) }
+    }
+
+    private func write(_ problem: MessageProblem, hasPlace: Bool, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("rule", problem.rule.rawValue)
+            writer.field("severity", problem.severity.rawValue)
+            writer.field("pointer", pointer(problem.pointer))
+            if hasPlace, let value = root["message"] {
+                // A place in the message is relative to its beginning.
+                let (line, column) = value.position
+                writer.field("line", line + problem.line - 1)
+                writer.field("column", problem.line == 1 ? column + problem.column - 1 : problem.column)
+            }
+            writer.field("found", problem.found)
+            writer.field("allowed", problem.allowed)
+            writer.field("passage", problem.passage)
+        }
+    }
+
+    private func pointer(_ pointer: String) -> String {
+        if root["message"] != nil { return "/message" + pointer }
+        return pointer == "/body" ? "/text" : pointer
+    }
+
+    private func text(_ text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(text)
+        return writer.finish()
+    }
+
+    private static func unknown(_ attachment: Attachment) -> APIProblem {
+        APIProblem(
+            .unprocessable, "the business has no uploaded attachment with this id",
+            at: attachment.value["id"] ?? attachment.value)
+    }
+}
+
+extension SendingBody {
+    private static func message(
+        _ root: JSONValue, hasAttachments: Bool
+    ) throws(APIProblem) -> JSONDocument {
+        guard let message = root["message"] else {
+            let text = try root["text"].map { value throws(APIProblem) in
+                guard let text = value.string else {
+                    throw APIProblem(.badMember, "text is a string", at: value)
+                }
+                return text
+            }
+            guard text != nil || hasAttachments else {
+                throw APIProblem(.badMember, "message or text is missing", at: root)
+            }
+            return try document(
+                JSONWriter.object { writer in
+                    writer.field("type", "text")
+                    writer.field("body", text ?? "")
+                }, root)
+        }
+        for name in ["text", "attachments"] {
+            if let value = root[name] {
+                throw APIProblem(.badMember, "\(name) stands in the message", at: value)
+            }
+        }
+        guard message.kind == .object else {
+            throw APIProblem(.badMember, "message is an object", at: message)
+        }
+        if let type = message["type"], type.string?.hasPrefix("typing_") ?? false {
+            throw APIProblem(.badMember, "typing has an operation of its own", at: type)
+        }
+        // The server's own messages name stored files in these members.
+        for attachment in message["attachments"]?.elements.map(\.self) ?? [] {
+            for name in ["file", "path"] {
+                if let value = attachment[name] { throw APIProblem(.unknownMember, at: value) }
+            }
+        }
+        return try document(Array(message.text), message)
+    }
+
+    private static func document(_ json: [UInt8], _ value: JSONValue) throws(APIProblem) -> JSONDocument {
+        // A value inside valid JSON is valid JSON.
+        guard let document = try? JSONDocument(json) else { throw APIProblem(.badJSON, at: value) }
+        return document
+    }
+
+    private static func flag(_ name: String, of root: JSONValue) throws(APIProblem) -> Bool {
+        guard let value = root[name] else { return false }
+        guard let flag = value.bool else {
+            throw APIProblem(.badMember, "\(name) is true or false", at: value)
+        }
+        return flag
+    }
+
+    private static func attachments(_ root: JSONValue) throws(APIProblem) -> [Attachment] {
+        guard let list = root["attachments"] else { return [] }
+        guard list.kind == .array, (1...maximumAttachments).contains(list.count) else {
+            throw APIProblem(
+                .badMember, "attachments is a list of 1 to \(maximumAttachments) objects", at: list)
+        }
+        return try list.elements.map(\.self).map { value throws(APIProblem) in
+            guard value.kind == .object else {
+                throw APIProblem(.badMember, "an attachment is an object", at: value)
+            }
+            try APIRequest.check(value, ["id", "name", "mimeType"])
+            guard let id = value["id"]?.string, UploadedFiles.isIdentifier(id) else {
+                throw APIProblem(
+                    .badMember, "id is the identifier of an uploaded attachment", at: value["id"] ?? value)
+            }
+            guard let name = value["name"]?.string, (1...maximumNameBytes).contains(name.utf8.count),
+                name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+            else {
+                throw APIProblem(
+                    .badMember, "name has 1 to \(maximumNameBytes) bytes without control characters",
+                    at: value["name"] ?? value)
+            }
+            guard let type = value["mimeType"]?.string, AttachmentAnswer.isMediaType(type) else {
+                throw APIProblem(
+                    .badMember, "mimeType is a media type such as image/jpeg", at: value["mimeType"] ?? value)
+            }
+            return Attachment(id: id, name: name, mimeType: type, value: value)
+        }
+    }
+}
+
+extension Person {
+    /// The person in a request's body.
+    init(api value: JSONValue) throws(APIProblem) {
+        guard value.kind == .object else { throw APIProblem(.badMember, "person is an object", at: value) }
+        try APIRequest.check(value, ["id", "name"])
+        for name in ["id", "name"] {
+            guard let member = value[name] else {
+                if name == "id" { throw APIProblem(.badMember, "the person has no id", at: value) }
+                continue
+            }
+            guard let text = member.string, Person(id: text) != nil else {
+                throw APIProblem(
+                    .badMember, "\(name) has 1 to \(Person.maximumBytes) bytes without control characters",
+                    at: member)
+            }
+        }
+        guard let person = Person(value) else { throw APIProblem(.badMember, at: value) }
+        self = person
+    }
+}
+
+extension JSONWriter {
+    /// A JSON array with one value for each element.
+    fileprivate static func array<Element>(
+        of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.array { writer in for element in elements { write(element, &writer) } }
+        return writer.finish()
+    }
+}

@@ -1,0 +1,112 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+import MessageStore
+
+/// Sends messages and invitations.
+///
+/// - `POST …/conversations/{c}/messages`: a message to a customer who has written.
+/// - `POST …/messages`: an invitation to a telephone number.
+///
+/// Both need an ``IdempotencyKey``, and use the path of `balloon send`: the message is journalled, queued in its
+/// conversation's order and sent; the request may wait for its outcome.
+struct SendingRoutes: Sendable {
+    let sender: ReplySender
+    let conversations: ConversationFiles
+    let uploads: UploadedFiles
+
+    private static let business = "/v1/businesses/{slug}"
+    private static let body = APIRoute.Body.json(maximumBytes: 8 << 20)
+    private static let query = [
+        APIParameter("dryRun", .flag, "With true the message is checked and not sent.")
+    ]
+    private static let headers = [
+        APIParameter(
+            "Idempotency-Key", .key,
+            "The same key means the same message, for this token, business and customer.", isRequired: true),
+        APIParameter("Prefer", .field, "wait=N waits up to N seconds, at most 50, for the outcome."),
+    ]
+    private static let maximumWaitSeconds = 50
+
+    func routes() -> [APIRoute] {
+        [
+            APIRoute(
+                .post, Self.business + "/conversations/{c}/messages", may: .send, query: Self.query,
+                body: Self.body, "Send a message", .sent
+            ) { request, responder in
+                let message = try SendingBody(request, namesCustomer: false)
+                return try await send(message, to: customer(request), request, responder)
+            }.describing(body: .newMessage, headers: Self.headers, creates: true),
+            APIRoute(
+                .post, Self.business + "/messages", may: .send, query: Self.query, body: Self.body,
+                "Invite a customer", .sent
+            ) { request, responder in
+                let message = try SendingBody(request, namesCustomer: true)
+                return try await send(message, to: message.invited, request, responder)
+            }.describing(body: .newInvitation, headers: Self.headers, creates: true),
+        ]
+    }
+
+    /// The customer of the conversation in the path.
+    private func customer(_ request: APIRequest) throws -> CustomerID {
+        let page = try conversations.page(
+            of: request.business.id, named: request.path("c"), .latest, maximum: 1, maximumBytes: 1 << 20)
+        guard let line = page?.lines.last.flatMap({ ConversationLine($0) }) else {
+            throw APIProblem(.notFound)
+        }
+        return line.customer
+    }
+
+    private func send(
+        _ message: SendingBody, to customer: CustomerID, _ request: APIRequest, _ responder: APIResponder
+    ) async throws -> APIAnswer {
+        let business = try request.business
+        guard let text = request.field("idempotency-key"),
+            let key = IdempotencyKey(
+                text, token: request.token.name, business: business.id, customer: customer,
+                body: request.body)
+        else {
+            throw APIProblem(
+                .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
+                parameter: "Idempotency-Key")
+        }
+        let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
+        do {
+            // A repetition is answered although its attachments may have expired.
+            if request["dryRun"] != "true",
+                let answer = try await sender.repeated(
+                    key, business.id, within: .seconds(wait), willWait: responder.releasePermit)
+            {
+                return created(answer, business, customer)
+            }
+            let new = try message.request(from: business.id, to: customer, wait: .seconds(wait), uploads)
+            if request["dryRun"] == "true" {
+                let warnings = try await sender.check(new, key)
+                return APIAnswer { writer in
+                    writer.field("outcome", "checked")
+                    writer.key("problems")
+                    writer.raw(message.list(warnings))
+                }
+            }
+            let answer = try await sender.send(new, key, willWait: responder.releasePermit)
+            for id in message.attachmentIDs { uploads.markUsed(id, of: business.id) }
+            return created(answer, business, customer)
+        } catch let refusal as SendRefusal {
+            throw message.problem(refusal)
+        }
+    }
+
+    private func created(
+        _ answer: SendAnswer, _ business: APIBusiness, _ customer: CustomerID
+    ) -> APIAnswer {
+        let conversation = ConversationFiles.name(of: customer)
+        return APIAnswer(
+            .created, json: answer.json,
+            fields: [
+                (
+                    "Location",
+                    "/v1/businesses/\(business.slug)/conversations/\(conversation)/messages/\(answer.id.rawValue)"
+                )
+            ])
+    }
+}

@@ -1,0 +1,71 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import MessageStore
+
+/// `POST …/attachments`: a file for messages that will be sent.
+///
+/// The content is written to the disk while it arrives, and durable before the answer.
+struct UploadRoute: Sendable {
+    let uploads: UploadedFiles
+    let maximumBytes: Int
+
+    static let path = "/v1/businesses/{slug}/attachments"
+    static let contentDigest = APIParameter(
+        "Content-Digest", .field,
+        "The SHA-256 of the content, as in RFC 9530; the upload fails when it differs.")
+
+    var route: APIRoute {
+        APIRoute(
+            .post, Self.path, may: .send, body: .pulled(maximumBytes: maximumBytes), "Upload an attachment",
+            .upload
+        ) { request, responder in
+            guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
+            let wanted = try ContentDigest.sha256(request.field("content-digest"))
+            let upload = try begin(request.business.id)
+            // The client decides how long the upload takes.
+            responder.releasePermit()
+            let digest = SHA256Stream()
+            var sizeBytes = 0
+            do {
+                while let piece = try await reader.next() {
+                    sizeBytes += piece.count
+                    guard sizeBytes <= maximumBytes else { throw APIProblem(.tooLarge) }
+                    if wanted != nil { digest.append(piece) }
+                    try Self.onDisk { () throws(SystemError) in try upload.append(piece) }
+                }
+            } catch is HTTPStreamError {
+                // The client has disconnected, or was told that the content is too large.
+                return nil
+            }
+            guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
+            if let wanted, digest.bytes != wanted { throw APIProblem(.digestMismatch) }
+            let id = try Self.onDisk { () throws(SystemError) in try upload.finish() }
+            return APIAnswer(.created) { writer in
+                writer.field("id", id)
+                writer.field("size", sizeBytes)
+            }
+        }.describing(body: .bytes, headers: [Self.contentDigest], creates: true)
+    }
+
+    private func begin(_ business: BusinessID) throws -> UploadedFiles.Upload {
+        do { return try uploads.begin(for: business) } catch let refusal as UploadedFiles.Refusal {
+            let (detail, seconds) =
+                switch refusal {
+                case .busy: ("the business has too many uploads at the moment", 5)
+                case .full: ("the business has too many uploaded attachments that no message uses", 600)
+                }
+            throw APIProblem(.unavailable, detail).field("Retry-After", "\(seconds)")
+        } catch let error as SystemError {
+            throw StoreError.unavailable(path: UploadRoute.path, error)
+        }
+    }
+
+    private static func onDisk<Result>(_ work: () throws(SystemError) -> Result) throws(StoreError) -> Result
+    {
+        do throws(SystemError) { return try work() } catch {
+            throw .unavailable(path: UploadRoute.path, error)
+        }
+    }
+}

@@ -1,0 +1,298 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import MessageStore
+import ServerTestSupport
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// Sending messages and invitations over the API.
+@Suite struct SendingTests {
+    private static let base = "/v1/businesses/one"
+    private static let text = #"{"text":"loaf of rye"}"#
+
+    /// A server with one customer who wrote and was answered, and the path of the customer's messages.
+    private func start(
+        capabilities: Capabilities? = nil, adjust: (inout ServerConfiguration) -> Void = { _ in }
+    ) async throws -> (server: ServerUnderTest, customer: SimulatedCustomer, path: String) {
+        let server = try await ServerUnderTest.withAPI {
+            $0.api.requestsPerMinute = 100_000
+            adjust(&$0)
+        }
+        var customer = server.customer()
+        if let capabilities { customer.capabilities = capabilities }
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let name = ConversationFiles.name(of: customer.id)
+        let path = Self.base + "/conversations/" + name
+        #expect(try await eventually { try await server.api(path).json["lines"]?.int == 2 })
+        return (server, customer, path + "/messages")
+    }
+
+    private func post(
+        _ body: String, _ path: String, _ server: ServerUnderTest, key: String? = "key-1", wait: Int = 50,
+        token: String = TestTokens.sender
+    ) async throws -> TransportResponse {
+        let keys = key.map { [(name: "Idempotency-Key", value: $0)] } ?? []
+        return try await server.api(
+            path, token, method: "POST", body: body, headers: keys + [("Prefer", "wait=\(wait)")])
+    }
+
+    /// The texts that the gateway accepted after the handler's answer.
+    private func sent(_ server: ServerUnderTest, _ customer: SimulatedCustomer) -> [String?] {
+        server.gateway.messages(for: customer.id).dropFirst().map { $0.message.root["body"]?.string }
+    }
+
+    @Test func `a message is sent once for each key, and a repetition gets the same answer`() async throws {
+        let (server, customer, path) = try await start()
+        let first = try await post(Self.text, path, server)
+        #expect(first.status == 201)
+        #expect(try first.json["outcome"]?.string == "accepted" && first.json["status"]?.int == 200)
+        let id = try #require(try first.json["id"]?.string)
+        #expect(first.header("Location") == path + "/" + id)
+        let message = try await server.api(path + "/" + id)
+        #expect(try message.json["outcome"]?.string == "accepted")
+        #expect(try message.json["line"]?["message"]?["body"]?.string == "loaf of rye")
+        for wait in [0, 50] {
+            let again = try await post(Self.text, path, server, wait: wait)
+            #expect(again.status == 201 && again.body == first.body)
+            #expect(again.header("Location") == first.header("Location"))
+        }
+        #expect(sent(server, customer) == ["loaf of rye"])
+        let reused = try await post(#"{"text":"loaf of oat"}"#, path, server)
+        #expect(reused.status == 422 && reused.problem == "key-reused")
+        // The key of another token, and another key, mean another message.
+        let other = try await post(Self.text, path, server, token: TestTokens.all)
+        let second = try await post(Self.text, path, server, key: "key-2")
+        #expect(try Set([first, other, second].map { try $0.json["id"]?.string }).count == 3)
+        #expect(sent(server, customer).count == 3)
+        await server.stop(secrets: ["loaf of", "key-1", "bln_"])
+    }
+
+    @Test func `equal requests at the same time send one message`() async throws {
+        let (server, customer, path) = try await start()
+        let ids = try await withThrowingTaskGroup { group in
+            for _ in 0..<30 {
+                group.addTask { try await post(Self.text, path, server).json["id"]?.string }
+            }
+            return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1 && ids.first != .some(nil))
+        #expect(sent(server, customer).count == 1)
+        await server.stop()
+    }
+
+    @Test func `a queued message is shown as queued, and then with its outcome`() async throws {
+        let (server, customer, path) = try await start()
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: .max)
+        let queued = try await post(Self.text, path, server, wait: 0)
+        #expect(queued.status == 201)
+        #expect(try queued.json["outcome"]?.string == "queued")
+        let location = try #require(queued.header("Location"))
+        let state = try await server.api(location)
+        #expect(try state.json["outcome"]?.string == "queued" && state.json["line"] == nil)
+        // Another conversation does not have it.
+        let other = location.replacing(
+            ConversationFiles.name(of: customer.id), with: String(repeating: "a", count: 64))
+        #expect(try await server.api(other).status == 404)
+        server.gateway.behave()
+        #expect(try await post(Self.text, path, server).json["outcome"]?.string == "accepted")
+        #expect(try await server.api(location).json["outcome"]?.string == "accepted")
+        #expect(sent(server, customer).count == 1)
+        await server.stop(secrets: ["loaf of"])
+    }
+
+    @Test(arguments: [nil, "", "a b", "ä", String(repeating: "k", count: 201)])
+    func `a request without a usable key is refused`(key: String?) async throws {
+        let (server, customer, path) = try await start()
+        let answer = try await post(Self.text, path, server, key: key)
+        #expect(answer.status == 400 && answer.problem == "bad-request")
+        #expect(sent(server, customer).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a malformed body is refused with its place`() async throws {
+        let (server, customer, path) = try await start()
+        let place = try await post("{\"text\":\"x\",\n  \"colour\": \"blue\"}", path, server)
+        #expect(place.status == 400 && place.problem == "unknown-member")
+        #expect(try place.json["pointer"]?.string == "/colour")
+        #expect(try place.json["line"]?.int == 2 && place.json["column"]?.int == 13)
+        for (body, kind) in [
+            ("", "bad-json"), ("[]", "bad-json"), ("{}", "bad-member"), (#"{"text":1}"#, "bad-member"),
+            (#"{"text":"x","message":{}}"#, "bad-member"), (#"{"message":[]}"#, "bad-member"),
+            (#"{"text":"x","text":"y"}"#, "bad-member"), (#"{"text":"x","take":true}"#, "bad-member"),
+            (#"{"text":"x","autoReply":true,"person":{"id":"ana"}}"#, "bad-member"),
+            (#"{"text":"x","autoReply":"yes"}"#, "bad-member"),
+            (#"{"text":"x","person":{"name":"Ana"}}"#, "bad-member"),
+            (#"{"text":"x","person":{"id":""}}"#, "bad-member"),
+            (#"{"text":"x","person":{"id":"a","role":"b"}}"#, "unknown-member"),
+            (#"{"text":"x","attachments":[]}"#, "bad-member"),
+            (#"{"text":"x","attachments":[{"id":"../x","name":"a","mimeType":"a/b"}]}"#, "bad-member"),
+            (#"{"message":{"type":"text","body":"x"},"attachments":[]}"#, "bad-member"),
+            (#"{"message":{"type":"typing_start"}}"#, "bad-member"),
+            (#"{"text":"x","customer":"tel:+4912345"}"#, "unknown-member"),
+            (
+                #"{"message":{"type":"text","body":"x","attachments":[{"path":"/etc/passwd"}]}}"#,
+                "unknown-member"
+            ),
+            (#"{"message":{"type":"text","body":"x","attachments":[{"file":"00"}]}}"#, "unknown-member"),
+        ] {
+            let answer = try await post(body, path, server)
+            #expect(answer.status == 400 && answer.problem == kind, "\(body)")
+        }
+        #expect(sent(server, customer).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a message that Apple refuses is answered with every problem and its place`() async throws {
+        let (server, customer, path) = try await start()
+        let body = "{\"message\":\n  {\"type\": \"text\",\n   \"body\": \"\"},\n \"autoReply\": true}"
+        let answer = try await post(body, path, server)
+        #expect(answer.status == 422 && answer.problem == "unprocessable")
+        let problem = try #require(try answer.json["problems"]?.elements.first { _ in true })
+        #expect(problem["pointer"]?.string == "/message/body" && problem["severity"]?.string == "error")
+        #expect(problem["line"]?.int == 3 && problem["column"]?.int == 12)
+        #expect(problem["passage"]?.string?.isEmpty == false)
+        let close = try await post(#"{"message":{"type":"close"}}"#, path, server)
+        #expect(close.status == 422)
+        #expect(sent(server, customer).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a message that the device cannot show is refused with a text, which is sent when it has one`()
+        async throws
+    {
+        let (server, customer, path) = try await start(capabilities: [.authentication])
+        let picker = try OutboundMessage.quickReply(
+            QuickReplyRequest(
+                summary: "Which bread?", items: [.init("rye", title: "Rye"), .init("oat", title: "Oat")],
+                requestIdentifier: MessageID.random().rawValue))
+        let draft = String(decoding: picker.draft(), as: UTF8.self)
+        let answer = try await post(#"{"message":\#(draft)}"#, path, server)
+        #expect(answer.status == 422 && answer.problem == "not-showable")
+        #expect(try answer.json["fallback"]?.string?.contains("Rye") == true)
+        let other = String(decoding: picker.orText("Rye?").draft(), as: UTF8.self)
+        #expect(try await post(#"{"message":\#(other)}"#, path, server).status == 201)
+        #expect(sent(server, customer) == ["Rye?"])
+        await server.stop()
+    }
+
+    @Test func `a person's message claims the conversation, and another person must take it`() async throws {
+        let (server, customer, path) = try await start()
+        let ana = #"{"text":"a","person":{"id":"ana","name":"Ana"}}"#
+        let ben = #"{"text":"b","person":{"id":"ben"}}"#
+        #expect(try await post(ana, path, server, key: "a").status == 201)
+        let facts = try await server.api(String(path.dropLast("/messages".count)))
+        #expect(try facts.json["state"]?.string == "person")
+        #expect(try facts.json["person"]?["id"]?.string == "ana")
+        for (body, key) in [(ben, "b"), (#"{"text":"c","autoReply":true}"#, "c")] {
+            for query in ["", "?dryRun=true"] {
+                let answer = try await post(body, path + query, server, key: key)
+                #expect(answer.status == 409 && answer.problem == "claimed", "\(body) \(query)")
+                #expect(try answer.json["person"]?["name"]?.string == "Ana")
+            }
+        }
+        let take = #"{"text":"d","person":{"id":"ben"},"take":true}"#
+        #expect(try await post(take, path, server, key: "b").status == 201)
+        // A repetition is answered, although another person has the conversation now.
+        #expect(try await post(ana, path, server, key: "a").status == 201)
+        #expect(sent(server, customer) == ["a", "d"])
+        #expect(server.gateway.messages(for: customer.id).map(\.isAutomatic) == [true, false, false])
+        await server.stop()
+    }
+
+    @Test func `a conversation that its customer closed gets no message`() async throws {
+        let (server, customer, path) = try await start()
+        #expect(try await post(Self.text, path, server).status == 201)
+        #expect(try await customer.post(customer.message(.close)).status == 200)
+        #expect(
+            try await eventually {
+                try server.conversation(of: customer).contains { $0.kind == .close }
+            })
+        for body in [
+            #"{"text":"x"}"#, #"{"text":"x","autoReply":true}"#, #"{"text":"x","person":{"id":"ana"}}"#,
+        ] {
+            for query in ["", "?dryRun=true"] {
+                let answer = try await post(body, path + query, server, key: "other")
+                #expect(answer.status == 409 && answer.problem == "closed", "\(body)")
+            }
+        }
+        // The first message is not refused afterwards.
+        #expect(try await post(Self.text, path, server).json["outcome"]?.string == "accepted")
+        await server.stop()
+    }
+
+    @Test func `a dry run checks the message and sends nothing`() async throws {
+        let (server, customer, path) = try await start()
+        let body = #"{"text":"x","person":{"id":"ana"}}"#
+        let answer = try await post(body, path + "?dryRun=true", server)
+        #expect(answer.status == 200)
+        #expect(try answer.json["outcome"]?.string == "checked")
+        let refused = try await post(#"{"text":""}"#, path + "?dryRun=true", server)
+        #expect(refused.status == 422)
+        #expect(
+            try await server.api(String(path.dropLast("/messages".count))).json["state"]?.string == "handler")
+        #expect(sent(server, customer).isEmpty)
+        #expect(try !server.journal().contains("\"request\""))
+        await server.stop()
+    }
+
+    @Test func `an unknown conversation is not found, and neither is one of another business`() async throws {
+        let (server, _, path) = try await start()
+        let unknown = Self.base + "/conversations/" + String(repeating: "a", count: 64) + "/messages"
+        for path in [unknown, path.replacing("/one/", with: "/two/")] {
+            #expect(try await post(Self.text, path, server).status == 404)
+        }
+        await server.stop()
+    }
+
+    @Test func `an invitation is sent to a telephone number, once for each key`() async throws {
+        let (server, _, _) = try await start()
+        let invitation = OutboundMessage.invitation(
+            InvitationRequest(
+                template: "binaryChoice.engage.noImage", reference: "campaign-7", locale: "en-us",
+                brandName: "Bakery", requestIdentifier: MessageID.random().rawValue))
+        let draft = String(decoding: invitation.draft(), as: UTF8.self)
+        let body = #"{"customer":"tel:+4912345678","message":\#(draft)}"#
+        let first = try await post(body, Self.base + "/messages", server)
+        #expect(first.status == 201)
+        let customer = CustomerID("tel:+4912345678")
+        #expect(
+            first.header("Location")?.hasPrefix(
+                Self.base + "/conversations/" + ConversationFiles.name(of: customer) + "/messages/") == true)
+        #expect(try await post(body, Self.base + "/messages", server).body == first.body)
+        #expect(server.gateway.messages(for: customer).count == 1)
+        // A text to a number is no invitation.
+        let text = #"{"customer":"tel:+4912345678","text":"x"}"#
+        #expect(try await post(text, Self.base + "/messages", server, key: "x").status == 422)
+        for number in ["", #""customer":"tel:+49 1","#, #""customer":"urn:mbid:AQAA","#, #""customer":5,"#] {
+            let answer = try await post(#"{\#(number)"text":"x"}"#, Self.base + "/messages", server)
+            #expect(answer.status == 400 && answer.problem == "bad-member")
+        }
+        await server.stop(secrets: ["4912345678", "Bakery"])
+    }
+
+    @Test func `a key never means the message of a handler, another token, business or customer`() throws {
+        let customer = CustomerID("c")
+        let business = ServerUnderTest.business
+        func id(
+            _ key: String, _ token: String = "crm", _ business: BusinessID = business,
+            _ customer: CustomerID = customer
+        ) throws -> MessageID {
+            try #require(
+                IdempotencyKey(key, token: token, business: business, customer: customer, body: [])
+            ).message
+        }
+        let ids = try [
+            id("k"), id("l"), id("k", "crm2"), id("k", "crm", ServerUnderTest.otherBusiness),
+            id("k", "crm", business, CustomerID("d")), ProactiveMessages.id(business, customer, "k"),
+        ]
+        #expect(Set(ids).count == ids.count)
+        #expect(try id("k") == id("k"))
+    }
+}
