@@ -286,6 +286,8 @@ package final class RunningServer: Sendable {
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         events.stop()
+        // The program repeats its request and gets the outcome from the next process.
+        pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)
         await http.stop(within: times.grace)
         _ = await adminStop

@@ -124,6 +124,12 @@ struct APIRequest: Sendable {
     /// The value of the first header field with this name, which is in lower case.
     func field(_ name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 
+    /// The values of all header fields with this name, which is in lower case, as one list; nil without one.
+    func list(_ name: String) -> String? {
+        let values = fields.filter { $0.name.lowercased() == name }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
     /// The body as a JSON object in which only `members` are allowed, each of them once.
     func object(_ members: [String]) throws(APIProblem) -> JSONValue {
         let root: JSONValue

@@ -7,13 +7,16 @@ extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
     /// A message with a person claims the conversation. With a key, two equal requests at a time send one message, and a
-    /// message to a customer who has closed the conversation is refused. `willWait` is called before the wait. Throws a
+    /// message to a customer who has closed the conversation is refused. `willWait` is called before the wait. A stop of the server
+    /// ends the wait of a request with a key, which the program can repeat. Throws a
     /// `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
     func send(
         _ request: SendRequest, _ key: IdempotencyKey? = nil, willWait: @Sendable () -> Void = {}
     ) async throws -> SendAnswer {
         let id = key?.message ?? .random()
-        let result = try await outcomes.outcome(of: id, within: request.wait, willWait: willWait) {
+        let result = try await outcomes.outcome(
+            of: id, within: request.wait, endsWithStop: key != nil, willWait: willWait
+        ) {
             if key != nil { try await checkOpen(request) }
             let message = try await message(request, id, key)
             guard try await store.keep(message, takes: request.takes) == .duplicate else { return nil }
@@ -34,7 +37,9 @@ extension ReplySender {
         willWait: @Sendable () -> Void
     ) async throws -> SendAnswer? {
         guard try await sent(key, business) != nil else { return nil }
-        let result = try await outcomes.outcome(of: key.message, within: wait, willWait: willWait) {
+        let result = try await outcomes.outcome(
+            of: key.message, within: wait, endsWithStop: true, willWait: willWait
+        ) {
             try await sent(key, business)?.result
         }
         return SendAnswer(id: key.message, result: result)

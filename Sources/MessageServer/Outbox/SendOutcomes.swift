@@ -4,11 +4,17 @@ import Synchronization
 
 /// Returns the result of a proactive message to the callers that wait for it.
 final class SendOutcomes: Sendable {
+    private struct Waiter {
+        let continuation: AsyncStream<ReplyResult>.Continuation
+        let endsWithStop: Bool
+    }
+
     private struct State {
         /// The waiting callers of each message, by their numbers.
-        var waiting: [MessageID: [UInt64: AsyncStream<ReplyResult>.Continuation]] = [:]
+        var waiting: [MessageID: [UInt64: Waiter]] = [:]
         var count = 0
         var last: UInt64 = 0
+        var isStopping = false
     }
 
     private let state = Mutex(State())
@@ -20,13 +26,15 @@ final class SendOutcomes: Sendable {
     /// Calls `begin`, which sends a message or finds its outcome, and waits for an outcome that is not known yet; nil when
     /// it stays unknown for `duration`.
     ///
-    /// Any number of callers may wait for one message. `willWait` is called before the wait. Rethrows errors of `begin`.
+    /// Any number of callers may wait for one message. `willWait` is called before the wait, which ends with
+    /// ``stopWaiting()`` if it `endsWithStop`. Rethrows errors of `begin`.
     func outcome(
-        of id: MessageID, within duration: Duration, willWait: @Sendable () -> Void = {},
+        of id: MessageID, within duration: Duration, endsWithStop: Bool = false,
+        willWait: @Sendable () -> Void = {},
         _ begin: @Sendable () async throws -> ReplyResult?
     ) async throws -> ReplyResult? {
         // Registered before sending, so that the outcome is not missed.
-        let waiter = add(id)
+        let waiter = add(id, endsWithStop)
         defer { remove(id, waiter?.number) }
         if let known = try await begin() { return known }
         guard let stream = waiter?.stream, duration > .zero else { return nil }
@@ -44,14 +52,17 @@ final class SendOutcomes: Sendable {
         }
     }
 
-    private func add(_ id: MessageID) -> (number: UInt64, stream: AsyncStream<ReplyResult>)? {
+    private func add(_ id: MessageID, _ endsWithStop: Bool) -> (
+        number: UInt64, stream: AsyncStream<ReplyResult>
+    )? {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
         return state.withLock { state in
-            guard state.count < maximumWaiting else { return nil }
+            guard state.count < maximumWaiting, !(state.isStopping && endsWithStop) else { return nil }
             state.count += 1
             state.last += 1
-            state.waiting[id, default: [:]][state.last] = continuation
+            state.waiting[id, default: [:]][state.last] = Waiter(
+                continuation: continuation, endsWithStop: endsWithStop)
             return (state.last, stream)
         }
     }
@@ -71,7 +82,16 @@ final class SendOutcomes: Sendable {
             defer { (state.waiting, state.count) = ([:], 0) }
             return state.waiting.values
         }
-        for continuations in waiting { for continuation in continuations.values { continuation.finish() } }
+        for waiters in waiting { for waiter in waiters.values { waiter.continuation.finish() } }
+    }
+
+    /// Resumes the waiting callers whose wait ends with a stop of the server: the outcome stays unknown to them.
+    func stopWaiting() {
+        let ended = state.withLock { state in
+            state.isStopping = true
+            return state.waiting.values.flatMap(\.values).filter(\.endsWithStop)
+        }
+        for waiter in ended { waiter.continuation.finish() }
     }
 
     /// Resumes the callers that wait for the outcome of a message.
@@ -81,6 +101,6 @@ final class SendOutcomes: Sendable {
             state.count -= waiting.count
             return waiting.values
         }
-        for continuation in waiting { continuation.yield(result) }
+        for waiter in waiting { waiter.continuation.yield(result) }
     }
 }

@@ -112,7 +112,26 @@ import Testing
         let (server, customer, path) = try await start()
         let answer = try await post(Self.text, path, server, key: key)
         #expect(answer.status == 400 && answer.problem == "bad-request")
+        let twice = try await server.api(
+            path, method: "POST", body: Self.text,
+            headers: [("Idempotency-Key", "a"), ("Idempotency-Key", "b")])
+        #expect(twice.status == 400)
         #expect(sent(server, customer).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a stop answers the requests that wait for an outcome with queued`() async throws {
+        let (server, _, path) = try await start()
+        server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: .max)
+        async let waiting = post(Self.text, path, server)
+        let requests = server.gateway.requestCount(.message)
+        #expect(await eventually { server.gateway.requestCount(.message) > requests })
+        let began = ContinuousClock.now
+        #expect(await server.stopServer(within: .seconds(60)))
+        let answer = try await waiting
+        #expect(answer.status == 201)
+        #expect(try answer.json["outcome"]?.string == "queued")
+        #expect(began.duration(to: .now) < .seconds(25))
         await server.stop()
     }
 

@@ -96,6 +96,20 @@ import Testing
         await server.stop()
     }
 
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounting a file system takes root"))
+    func `an upload to a full disk is answered with 503 and leaves no file`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let folder = server.configuration.dataDirectory + "/outgoing"
+        try Directory.make(folder)
+        let disk = try SmallDisk(bytes: 64 << 10, at: folder)
+        let full = try await upload(String(repeating: "x", count: 200_000), server)
+        #expect(full.status == 503 && full.problem == "unavailable")
+        #expect(await eventually { (try? files(server)) == [] })
+        #expect(try await upload("rye", server).status == 201)
+        await server.stop()
+        withExtendedLifetime(disk) {}
+    }
+
     @Test func `uploads expire after a day, used ones soon, and incomplete ones at the next start`() throws {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")

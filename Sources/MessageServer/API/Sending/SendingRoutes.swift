@@ -61,7 +61,8 @@ struct SendingRoutes: Sendable {
         _ message: SendingBody, to customer: CustomerID, _ request: APIRequest, _ responder: APIResponder
     ) async throws -> APIAnswer {
         let business = try request.business
-        guard let text = request.field("idempotency-key"),
+        // Several keys are joined with a space, which no key has.
+        guard let text = request.list("idempotency-key"),
             let key = IdempotencyKey(
                 text, token: request.token.name, business: business.id, customer: customer,
                 body: request.body)

@@ -22,7 +22,7 @@ struct UploadRoute: Sendable {
             .upload
         ) { request, responder in
             guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
-            let wanted = try ContentDigest.sha256(request.field("content-digest"))
+            let wanted = try ContentDigest.sha256(request.list("content-digest"))
             let upload = try begin(request.business.id)
             // The client decides how long the upload takes.
             responder.releasePermit()
