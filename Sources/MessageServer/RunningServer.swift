@@ -24,6 +24,7 @@ package final class RunningServer: Sendable {
     private let boundAdmin: BoundAddress
     private let api: BusinessAPI
     private let events: EventHub
+    private let typing: TypingIndicators
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
@@ -105,6 +106,14 @@ package final class RunningServer: Sendable {
         let api = BusinessAPI(access, cursors: APICursor(secret: configuration.secret), logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
+        let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {
+            name, isTyping in
+            events.send(
+                TransientEvent(
+                    name: .typing, business: name.business,
+                    conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping))
+        }
+        sender.whenAccepted { typing.messageWasSent(in: $0) }
         let operations =
             BusinessRoutes.make(registry, store)
             + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
@@ -114,8 +123,12 @@ package final class RunningServer: Sendable {
             + [
                 UploadRoute(uploads: uploads, maximumBytes: configuration.attachments.maximumBytes).route
             ]
+            + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
+            + TypingRoutes(store: store, files: conversationFiles, indicators: typing).routes()
+            + PresenceRoutes(watch: pipelines.watch).routes()
             + DeliveryOperations(store: store).routes() + EventRoutes.make(events)
         self.events = events
+        self.typing = typing
         self.boundAdmin = boundAdmin
         self.api = api
         admin = try configuration.adminListen.socketAddress.map { address in
@@ -143,7 +156,7 @@ package final class RunningServer: Sendable {
             await store.close()
             throw error
         }
-        let (pipelines, registry, events) = (pipelines, registry, events)
+        let (pipelines, registry, events, typing) = (pipelines, registry, events, typing)
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
             logger: logger, isServed: { registry.contains($0) })
@@ -159,6 +172,7 @@ package final class RunningServer: Sendable {
                 group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
                 group.addTask { await pipelines.watch.run() }
+                group.addTask { await typing.run() }
                 group.addTask { await events.run(healthOf: registry) }
                 for await worker in registry.workers {
                     group.addTask { await pipelines.deliveries.run(worker) }
@@ -295,6 +309,7 @@ package final class RunningServer: Sendable {
         store.stopLeasing()
         registry.stopWaiting()
         pipelines.watch.stop()
+        typing.stop()
         sweeping.withLock { $0?.cancel() }
         let haveEnded = await endDeliveries(times)
         let left = store.statistics.pendingDeliveries

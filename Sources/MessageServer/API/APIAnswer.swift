@@ -31,15 +31,13 @@ struct APIAnswer: Sendable {
     /// The value of a field; nil when there is none.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The answer to a GET: with a strong `ETag` that covers the body, and without the body (304) when the client has
-    /// it.
-    ///
-    /// An answer that has an `ETag` already is sent whole: that of a conversation covers a part of it.
+    /// The answer to a GET: with a strong `ETag` that covers the body unless it has one, and without the body (304) when the
+    /// client names it.
     func validated(against ifNoneMatch: String?) -> APIAnswer {
-        guard status == .ok, self["ETag"] == nil else { return self }
+        guard status == .ok else { return self }
         var answer = self
-        let tag = EntityTag.covering(body)
-        answer.fields.append(("ETag", tag))
+        let tag = self["ETag"] ?? EntityTag.covering(body)
+        if self["ETag"] == nil { answer.fields.append(("ETag", tag)) }
         guard EntityTag.isMatch(tag, ifNoneMatch) else { return answer }
         return APIAnswer(.notModified, contentType: contentType, body: [], fields: answer.fields)
     }
@@ -57,11 +55,17 @@ enum EntityTag {
     /// `*` matches every tag. Weak tags in the list match too when they are equal otherwise, as RFC 9110 §13.1.2
     /// requires for `If-None-Match`.
     static func isMatch(_ tag: String, _ list: String?) -> Bool {
-        guard let list else { return false }
-        return list.split(separator: ",").contains { item in
-            let item = item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-            let text = String(item)
-            return text == "*" || text == tag || text == "W/" + tag
+        items(of: list).contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+    }
+
+    /// Whether the value of `If-Match` names a tag; weak tags never match (RFC 9110 §13.1.1).
+    static func isStrongMatch(_ tag: String, _ list: String) -> Bool {
+        items(of: list).contains { $0 == "*" || $0 == tag }
+    }
+
+    private static func items(of list: String?) -> [String] {
+        (list ?? "").split(separator: ",").map { item in
+            String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
         }
     }
 }

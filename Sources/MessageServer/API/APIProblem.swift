@@ -194,7 +194,7 @@ extension APIProblem.Kind {
         case .notShowable: "The customer's device cannot show the message"
         case .keyReused: "An earlier request with the key had another body"
         case .digestMismatch: "The content has another digest than Content-Digest"
-        case .tooManyRequests: "The token has made too many requests"
+        case .tooManyRequests: "There were too many requests"
         case .tooManyFailures: "The address has sent too many invalid tokens"
         case .internalError: "The server failed"
         case .unavailable: "The server cannot answer at the moment"

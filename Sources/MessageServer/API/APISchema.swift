@@ -9,6 +9,11 @@ enum APISchema: String, CaseIterable, Sendable {
     case conversation = "Conversation"
     case conversations = "Conversations"
     case person = "Person"
+    case claim = "Claim"
+    case release = "Release"
+    case empty = "Empty"
+    case presence = "Presence"
+    case typing = "Typing"
     case lines = "Lines"
     case message = "Message"
     case deliveries = "Deliveries"
@@ -50,6 +55,23 @@ enum APISchema: String, CaseIterable, Sendable {
         case .logLines: object(["lines": list(Self.text)])
         case .person:
             object(["id": Self.text, "name": Self.text, "since": Self.time], optional: ["name", "since"])
+        case .claim:
+            object(
+                [
+                    "person": object(["id": Self.personText, "name": Self.personText], optional: ["name"]),
+                    "take": Self.flag,
+                ], optional: ["take"])
+        case .release:
+            object(["to": #"{"enum":["handler","waiting"]}"#, "note": Self.text], optional: ["note"])
+        case .empty: object([:])
+        case .presence:
+            // A text is required while nobody is there.
+            #"""
+            {"type":"object","additionalProperties":false,"required":["open"],"properties":{"open":{"type":"boolean"},\#
+            "text":{"type":"string","pattern":"\\S","maxLength":500}},\#
+            "anyOf":[{"properties":{"open":{"const":true}}},{"required":["text"]}]}
+            """#
+        case .typing: object(["typing": Self.flag])
         case .conversation:
             object(
                 [
@@ -142,6 +164,10 @@ enum APISchema: String, CaseIterable, Sendable {
     }
 
     private static let text = #"{"type":"string"}"#
+    private static let flag = #"{"type":"boolean"}"#
+    /// Up to 200 bytes without control characters; `$` alone also matches before a last line feed in some languages.
+    private static let personText =
+        #"{"type":"string","pattern":"^([ -~]{1,200}|[^\\u0000-\\u001f\\u007f]{1,50})(?!\\n)$"}"#
     private static let count = #"{"type":"integer","minimum":0}"#
     /// A number that every JSON parser reads exactly (RFC 8259 §6).
     private static let record = #"{"type":"integer","minimum":0,"maximum":9007199254740991}"#

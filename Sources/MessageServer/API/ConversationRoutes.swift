@@ -23,10 +23,7 @@ enum ConversationRoutes {
     ) -> [APIRoute] {
         [
             APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
-                try ConversationFacts(
-                    name: request.path("c"), page: latest(request, conversations),
-                    assignment: { store.assignment(of: try request.business.id, $0) }
-                ).answer
+                try ConversationFacts.latest(of: request, conversations, store).answer
             },
             APIRoute(
                 .get, path + "/messages", may: .read,
@@ -76,15 +73,6 @@ enum ConversationRoutes {
             writer.key("files")
             writer.array { _ in }
         }
-    }
-
-    private static func latest(
-        _ request: APIRequest, _ conversations: ConversationFiles
-    ) throws -> ConversationFiles.Page {
-        let page = try conversations.page(
-            of: request.business.id, named: request.path("c"), .latest, maximum: 50, maximumBytes: 1 << 20)
-        guard let page, !page.lines.isEmpty else { throw APIProblem(.notFound) }
-        return page
     }
 
     private static func messages(
@@ -140,6 +128,40 @@ struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
     let assignment: Assignment
+    /// Whether the customer closed the conversation and has not written since, as far as the lines show it.
+    private let isClosed: Bool
+
+    /// The conversation that a request's path names; throws `not-found` for an unknown one.
+    static func latest(
+        of request: APIRequest, _ files: ConversationFiles, _ store: Store
+    ) throws -> ConversationFacts {
+        let business = try request.business.id
+        let page = try files.page(
+            of: business, named: request.path("c"), .latest, maximum: 50, maximumBytes: 1 << 20)
+        guard let page, !page.lines.isEmpty else { throw APIProblem(.notFound) }
+        let facts = try ConversationFacts(name: request.path("c"), page: page) {
+            store.assignment(of: business, $0)
+        }
+        guard let customer = facts.customer, facts.assignment.state == .handler else { return facts }
+        // The store compares `If-Match` with the same.
+        return facts.changed(
+            to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
+    }
+
+    private init(name: String, lines: [ConversationLine], assignment: Assignment, isClosed: Bool) {
+        self.name = name
+        self.lines = lines
+        self.assignment = assignment
+        self.isClosed = isClosed
+    }
+
+    /// The same conversation after a change of its assignment.
+    func changed(to assignment: Assignment, isClosed: Bool = false) -> ConversationFacts {
+        ConversationFacts(name: name, lines: lines, assignment: assignment, isClosed: isClosed)
+    }
+
+    /// The customer.
+    var customer: CustomerID? { lines.last?.customer }
 
     init(
         name: String, page: ConversationFiles.Page, assignment: (CustomerID) throws -> Assignment
@@ -150,24 +172,29 @@ struct ConversationFacts {
             return line
         }
         self.assignment = try lines.last.map { try assignment($0.customer) } ?? .handler
+        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping }
+        isClosed = inbound?.kind == .close
     }
 
+    /// The state.
+    var state: Assignment.State { Self.state(assignment, isClosed: isClosed) }
+
     /// The state; a conversation that the customer closed while its handler answered has no entry.
-    private var state: Assignment.State {
-        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping }
-        return assignment.state == .handler && inbound?.kind == .close ? .closed : assignment.state
+    private static func state(_ assignment: Assignment, isClosed: Bool) -> Assignment.State {
+        assignment.state == .handler && isClosed ? .closed : assignment.state
     }
 
     /// The strong tag of state, person and time alone, for changes of them with `If-Match`.
-    private var tag: String {
+    static func tag(_ assignment: Assignment, isClosed: Bool) -> String {
         let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
+        let state = state(assignment, isClosed: isClosed)
         return EntityTag.covering(
             Array("\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
     }
 
     var answer: APIAnswer {
         var answer = APIAnswer { write(to: &$0) }
-        answer.fields.append(("ETag", tag))
+        answer.fields.append(("ETag", Self.tag(assignment, isClosed: isClosed)))
         return answer
     }
 

@@ -43,6 +43,12 @@ final class ReplySender: Sendable {
     }
 
     private let state = Mutex(State())
+    private let acceptance = Mutex(Acceptance())
+
+    /// A struct, because a generic `Mutex` wraps a closure once more each time it is read, and keeps the wrapper.
+    private struct Acceptance {
+        var action: (@Sendable (ConversationName) -> Void)?
+    }
 
     /// The interval between searches for expired replies while replies are queued.
     private static let heartbeat = Duration.seconds(60)
@@ -67,6 +73,11 @@ final class ReplySender: Sendable {
 
     /// The reasons why due replies wait at the moment; empty when none do.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
+
+    /// Calls `action` for each message to a customer that Apple accepted; it must be short.
+    func whenAccepted(_ action: @escaping @Sendable (ConversationName) -> Void) {
+        acceptance.withLock { $0.action = action }
+    }
 
     /// Sends until the store stops leasing or the task is cancelled.
     func run() async {
@@ -193,6 +204,11 @@ final class ReplySender: Sendable {
     ///
     /// A stop of the server ends the retries; after the restart the reply is sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
+        if case .accepted = result, !entry.reply.kind.isTyping,
+            let action = acceptance.withLock({ $0 }).action
+        {
+            action(ConversationName(business: entry.business, customer: entry.customer))
+        }
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported) else {
             return stages.end(

@@ -18,7 +18,8 @@ package struct Presence: Hashable, Sendable {
     /// Creates a presence; nil when the text is blank or longer than 2,000 bytes, or is missing while nobody is there.
     package init?(isOpen: Bool, text: String?) {
         if let text {
-            guard !text.allSatisfy(\.isWhitespace), text.utf8.count <= PeopleConfiguration.maximumTextBytes
+            guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace),
+                text.utf8.count <= PeopleConfiguration.maximumTextBytes
             else { return nil }
         }
         guard isOpen || text != nil else { return nil }

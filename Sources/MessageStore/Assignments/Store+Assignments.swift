@@ -76,10 +76,24 @@ extension Store {
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         expecting expected: UInt64? = nil
     ) async throws -> Assignment {
+        try await assign(change, business, customer) { current, _ in
+            expected ?? current.record == current.record
+        }
+    }
+
+    /// Changes who answers in a conversation, unless `isExpected` refuses the state that the change would replace.
+    ///
+    /// `isExpected` gets that assignment, and whether the customer closed the conversation and has not written since. It is
+    /// called when no other change can come between, and must not block. Otherwise like ``assign(_:_:_:expecting:)``; throws
+    /// ``AssignmentRefusal/changed`` for an unexpected state.
+    package func assign(
+        _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
+        where isExpected: @escaping @Sendable (_ current: Assignment, _ isClosed: Bool) -> Bool
+    ) async throws -> Assignment {
         let key = ConversationKey(business: business, customer: customer)
         let context = try await assignmentContext(of: key)
         let assignment = try await withCheckedThrowingContinuation { continuation in
-            assign(change, key, context, expecting: expected) { continuation.resume(with: $0) }
+            assign(change, key, context, where: isExpected) { continuation.resume(with: $0) }
         }
         // A command that lists the files next finds the change.
         await assignmentFiles.rest()
@@ -96,7 +110,9 @@ extension Store {
     ) {
         let key = ConversationKey(business: business, customer: customer)
         do throws(StoreError) {
-            assign(change, key, try readAssignmentContext(of: key), expecting: nil, completion: completion)
+            assign(
+                change, key, try readAssignmentContext(of: key), where: { _, _ in true },
+                completion: completion)
         } catch {
             completion(.failure(error))
         }
@@ -199,12 +215,13 @@ extension Store {
 
     private func assign(
         _ change: AssignmentChange, _ key: ConversationKey, _ context: AssignmentContext,
-        expecting expected: UInt64?, completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
+        where isExpected: @escaping @Sendable (Assignment, Bool) -> Bool,
+        completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
     ) {
         assignments.run(key, endingWatch: true) { [self] table, closes in
             let context = context.updated(closes, scheduler.closes(key))
             let current = table.assignment(of: key)
-            if let expected, expected != current.record {
+            if !isExpected(current, context.isClosed) {
                 return .done { completion(.failure(.assignment(.changed))) }
             }
             let at = Timestamp.now()

@@ -1,0 +1,97 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+import MessageStore
+
+/// Changes of who answers in a conversation.
+///
+/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`.
+/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and a `note`.
+/// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
+///
+/// Each is durable before its answer, the conversation as a GET shows it, with its new `ETag`. `If-Match` is compared with the
+/// state on which the change itself is decided, so that no other change comes between.
+struct AssignmentRoutes: Sendable {
+    let store: Store
+    let files: ConversationFiles
+    let watch: AssignmentWatch
+
+    private static let path = "/v1/businesses/{slug}/conversations/{c}"
+
+    func routes() -> [APIRoute] {
+        let body = APIRoute.Body.json(maximumBytes: 64 << 10)
+        return [
+            APIRoute(
+                .post, Self.path + "/claim", may: .send, body: body, "Claim a conversation for a person",
+                .conversation
+            ) { try await change($0, Self.claim($0)) },
+            APIRoute(
+                .post, Self.path + "/release", may: .send, body: body,
+                "Release a conversation to its handler, or to the people who wait for one", .conversation
+            ) { try await change($0, Self.release($0)) },
+            APIRoute(
+                .post, Self.path + "/close", may: .send, body: body, "Close a conversation", .conversation
+            ) {
+                request in
+                if !request.body.isEmpty { _ = try request.object([]) }
+                return try await change(request, .close)
+            },
+        ]
+    }
+
+    private static func claim(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let root = try request.object(["person", "take"])
+        guard let member = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
+        let take = root["take"]
+        guard take == nil || take?.bool != nil else {
+            throw APIProblem(.badMember, "take is true or false", at: take ?? root)
+        }
+        return .claim(try person(member), takes: take?.bool ?? false)
+    }
+
+    /// The person in a body.
+    static func person(_ member: JSONValue) throws(APIProblem) -> Person {
+        guard member.kind == .object else {
+            throw APIProblem(.badMember, "a person is an object with id and name", at: member)
+        }
+        try APIRequest.check(member, ["id", "name"])
+        guard let id = member["id"]?.string, member["name"] == nil || member["name"]?.string != nil,
+            let person = Person(id: id, name: member["name"]?.string)
+        else {
+            throw APIProblem(
+                .badMember,
+                "id and name are texts of 1 to \(Person.maximumBytes) bytes without control characters",
+                at: member)
+        }
+        return person
+    }
+
+    private static func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let root = try request.object(["to", "note"])
+        let note = root["note"]
+        guard note == nil || note?.string != nil else {
+            throw APIProblem(.badMember, "note is a text", at: note ?? root)
+        }
+        switch root["to"]?.string {
+        case "handler": return .releaseToHandler(note: note?.string)
+        case "waiting": return .releaseToWaiting(note: note?.string)
+        default: throw APIProblem(.badMember, "to is handler or waiting", at: root["to"] ?? root)
+        }
+    }
+
+    private func change(_ request: APIRequest, _ change: AssignmentChange) async throws -> APIAnswer {
+        let business = try request.business.id
+        let facts = try ConversationFacts.latest(of: request, files, store)
+        guard let customer = facts.customer else { throw APIProblem(.notFound) }
+        let tags = request.field("if-match")
+        let assignment = try await store.assign(change, business, customer) { assignment, isClosed in
+            tags.map { EntityTag.isStrongMatch(ConversationFacts.tag(assignment, isClosed: isClosed), $0) }
+                ?? true
+        }
+        if assignment.isAssigned {
+            watch.waits.end(in: ConversationName(business: business, customer: customer))
+            watch.wakeUp()
+        }
+        return facts.changed(to: assignment).answer
+    }
+}

@@ -1,0 +1,54 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// Whether people are there to answer the customers of a business.
+///
+/// `GET …/people` answers `{"open":false,"text":"Back at 9."}`. `PUT …/people` takes the same object, and answers with it when
+/// it is durable. While nobody is there, the customer is told `text` instead of `people.text`.
+struct PresenceRoutes: Sendable {
+    let watch: AssignmentWatch
+
+    private static let path = "/v1/businesses/{slug}/people"
+
+    func routes() -> [APIRoute] {
+        [
+            APIRoute(.get, Self.path, may: .read, "Read whether people are there", .presence) { request in
+                let presence = watch.presence[try business(request)]
+                return APIAnswer { presence.write(to: &$0) }
+            },
+            APIRoute(
+                .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10),
+                "Set whether people are there", .presence
+            ) { request in
+                let business = try business(request)
+                let root = try request.object(["open", "text"])
+                guard root["open"]?.bool != nil else {
+                    throw APIProblem(.badMember, "open is true or false", at: root["open"] ?? root)
+                }
+                guard let presence = Presence(root) else {
+                    throw APIProblem(
+                        .badMember,
+                        "text is a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and required while open is false",
+                        at: root["text"] ?? root)
+                }
+                do throws(SystemError) {
+                    try await watch.presence.change(business, to: presence)
+                } catch {
+                    throw APIProblem(.unavailable, "the disk cannot be used")
+                }
+                return APIAnswer { presence.write(to: &$0) }
+            },
+        ]
+    }
+
+    private func business(_ request: APIRequest) throws(APIProblem) -> BusinessID {
+        let business = try request.business.id
+        guard watch.settings[business] != nil else {
+            throw APIProblem(.conflict, "the business's file has no people")
+        }
+        return business
+    }
+}

@@ -1,0 +1,46 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+import MessageStore
+
+/// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person or a program types; see
+/// ``TypingIndicators``.
+struct TypingRoutes: Sendable {
+    let store: Store
+    let files: ConversationFiles
+    let indicators: TypingIndicators
+
+    func routes() -> [APIRoute] {
+        [
+            APIRoute(
+                .post, "/v1/businesses/{slug}/conversations/{c}/typing", may: .send,
+                body: .json(maximumBytes: 4 << 10), "Show the customer that somebody types", .typing,
+                answer: change)
+        ]
+    }
+
+    private func change(_ request: APIRequest) throws -> APIAnswer {
+        let root = try request.object(["typing"])
+        guard let isTyping = root["typing"]?.bool else {
+            throw APIProblem(.badMember, "typing is true or false", at: root["typing"] ?? root)
+        }
+        let facts = try ConversationFacts.latest(of: request, files, store)
+        guard let customer = facts.customer else { throw APIProblem(.notFound) }
+        let name = ConversationName(business: try request.business.id, customer: customer)
+        guard isTyping else {
+            indicators.end(in: name)
+            return APIAnswer { $0.field("typing", false) }
+        }
+        guard try !store.isClosedByCustomer(name.business, customer) else { throw APIProblem(.closed) }
+        switch indicators.begin(in: name) {
+        case .begun: return APIAnswer { $0.field("typing", true) }
+        case .tooSoon:
+            throw APIProblem(
+                .tooManyRequests, "a conversation's indicator is sent once in 3 seconds"
+            ).field("Retry-After", "3")
+        case .tooMany:
+            throw APIProblem(.unavailable, "too many conversations show that somebody types")
+                .field("Retry-After", "3")
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import GatewayClient
+import Logging
+import MessageStore
+import Synchronization
+
+/// Shows customers that somebody types, for as long as a caller says so: at most 30 seconds, or until a message to the customer.
+///
+/// Nothing is journalled, and each indicator is tried once. A conversation's indicators are sent one after the other, so that an
+/// end never arrives before its start.
+final class TypingIndicators: Sendable {
+    /// The answer to the start of an indicator.
+    enum Beginning: Sendable {
+        case begun
+        /// The last start of the conversation was less than three seconds ago.
+        case tooSoon
+        /// Too many conversations have an indicator.
+        case tooMany
+    }
+
+    /// Makes one attempt to send an indicator; true shows it, false ends it.
+    typealias Sender = @Sendable (ConversationName, Bool) async -> Void
+
+    fileprivate struct Indicator {
+        /// The number of the latest start.
+        var number: UInt64
+        var begunAt: ContinuousClock.Instant
+        var isWanted = true
+        /// The number of the start that was sent last.
+        var sent: UInt64 = 0
+        /// Whether the customer sees it, as far as is known.
+        var isShown = false
+        /// Whether a task sends the indicators of the conversation.
+        var isSending = false
+        /// Whether its time has ended, so that it is forgotten when there is nothing to send.
+        var isExpired = false
+    }
+
+    fileprivate struct State {
+        var indicators: [ConversationName: Indicator] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    /// The minimum time between two starts of a conversation.
+    static let pause = Duration.seconds(3)
+    /// The maximum number of conversations with an indicator.
+    static let maximumCount = 1000
+
+    private let state = Mutex(State())
+    private let lifetime: Duration
+    private let send: Sender
+    private let publish: @Sendable (ConversationName, Bool) -> Void
+    private let timers = DispatchQueue(label: "balloon.typing")
+    /// The conversations with something to send; at most one entry for each.
+    private let work: AsyncStream<ConversationName>
+    private let workers: AsyncStream<ConversationName>.Continuation
+
+    /// Sends with `send`, and tells each start and end to `publish`, which may be called on any thread and must be short.
+    init(
+        lifetime: Duration = .seconds(30), send: @escaping Sender,
+        publish: @escaping @Sendable (ConversationName, Bool) -> Void
+    ) {
+        self.lifetime = lifetime
+        self.send = send
+        self.publish = publish
+        (work, workers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.maximumCount))
+    }
+
+    /// The number of conversations with an indicator, or with one that ended less than its time ago.
+    var count: Int { state.withLock { $0.indicators.count } }
+
+    /// Whether an indicator is being sent.
+    var isSending: Bool { state.withLock { $0.indicators.values.contains(where: \.isSending) } }
+
+    /// Shows an indicator, or shows it for longer.
+    func begin(in name: ConversationName, now: ContinuousClock.Instant = .now) -> Beginning {
+        let (result, number) = state.withLock { state -> (Beginning, UInt64) in
+            var indicator = state.indicators[name]
+            if let begunAt = indicator?.begunAt, now < begunAt + Self.pause { return (.tooSoon, 0) }
+            if indicator == nil, state.indicators.count >= Self.maximumCount { return (.tooMany, 0) }
+            state.lastNumber += 1
+            indicator = indicator ?? Indicator(number: 0, begunAt: now)
+            indicator?.number = state.lastNumber
+            indicator?.begunAt = now
+            indicator?.isWanted = true
+            indicator?.isExpired = false
+            state.indicators[name] = indicator
+            schedule(name, in: &state)
+            return (.begun, state.lastNumber)
+        }
+        guard case .begun = result else { return result }
+        publish(name, true)
+        timers.asyncAfter(deadline: .now() + lifetime.dispatchInterval) { [weak self] in
+            self?.expire(name, number)
+        }
+        return result
+    }
+
+    /// Ends an indicator; without effect when there is none.
+    func end(in name: ConversationName) {
+        let isChanged = state.withLock { state in
+            guard state.indicators[name]?.isWanted == true else { return false }
+            state.indicators[name]?.isWanted = false
+            schedule(name, in: &state)
+            return true
+        }
+        if isChanged { publish(name, false) }
+    }
+
+    /// Records that Apple accepted a message to the customer, which ends an indicator by itself.
+    func messageWasSent(in name: ConversationName) {
+        let isChanged = state.withLock { state in
+            guard let indicator = state.indicators[name], indicator.isWanted else { return false }
+            state.indicators[name]?.isWanted = false
+            // A start that is on its way may arrive after the message: then it needs an end.
+            if !indicator.isSending { state.indicators[name]?.isShown = false }
+            return true
+        }
+        if isChanged { publish(name, false) }
+    }
+
+    /// Ends ``run()`` when the indicators that are being sent are done.
+    func stop() { workers.finish() }
+
+    /// Sends until ``stop()``, or until the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await name in work { group.addTask { await self.sendAll(in: name) } }
+        }
+    }
+
+    private func sendAll(in name: ConversationName) async {
+        while let isTyping = state.withLock({ $0.next(in: name) }) { await send(name, isTyping) }
+    }
+
+    /// Ends an indicator after its time, unless there was a later start; forgets the conversation.
+    private func expire(_ name: ConversationName, _ number: UInt64) {
+        let isChanged = state.withLock { state in
+            guard let indicator = state.indicators[name], indicator.number == number else { return false }
+            state.indicators[name]?.isWanted = false
+            state.indicators[name]?.isExpired = true
+            schedule(name, in: &state)
+            return indicator.isWanted
+        }
+        if isChanged { publish(name, false) }
+    }
+
+    private func schedule(_ name: ConversationName, in state: inout State) {
+        guard state.indicators[name]?.isSending == false else { return }
+        state.indicators[name]?.isSending = true
+        workers.yield(name)
+    }
+}
+
+extension TypingIndicators.State {
+    /// The next indicator to send; nil when the customer sees what is wanted.
+    fileprivate mutating func next(in name: ConversationName) -> Bool? {
+        guard var indicator = indicators[name] else { return nil }
+        defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
+        if indicator.isWanted, indicator.sent != indicator.number {
+            indicator.sent = indicator.number
+            indicator.isShown = true
+            return true
+        }
+        if !indicator.isWanted, indicator.isShown {
+            indicator.isShown = false
+            return false
+        }
+        indicator.isSending = false
+        return nil
+    }
+}
+
+extension TypingIndicators {
+    /// Sends through Apple's gateway.
+    static func sender(_ gateway: GatewayClient, _ logger: Logger) -> Sender {
+        { name, isTyping in
+            let id = MessageID.random()
+            let message = isTyping ? OutboundMessage.typingStart : .typingEnd
+            let body = message.encodeToSend(id: id, from: name.business, to: name.customer)
+            do throws(GatewayError) {
+                _ = try await gateway.send(body, id: id, from: name.business, to: name.customer)
+            } catch {
+                logger.debug(
+                    "typing indicator not sent",
+                    metadata: ["business": "\(name.business.rawValue)", "error": "\(error)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import BusinessMessages
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+@Suite struct TypingIndicatorTests {
+    private let name = ConversationName(business: BusinessID("b"), customer: CustomerID("c"))
+    private let sent = Sent()
+
+    private func indicators(lifetime: Duration = .seconds(300)) -> TypingIndicators {
+        TypingIndicators(
+            lifetime: lifetime, send: { [sent] in sent.append("\($1 ? "start" : "end")") },
+            publish: { [sent] in sent.append("event \($1)") })
+    }
+
+    private func running(_ indicators: TypingIndicators, _ body: () async -> Void) async {
+        let task = Task { await indicators.run() }
+        await body()
+        indicators.stop()
+        await task.value
+    }
+
+    @Test func `an indicator ends by itself, and is forgotten`() async {
+        let indicators = indicators(lifetime: .milliseconds(20))
+        await running(indicators) {
+            #expect(indicators.begin(in: name) == .begun)
+            #expect(await eventually { sent.texts.count == 4 })
+            #expect(await eventually { indicators.count == 0 })
+        }
+        #expect(Set(sent.texts) == ["event true", "start", "event false", "end"])
+    }
+
+    @Test func `a start within three seconds of another one is refused, and a later one lengthens it`() async
+    {
+        let indicators = indicators()
+        let now = ContinuousClock.now
+        await running(indicators) {
+            #expect(indicators.begin(in: name, now: now) == .begun)
+            #expect(indicators.begin(in: name, now: now + .milliseconds(2999)) == .tooSoon)
+            #expect(await eventually { sent.texts.contains("start") })
+            indicators.end(in: name)
+            #expect(indicators.begin(in: name, now: now + .milliseconds(2999)) == .tooSoon)
+            #expect(await eventually { sent.texts.contains("end") })
+            #expect(indicators.begin(in: name, now: now + .seconds(3)) == .begun)
+            #expect(await eventually { sent.texts.count { $0 == "start" } == 2 })
+        }
+    }
+
+    @Test func `a message to the customer ends the indicator without another one`() async {
+        let indicators = indicators()
+        await running(indicators) {
+            _ = indicators.begin(in: name)
+            #expect(await eventually { sent.texts.contains("start") && !indicators.isSending })
+            indicators.messageWasSent(in: name)
+            indicators.messageWasSent(in: name)
+            indicators.end(in: name)
+        }
+        #expect(sent.texts.filter { $0.hasPrefix("event") } == ["event true", "event false"])
+        #expect(sent.texts.filter { !$0.hasPrefix("event") } == ["start"])
+    }
+
+    @Test func `too many conversations with an indicator are refused`() {
+        let indicators = indicators()
+        for number in 0..<TypingIndicators.maximumCount {
+            let name = ConversationName(business: BusinessID("b"), customer: CustomerID("\(number)"))
+            #expect(indicators.begin(in: name) == .begun)
+        }
+        #expect(indicators.begin(in: name) == .tooMany)
+    }
+}
+
+/// The indicators that were sent, and the published events, in order.
+private final class Sent: Sendable {
+    private let state = Mutex<[String]>([])
+    var texts: [String] { state.withLock { $0 } }
+    func append(_ text: String) { state.withLock { $0.append(text) } }
+}
