@@ -223,7 +223,7 @@ export class Composer {
     this.#isValid = errors.length === 0;
     fill(this.#problems, problems.slice(0, 20).map((problem) => element("li", { class: problem.severity === "warning" ? "" : "failure" },
       problem.pointer && [element("code", {}, visible(problem.pointer)), " "], safe(problem.detail))),
-    this.#isValid && element("li", { class: "good" }, icon("check"), "Apple can show this message"));
+    this.#isValid && element("li", { class: "good" }, icon("check"), "The message can be sent"));
     this.#enable();
   }
 

@@ -1,6 +1,7 @@
 // The state of the page: who I am, the conversations of one business, and what is unread. Changes are told as events.
 import { randomKey } from "./api.js";
 import { summary } from "./bubbles.js";
+import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
 
 const queuePages = 5;
@@ -26,6 +27,10 @@ export class Desk extends EventTarget {
   #stream;
   #generation = 0;
   #refresh = 0;
+  #timers = [];
+  #isEnded = false;
+  /// The conversations that waited at the last reading: those that wait since then are unread.
+  #waited = new Set();
 
   constructor(api, me) {
     super();
@@ -42,7 +47,7 @@ export class Desk extends EventTarget {
   /// Reads the businesses; throws a `Problem`.
   async begin() {
     this.businesses = (await this.api.read("/v1/businesses")).businesses;
-    const remembered = sessionStorage.getItem("balloon.business");
+    const remembered = recall("business");
     this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
     this.#stream = new Stream(this.api, {
       received: (event) => this.#receive(event),
@@ -57,13 +62,21 @@ export class Desk extends EventTarget {
     this.#stream.start();
   }
 
-  end() { this.#stream?.stop(); }
+  /// Repeats an action until the end of the session.
+  every(milliseconds, action) { this.#timers.push(setInterval(action, milliseconds)); }
+
+  end() {
+    this.#isEnded = true;
+    this.#stream?.stop();
+    for (const timer of this.#timers) clearInterval(timer);
+  }
 
   choose(business) {
     this.business = business;
-    sessionStorage.setItem("balloon.business", business);
+    remember("business", business);
     this.conversations.clear();
     this.unread.clear();
+    this.#waited.clear();
     this.all = { ids: [], next: undefined, searched: undefined };
     this.selected = "";
     this.#tell("businesses");
@@ -72,7 +85,7 @@ export class Desk extends EventTarget {
 
   /// Reads every list again, and the open conversation.
   async reload() {
-    if (!this.business) return;
+    if (!this.business || this.#isEnded) return;
     const generation = ++this.#generation;
     this.isLoading = true;
     this.#tell("lists");
@@ -84,10 +97,10 @@ export class Desk extends EventTarget {
         if (!held.has(id) && (one.state === "waiting" || one.state === "person")) this.conversations.delete(id);
       }
       for (const one of held.values()) {
-        const isNew = !this.conversations.has(one.id);
         this.#keep(one);
-        if (isNew && one.state === "waiting" && one.id !== this.selected) this.unread.add(one.id);
+        if (one.state === "waiting" && !this.#waited.has(one.id) && one.id !== this.selected) this.unread.add(one.id);
       }
+      this.#waited = new Set([...held.values()].filter((one) => one.state === "waiting").map((one) => one.id));
       if (this.selected) {
         await this.refreshConversation(this.selected);
         this.#tell("line", undefined);

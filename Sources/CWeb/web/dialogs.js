@@ -1,5 +1,5 @@
 // Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and end by Escape.
-import { button, element, icon } from "./dom.js";
+import { button, element, icon, recall, remember } from "./dom.js";
 
 /// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed.
 function sheet(title, build) {
@@ -71,7 +71,7 @@ export function showKeys() {
   return sheet("Keys", (finish) => {
     const single = element("input", { type: "checkbox", id: "single-keys" });
     single.checked = hasSingleKeys();
-    single.addEventListener("change", () => sessionStorage.setItem("balloon.keys", single.checked ? "on" : "off"));
+    single.addEventListener("change", () => remember("keys", single.checked ? "on" : "off"));
     return element("div", { class: "sheet-body" },
       element("dl", { class: "keys" }, keys.flatMap(([key, meaning]) => [
         element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "]).flat()), element("dd", {}, meaning)])),
@@ -80,4 +80,4 @@ export function showKeys() {
   });
 }
 
-export function hasSingleKeys() { return sessionStorage.getItem("balloon.keys") !== "off"; }
+export function hasSingleKeys() { return recall("keys") !== "off"; }

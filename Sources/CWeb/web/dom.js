@@ -29,6 +29,21 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/// Keeps a text in this tab until it is closed; false in a browser that keeps nothing for this address.
+export function remember(name, text) {
+  try {
+    if (text === undefined) sessionStorage.removeItem(`balloon.${name}`); else sessionStorage.setItem(`balloon.${name}`, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/// The kept text; undefined when there is none.
+export function recall(name) {
+  try { return sessionStorage.getItem(`balloon.${name}`) ?? undefined; } catch { return undefined; }
+}
+
 const shapes = {
   back: "M15 5l-7 7 7 7",
   attach: "M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.5-8.5a3.4 3.4 0 0 1 4.8 4.8l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.7-7.7",

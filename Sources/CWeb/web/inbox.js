@@ -2,13 +2,12 @@
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
 import { askClosedText, hasSingleKeys, showKeys } from "./dialogs.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, fill, recall, remember, say } from "./dom.js";
 import { List } from "./list.js";
 import { visible } from "./text.js";
 import { Thread } from "./thread.js";
 
 const page = document.getElementById("page");
-const storage = "balloon.inbox";
 const noteLasts = 6_000;
 
 /// The identifier of a person, made of the name: colleagues with one name would be one person.
@@ -18,7 +17,7 @@ function identifier(name) {
 
 function remembered() {
   try {
-    const { token, name } = JSON.parse(sessionStorage.getItem(storage) ?? "");
+    const { token, name } = JSON.parse(recall("inbox") ?? "");
     return typeof token === "string" && typeof name === "string" ? { token, name } : undefined;
   } catch {
     return undefined;
@@ -61,7 +60,7 @@ function showSignIn(message = "", name = "") {
 
 function signOut(desk, message, name) {
   desk.end();
-  sessionStorage.removeItem(storage);
+  remember("inbox");
   controller?.abort();
   showSignIn(message, name);
 }
@@ -81,14 +80,13 @@ async function open(session) {
     desk.end();
     return "This token has no business. Ask the operator for another one.";
   }
-  sessionStorage.setItem(storage, JSON.stringify(session));
-  show(desk, session);
+  show(desk, session, remember("inbox", JSON.stringify(session)));
   return "";
 }
 
 // The page
 
-function show(desk, session) {
+function show(desk, session, isKept) {
   controller?.abort();
   controller = new AbortController();
   const { signal } = controller;
@@ -216,6 +214,7 @@ function show(desk, session) {
   drawTitle();
   list.update();
   list.focus("");
+  if (!isKept) notify("This browser keeps nothing for this address: allow storage, or sign in again after each reload.", true);
 }
 
 const session = remembered();

@@ -45,7 +45,7 @@ export class List {
     this.#items.addEventListener("keydown", (event) => this.#move(event));
     desk.addEventListener("lists", () => this.update());
     // Ages grow while nothing happens.
-    setInterval(() => this.update(), 20_000);
+    desk.every(20_000, () => this.update());
   }
 
   show(view) {

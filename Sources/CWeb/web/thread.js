@@ -20,6 +20,8 @@ export class Thread {
   #hasLater = false;
   #reading = 0;
   #catchUp = undefined;
+  /// The largest number of a line that an event named.
+  #awaited = 0;
 
   #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
   #name = element("h2", { tabindex: -1, dir: "auto" });
@@ -46,7 +48,7 @@ export class Thread {
     this.node = element("div", { class: "thread" }, this.#none, this.#pane);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
-    setInterval(() => { if (this.#id) this.update(); }, 10_000);
+    desk.every(10_000, () => { if (this.#id) this.update(); });
   }
 
   #pane;
@@ -60,6 +62,7 @@ export class Thread {
     this.#lines.clear();
     this.#pending.clear();
     this.#hasEarlier = this.#hasLater = false;
+    this.#awaited = 0;
     this.#none.hidden = Boolean(id);
     this.#pane.hidden = !id;
     this.#items.replaceChildren();
@@ -98,6 +101,9 @@ export class Thread {
     this.#hasLater = false;
     this.#draw();
     this.#toEnd();
+    // A line that was written while the page was read.
+    if (this.#awaited > Math.max(0, ...this.#lines.keys())) await this.#readLater();
+    this.#awaited = 0;
   }
 
   async #readEarlier() {
@@ -120,7 +126,7 @@ export class Thread {
 
   /// Reads the lines after the last known one, one request at a time.
   async #readLater() {
-    if (this.#catchUp || this.#hasLater) return;
+    if (this.#catchUp || this.#hasLater || this.#lines.size === 0) return;
     this.#catchUp = (async () => {
       for (let page = { next: true }; page?.next;) {
         const last = Math.max(0, ...this.#lines.keys());
@@ -155,6 +161,8 @@ export class Thread {
     if (!event.seq) return;
     const last = Math.max(0, ...this.#lines.keys());
     if (event.seq <= last) return;
+    this.#awaited = Math.max(this.#awaited, event.seq);
+    if (last === 0) return;
     if (event.seq !== last + 1 || !event.line) return void this.#readLater();
     this.#keep(event.line);
     this.#trim();

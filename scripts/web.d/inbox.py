@@ -1,0 +1,471 @@
+"""The inbox in Chromium: one function for each test, each with a console that must stay empty."""
+import argparse, json, pathlib, sys, time, traceback
+
+from browser import Driver, Failure, Page
+from server import Server
+
+PHONE, DESK = (390, 844), (1280, 800)
+SIZES = {"phone": PHONE, "desk": DESK}
+# A killed server refuses connections, which Chromium writes to the console.
+LOST = r"ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
+
+
+class Tests:
+    def __init__(self, options):
+        self.options = options
+        self.axe = pathlib.Path(options.axe).read_text()
+        self.driver = Driver()
+        self.pages = []
+        self.server = None
+
+    def run(self, name):
+        """Runs one test with a server of its own; throws when it fails, or when it leaves complaints."""
+        self.server = Server(self.options.binary, self.options.web_dir)
+        try:
+            getattr(self, name)()
+            complaints = [one for page in self.pages for one in page.complaints()]
+            if complaints:
+                raise Failure("\n".join(complaints))
+        finally:
+            for page in self.pages:
+                page.close()
+            self.pages = []
+            self.server.stop()
+
+    def page(self, name="", size=DESK, token=None):
+        """A browser; with a name, signed in."""
+        page = Page(self.driver, *size, origin=self.server.origin)
+        self.pages.append(page)
+        page.complaints()
+        page.go(self.server.origin + "/inbox")
+        if name:
+            self.sign_in(page, name, token)
+        return page
+
+    def sign_in(self, page, name, token=None):
+        page.type("#token", token or self.server.token)
+        page.type("#name", name)
+        page.keys("Enter")
+        page.find(".tabs")
+
+    def open(self, page, customer):
+        page.wait(f"a row of {customer}", "[...document.querySelectorAll('.row')].find((one) => one.innerText.includes(arguments[0]))", customer)
+        page.script("[...document.querySelectorAll('.row')].find((one) => one.innerText.includes(arguments[0])).click()", customer)
+        page.wait(f"the thread of {customer}", "document.querySelector('.thread-title h2')?.innerText.includes(arguments[0])", customer)
+        page.wait("its lines", "document.querySelectorAll('.line').length > 0 && !document.querySelector('[aria-busy]')")
+
+    def picture(self, page, name):
+        if self.options.pictures:
+            time.sleep(0.25)
+            page.picture(str(pathlib.Path(self.options.pictures) / f"{name}.png"))
+
+    def at_gateway(self, text):
+        return [one for one in self.server.at_gateway()["messages"] if text in json.dumps(one["message"], ensure_ascii=False)]
+
+    # Tests
+
+    def sign_in_and_empty(self):
+        page = self.page()
+        page.type("#token", "bln_wrong")
+        page.type("#name", "Ana")
+        page.allowed = [r"401 \(Unauthorized\)"]
+        page.keys("Enter")
+        page.see("The server does not know this token")
+        assert page.focus() == "token", page.focus()
+        page.script("document.querySelector('#token').value = ''; document.querySelector('#name').value = ''")
+        self.sign_in(page, "Ana")
+        page.see("Nobody waits")
+        assert self.server.token not in page.script("return location.href + document.documentElement.outerHTML")
+        page.press_button("Mine")
+        page.see("You have no conversation")
+        page.press_button("All")
+        page.see("No conversations yet")
+        page.call("POST", "/refresh")
+        page.see("Nobody waits")
+
+    def hand_off(self):
+        self.server.write("Good morning", "handoff")
+        self.server.ask_for_person("handoff")
+        ana, ben = self.page("Ana", DESK), self.page("Ben", PHONE)
+        for page in (ana, ben):
+            page.wait("the unread count", "document.title.startsWith('(1)')")
+            self.open(page, "andoff")
+            page.see("Waits for a person")
+        assert not ana.script("return document.title").startswith("(")
+        ana.press_button("Claim")
+        ana.see("You have this conversation")
+        ben.see("Ana has this conversation")
+        ben.wait("no entry for Ben", "!document.querySelector('#text').checkVisibility()")
+        # A claim that loses a race is refused with who was faster.
+        status = ben.script_async("""const done = arguments[arguments.length - 1]; const { token } = JSON.parse(sessionStorage.getItem("balloon.inbox"));
+            const id = document.querySelector(".row[aria-current]") ? arguments[0] : arguments[0];
+            fetch(`/v1/businesses/fish/conversations/${id}/claim`, { method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+                body: JSON.stringify({ person: { id: "ben", name: "Ben" } }) }).then(async (answer) => done([answer.status, (await answer.json()).person?.name]))""",
+                                  self.conversation("handoff"))
+        assert status == [409, "Ana"], status
+        ben.allowed = [r"409 \(Conflict\)"]
+        ana.type("#text", "Good morning, this is Ana.")
+        ana.keys("Enter")
+        ana.see("Accepted by Apple")
+        self.until("Ana's text at the gateway", lambda: len(self.at_gateway("this is Ana")) == 1)
+        assert not self.at_gateway("this is Ana")[0].get("autoReply")
+        ben.see("this is Ana")
+        ben.press_button("Take over")
+        ben.see("Take over from Ana?")
+        self.picture(ben, "sheet-phone")
+        ben.press_button("Take over", "document.querySelector('dialog')")
+        ben.see("You have this conversation")
+        ana.see("Ben has this conversation")
+        assert ana.script("return document.activeElement !== document.body"), "the focus was lost"
+        ben.type("#text", "Ben here.")
+        ben.press_button("Send")
+        self.until("Ben's text at the gateway", lambda: len(self.at_gateway("Ben here.")) == 1)
+        self.server.write("Thank you", "handoff")
+        ben.see("Thank you")
+        self.picture(ana, "other-person-desk")
+        ben.press_button("Release")
+        ben.type("#note", "Sent a new parcel.")
+        ben.press_button("To the bot")
+        ben.see("The bot answers")
+        ana.see("The bot answers")
+        self.server.write("One more question", "handoff")
+        ana.see("What can we do for you?")
+        ana.press_button("Claim")
+        ana.see("You have this conversation")
+        ana.press_button("Close")
+        ana.press_button("Close", "document.querySelector('dialog')")
+        ana.see("You can answer when the customer writes again")
+
+    def keys_alone(self):
+        self.server.ask_for_person("keys01")
+        self.server.ask_for_person("keys02")
+        page = self.page()
+        page.keys(*self.server.token)
+        page.keys("Tab", *"Kim", "Enter")
+        page.wait("two rows", "document.querySelectorAll('.row').length >= 2")
+        page.keys("?")
+        page.see("Previous conversation".lower())
+        page.keys("Escape")
+        page.wait("no dialog", "!document.querySelector('dialog')")
+        page.keys("1", "j")
+        page.wait("a thread", "document.querySelectorAll('.line').length > 0")
+        first = page.script("return document.querySelector('.thread-title h2').innerText")
+        page.keys("j")
+        page.wait("the next thread", "document.querySelector('.thread-title h2').innerText !== arguments[0]", first)
+        page.keys("k")
+        page.wait("the first thread", "document.querySelector('.thread-title h2').innerText === arguments[0]", first)
+        page.keys("c")
+        page.see("You have this conversation")
+        page.wait("the entry has the focus", "document.activeElement.id === 'text'")
+        page.keys(*"Hello by keys", "Enter")
+        self.until("the text at the gateway", lambda: len(self.at_gateway("Hello by keys")) == 1)
+        assert page.focus() == "text", page.focus()
+        page.keys("Escape")
+        page.wait("a row has the focus", "document.activeElement.matches('.row, .list h2')")
+        page.keys("r")
+        page.see("Release the conversation")
+        for _ in range(12):
+            page.keys("Tab")
+            assert page.script("return document.activeElement === document.body || Boolean(document.activeElement.closest('dialog'))"), page.focus()
+        page.script("document.querySelector('dialog [data-first]').focus()")
+        page.keys("Enter")
+        page.see("The bot answers")
+        page.keys("/")
+        page.wait("the search has the focus", "document.activeElement.id === 'search'")
+        page.keys(*"by keys")
+        page.wait("one found row", "document.querySelectorAll('.row').length === 1")
+        page.keys("Tab", "Tab", "Enter")
+        page.see("Hello by keys")
+        # Every control of the page can be reached.
+        reached = set()
+        page.script("document.querySelector('.side h1').setAttribute('tabindex', '-1'); document.querySelector('.side h1').focus()")
+        for _ in range(60):
+            page.keys("Tab")
+            reached.add(page.script("const one = document.activeElement; one.dataset.seen = 1; return one.outerHTML.length"))
+        missing = page.script("""return [...document.querySelectorAll('button, input, select, textarea, a, summary')]
+            .filter((one) => one.checkVisibility() && !one.dataset.seen && one.tabIndex >= 0 && !one.disabled).map((one) => one.outerHTML.slice(0, 120))""")
+        assert not missing, missing
+
+    def lost_connection(self):
+        self.server.ask_for_person("lost01")
+        page = self.page("Lou", PHONE)
+        self.open(page, "lost01")
+        page.type("#text", "A draft that stays")
+        page.allowed = [LOST]
+        self.server.kill()
+        page.see("Connection lost")
+        assert page.script("return document.querySelector('#text').value") == "A draft that stays"
+        self.picture(page, "lost-phone")
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        self.server.write("Are you there again?", "lost01")
+        page.see("Are you there again?")
+        # A text that is sent while the server is away is sent once, when it is back.
+        self.server.kill()
+        page.see("Connection lost")
+        page.script("document.querySelector('#text').focus()")
+        page.keys("Enter")
+        page.see("Try again")
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.press_button("Try again")
+        page.see("Accepted by Apple")
+        self.until("one text at the gateway", lambda: len(self.at_gateway("A draft that stays")) == 1)
+
+    def hostile_texts(self):
+        texts = ["<img src=x onerror=alert(1)><script>alert(2)</script><b>bold</b>", "javascript:alert(3) data:text/html,x https://example.com/%22onclick=x",
+                 "\u202egnp.exe \u2066 \u200f", "a" * 9_000 + " end", "{{7*7}} ${7*7} &lt;i&gt;", "\u0645\u0631\u062d\u0628\u0627 1, 2"]
+        for text in texts:
+            self.server.write(text, "evil01")
+        name = self.server.path / "\u202egpj.exe<b>.png"
+        name.write_bytes(b"\x89PNG\r\n\x1a\nbroken")
+        vector = self.server.path / "x.svg"
+        vector.write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+        self.server.simulate("text", "--attach", str(name), "--attach", str(vector), customer="evil01")
+        self.server.simulate("unrecognized", customer="evil01", check=False)
+        self.server.ask_for_person("evil01")
+        page = self.page("Eve", PHONE)
+        self.open(page, "evil01")
+        page.see("<script>alert(2)</script>")
+        page.see("[U+202E]gnp.exe")
+        page.see("[U+202E]gpj.exe<b>.png")
+        page.see("javascript:alert(3)")
+        page.see("\u0645\u0631\u062d\u0628\u0627")
+        assert page.script("return [...document.querySelectorAll('.bubble')].some((one) => getComputedStyle(one).direction === 'rtl')"), "no text from right to left"
+        assert page.script("return [...document.querySelectorAll('.thread a')].map((one) => one.href)") == ["https://example.com/%22onclick=x"]
+        assert page.script("return document.querySelectorAll('.thread b, .thread script, .thread img[onerror]').length") == 0
+        page.press_button("Show all")
+        page.see("aaa end")
+        page.script("document.querySelector('.file').scrollIntoView()")
+        page.see("The picture cannot be shown")
+        assert page.script("return document.documentElement.scrollWidth") <= 390, "the page is wider than the phone"
+        self.picture(page, "hostile-phone")
+        page.press_button("Back to the list")
+        assert page.script("return document.activeElement.matches('.row')"), page.focus()
+
+    def kinds(self):
+        for kind in ["quickReply", "listPicker", "timePicker", "form", "authentication", "applePay", "app", "invitation", "unrecognized"]:
+            self.server.simulate(kind, customer="kinds1", check=False)
+        self.server.ask_for_person("kinds1")
+        for size, metrics in SIZES.items():
+            page = self.page("Kay", metrics)
+            self.open(page, "kinds1")
+            for text in ["Chosen from a list", "Chosen time", "Answered form", "Sign-in", "Apple Pay, result", "Parcel Locator", "Answer to an invitation", "Unknown message"]:
+                page.see(text)
+            self.picture(page, f"kinds-{size}")
+            page.script("document.querySelector('.thread-scroll').scrollTop = 0")
+            self.picture(page, f"kinds-top-{size}")
+            assert page.script("return document.documentElement.scrollWidth") <= metrics[0]
+
+    def compose(self):
+        self.server.ask_for_person("comp01")
+        page = self.page("Coe", DESK)
+        self.open(page, "comp01")
+        page.press_button("Claim")
+        page.press_button("Quick reply")
+        page.type("#question", "Which fish?")
+        page.type("[aria-label='Choice 1']", "Cod")
+        page.type("[aria-label='Choice 2']", "Sole")
+        page.see("The message can be sent")
+        self.picture(page, "quick-reply-desk")
+        page.press_button("Send")
+        self.until("the quick reply at the gateway", lambda: len(self.at_gateway("Which fish?")) == 1)
+        page.press_button("JSON")
+        page.allowed = [r"422 \(Unprocessable", r"400 \(Bad Request"]
+        page.type("#json", '{"type": "text"')
+        page.see("This is not JSON yet")
+        page.type("#json", ', "body": ""}')
+        page.wait("a problem", "document.querySelector('.problems .failure') && !document.body.innerText.includes('not JSON yet')")
+        page.script("const area = document.querySelector('#json'); area.value = ''; area.dispatchEvent(new Event('input', { bubbles: true }))")
+        page.type("#json", '{"type": "text", "body": "By JSON"}')
+        page.see("The message can be sent")
+        page.keys("Tab")
+        page.press_button("Send")
+        self.until("the JSON at the gateway", lambda: len(self.at_gateway("By JSON")) == 1)
+        file = self.server.path / "Receipt.txt"
+        file.write_text("Two cod, one sole.")
+        page.press_button("Text")
+        picker = page.script("return document.querySelector('input[type=file]')")
+        page.call("POST", f"/element/{list(picker.values())[0]}/value", {"text": str(file)})
+        page.see("Receipt.txt")
+        page.wait("the upload", "document.querySelector('.send').getAttribute('aria-disabled') === 'false'")
+        page.type("#text", "Your receipt")
+        page.keys("Enter")
+        self.until("the file at the gateway", lambda: any(one["message"].get("attachments") for one in self.at_gateway("Your receipt")))
+
+    def open_switch(self):
+        page = self.page("Oda", DESK)
+        page.click(".switch")
+        page.type("#closed-text", "We are back at 9.")
+        self.picture(page, "switch-desk")
+        page.keys("Enter")
+        page.see("The help desk is closed")
+        self.server.ask_for_person("night1")
+        self.until("the closed text at the gateway", lambda: len(self.at_gateway("We are back at 9.")) == 1)
+        page.click(".switch")
+        page.see("The help desk is open")
+
+    def long_thread(self):
+        self.server.ask_for_person("long01")
+        self.server.simulate(*["text"] * 80, customer="long01", wait=False)
+        page = self.page("Lea", PHONE)
+        self.open(page, "long01")
+        before = page.script("return document.querySelectorAll('.line').length")
+        page.script("document.querySelector('.thread-scroll').scrollTop = 0")
+        page.press_button("Earlier messages")
+        page.wait("more lines", "document.querySelectorAll('.line').length > arguments[0]", before)
+
+    def rights(self):
+        page = self.page("Rex", DESK, token=self.server.reader)
+        self.server.ask_for_person("rights")
+        self.open(page, "rights")
+        page.allowed = [r"403 \(Forbidden\)"]
+        page.press_button("Claim")
+        page.see("This token may not do that")
+
+    def token_removed(self):
+        token, entry = self.server.issue("removed", "read,send")
+        tokens = self.server.tokens
+        self.server.configure([*tokens, entry])
+        page = self.page()
+        page.allowed = [r"401 \(Unauthorized\)"]
+        page.wait("the new token", """(async () => (await fetch("/v1/businesses", { headers: { Authorization: `Bearer ${arguments[0]}` } })).ok)()""", token)
+        self.sign_in(page, "Tom", token)
+        self.server.configure(tokens)
+        page.see("The server does not know this token", seconds=30)
+        page.find("#token")
+        assert page.script("return sessionStorage.getItem('balloon.inbox')") is None
+
+    def storage_off(self):
+        page = self.page()
+        page.devtools("Page.addScriptToEvaluateOnNewDocument", {"source": "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('denied', 'SecurityError') } })"})
+        page.call("POST", "/refresh")
+        self.sign_in(page, "Sue")
+        page.see("This browser keeps nothing for this address")
+
+    def two_tabs(self):
+        """One tab connects for both, and the other one continues when it is closed."""
+        self.server.ask_for_person("tabs01")
+        page = self.page("Tia")
+        first = page.call("GET", "/window")
+        second = page.call("POST", "/window/new", {"type": "tab"})["handle"]
+        page.call("POST", "/window", {"handle": second})
+        page.go(self.server.origin + "/inbox")
+        self.sign_in(page, "Tia")
+        self.open(page, "tabs01")
+        locks = page.script_async("const done = arguments[0]; navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))")
+        assert locks == [1, 1], locks
+        self.server.write("Seen in the second tab", "tabs01")
+        page.see("Seen in the second tab")
+        page.call("POST", "/window", {"handle": first})
+        page.call("DELETE", "/window")
+        page.call("POST", "/window", {"handle": second})
+        self.server.write("Seen after the first tab", "tabs01")
+        page.see("Seen after the first tab")
+
+    def everybody(self):
+        """axe-core on every screen, in both sizes and schemes; reduced motion and 200 % zoom."""
+        self.server.write("Hello", "axe001")
+        self.server.ask_for_person("axe001")
+        found = []
+        for size, metrics in SIZES.items():
+            for scheme in ("light", "dark"):
+                page = self.page(size=metrics)
+                page.media(scheme=scheme, motion="reduce")
+
+                def check(screen):
+                    time.sleep(0.1)
+                    self.picture(page, f"{screen}-{size}-{scheme}")
+                    found.extend(f"{screen}, {size}, {scheme}: {one}" for one in page.violations(self.axe))
+
+                page.find("#token")
+                check("sign-in")
+                self.sign_in(page, "Axel")
+                page.wait("rows", "document.querySelector('.row')")
+                check("queue")
+                page.press_button("All")
+                check("all")
+                self.open(page, "axe001")
+                check("thread")
+                for mode in ("Quick reply", "JSON", "Text"):
+                    page.press_button(mode)
+                    check(f"composer-{mode.split()[0].lower()}")
+                page.press_button("Release")
+                check("release")
+                page.keys("Escape")
+                page.script("document.activeElement.blur()")
+                page.keys("?")
+                check("keys")
+                page.keys("Escape")
+                if size == "desk" and scheme == "light":
+                    # A planted field without a name is found.
+                    page.script("const field = document.createElement('input'); field.id = 'planted'; document.querySelector('.thread').append(field)")
+                    assert any("label" in one for one in page.violations(self.axe)), "axe does not find an unnamed field"
+                    page.script("document.querySelector('#planted').remove()")
+                    # 200 % zoom of 1280 pixels is a window of 640.
+                    page.size(640, 400)
+                    assert page.script("return document.documentElement.scrollWidth") <= 640
+                    page.find("#text")
+                    self.picture(page, "zoom")
+        assert not found, "\n".join(found)
+
+    def planted(self):
+        """The checks after each test see an inline style, a missing icon and a request elsewhere."""
+        page = self.page("Pia", DESK)
+        assert page.complaints() == [], "complaints before the plants"
+        page.script("document.body.setAttribute('style', 'color: red')")
+        assert any("Content Security Policy" in one for one in page.complaints()), "an inline style is not seen"
+        page.script("const image = new Image(); image.src = '/inbox/missing.png'; document.body.append(image)")
+        self.until("a missing icon is seen", lambda: any("404" in one for one in page.complaints()))
+        page.go(f"http://localhost:{self.server.admin}/livez")
+        assert any("request: http://localhost" in one for one in page.complaints()), "a request elsewhere is not seen"
+        time.sleep(0.5)
+        page.complaints()
+
+    # Parts of tests
+
+    def conversation(self, customer):
+        found = self.server.call(f"/v1/businesses/fish/conversations?customer=urn:mbid:AQAA{customer}=")["conversations"]
+        return found[0]["id"]
+
+    def until(self, what, question, seconds=20):
+        end = time.monotonic() + seconds
+        while not question():
+            if time.monotonic() > end:
+                raise Failure(f"not within {seconds} s: {what}")
+            time.sleep(0.1)
+
+
+ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "rights", "token_removed", "storage_off",
+       "two_tabs", "everybody", "planted"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--axe", required=True)
+    parser.add_argument("--pictures", help="write a picture of each screen to this folder")
+    parser.add_argument("--web-dir", help="serve the files of this folder instead of those in the program")
+    parser.add_argument("tests", nargs="*", default=ALL)
+    options = parser.parse_args()
+    if options.pictures:
+        pathlib.Path(options.pictures).mkdir(parents=True, exist_ok=True)
+    failed = []
+    tests = Tests(options)
+    begin = time.monotonic()
+    try:
+        for name in options.tests or ALL:
+            start = time.monotonic()
+            try:
+                tests.run(name)
+                print(f"web: {name.replace('_', ' ')} passed ({time.monotonic() - start:.1f} s)", flush=True)
+            except Exception as error:
+                failed.append(name)
+                print(f"web: {name.replace('_', ' ')} FAILED: {error if isinstance(error, Failure) else traceback.format_exc()}", flush=True)
+    finally:
+        tests.driver.close()
+    print(f"web: {len(options.tests or ALL) - len(failed)} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)")
+    sys.exit(1 if failed else 0)
+
+
+main()

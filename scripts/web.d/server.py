@@ -1,0 +1,94 @@
+"""A server of `balloon dev` with an inbox, for the tests in a browser: started, killed and started again on the same ports."""
+import base64, json, os, pathlib, signal, socket, subprocess, tempfile, time, urllib.request
+
+from browser import Failure
+
+PEOPLE = {"text": "A colleague answers in a few minutes.", "words": ["help", "agent"]}
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Server:
+    def __init__(self, binary, web_dir=None):
+        self.binary = binary
+        self.options = ["--web-dir", web_dir] if web_dir else []
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.admin, self.listen = free_port(), free_port()
+        self.origin = f"http://127.0.0.1:{self.admin}"
+        (self.path / "businesses").mkdir()
+        self.business({"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE})
+        self.token, entry = self.issue("desk", "read,send")
+        self.reader, reader = self.issue("reader", "read")
+        self.tokens = [entry, reader]
+        self.configure(self.tokens)
+        self.process = None
+        self.start()
+
+    def issue(self, name, rights):
+        made = subprocess.run([self.binary, "token", "issue", "--name", name, "--may", rights], capture_output=True, text=True, check=True)
+        return made.stdout.strip(), json.loads(made.stderr)
+
+    def business(self, content):
+        (self.path / "businesses" / "fish.json").write_text(json.dumps(content))
+
+    def configure(self, tokens):
+        (self.path / "server.json").write_text(json.dumps({
+            "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": f"127.0.0.1:{self.admin}",
+            "api": {"tokens": tokens, "inbox": True, "requestsPerMinute": 1_000_000}}))
+
+    def start(self):
+        environment = {**os.environ, "BALLOON_SECRET": base64.b64encode(bytes(32)).decode()}
+        self.log = open(self.path / "log", "ab")
+        self.process = subprocess.Popen(
+            [self.binary, "dev", "--config", str(self.path / "server.json"), "--data", str(self.path / "data"), "--listen", f"127.0.0.1:{self.listen}", *self.options],
+            env=environment, stdout=subprocess.DEVNULL, stderr=self.log)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise Failure("the server ended:\n" + (self.path / "log").read_text()[-2000:])
+            try:
+                if urllib.request.urlopen(f"{self.origin}/readyz", timeout=2).status == 200:
+                    return
+            except OSError:
+                time.sleep(0.1)
+        raise Failure("the server is not ready")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(timeout=60)
+        self.log.close()
+        log = (self.path / "log").read_text()
+        self.folder.cleanup()
+        if self.token in log:
+            raise Failure("the server logged a token")
+
+    def simulate(self, *arguments, customer="ann001", check=True, wait=True):
+        return subprocess.run(
+            [self.binary, "simulate", "--data", str(self.path / "data"), "--customer", f"urn:mbid:AQAA{customer}=", *(["--wait"] if wait else []), *arguments],
+            capture_output=True, text=True, check=check, timeout=90).stdout
+
+    def write(self, text, customer="ann001"):
+        return self.simulate("text", "--text", text, customer=customer)
+
+    def ask_for_person(self, customer):
+        self.write("help", customer)
+
+    def at_gateway(self, customer="ann001"):
+        """The messages that the simulator's gateway accepted for a customer."""
+        gateway = json.loads((self.path / "data" / "dev.json").read_text())["gateway"]
+        return json.loads(urllib.request.urlopen(f"{gateway}/_simulator/messages", timeout=10).read())
+
+    def call(self, path, method="GET", body=None):
+        request = urllib.request.Request(self.origin + path, method=method, data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+        return json.loads(urllib.request.urlopen(request, timeout=10).read())
