@@ -1,5 +1,5 @@
 """The inbox in Chromium: one function for each test, each with a console that must stay empty."""
-import argparse, json, pathlib, sys, time, traceback
+import argparse, json, pathlib, shutil, sys, time, traceback
 
 from browser import Driver, Failure, Page
 from server import Server
@@ -167,7 +167,7 @@ class Tests:
         for _ in range(12):
             page.keys("Tab")
             assert page.script("return document.activeElement === document.body || Boolean(document.activeElement.closest('dialog'))"), page.focus()
-        page.script("document.querySelector('dialog [data-first]').focus()")
+        page.script("document.querySelector('dialog .primary').focus()")
         page.keys("Enter")
         page.see("The bot answers")
         page.keys("/")
@@ -211,6 +211,22 @@ class Tests:
         page.press_button("Try again")
         page.see("Accepted by Apple")
         self.until("one text at the gateway", lambda: len(self.at_gateway("A draft that stays")) == 1)
+
+    def stream_reset(self):
+        """A server with another journal does not know the place in the events: every list is read again."""
+        self.server.ask_for_person("reset1")
+        page = self.page("Ria", PHONE)
+        self.open(page, "reset1")
+        page.allowed = [LOST, r"404 \(Not Found\)"]
+        self.server.kill()
+        page.see("Connection lost")
+        for part in ("journal", "conversations", "states", "assignments", "calls", "conversation-index"):
+            path = self.server.path / "data" / part
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        self.server.start()
+        page.see("Nobody waits", seconds=40)
+        self.server.ask_for_person("reset2")
+        page.see("Customer reset2")
 
     def hostile_texts(self):
         texts = ["<img src=x onerror=alert(1)><script>alert(2)</script><b>bold</b>", "javascript:alert(3) data:text/html,x https://example.com/%22onclick=x",
@@ -436,7 +452,7 @@ class Tests:
             time.sleep(0.1)
 
 
-ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "rights", "token_removed", "storage_off",
+ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "rights", "token_removed", "storage_off",
        "two_tabs", "everybody", "planted"]
 
 

@@ -91,7 +91,10 @@ export class API {
   }
 }
 
-/// A random text that no other message has; `crypto.randomUUID` exists only on pages with TLS.
-export function randomKey() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+/// A random UUID; `crypto.randomUUID` exists only on pages with TLS.
+export function randomUUID() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("").replace(/^(.{8})(.{4})(.{4})(.{4})/u, "$1-$2-$3-$4-");
 }

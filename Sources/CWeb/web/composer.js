@@ -1,5 +1,5 @@
 // Writes to the customer: text with files, a quick reply, or JSON as Apple describes it.
-import { randomKey } from "./api.js";
+import { randomUUID } from "./api.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { safe, size, visible } from "./text.js";
 
@@ -22,6 +22,7 @@ export class Composer {
   #drafts = new Map();
   #files = [];
   #lastTyping = 0;
+  #isTyping = false;
   #typingTimer = 0;
   #checkTimer = 0;
   #checked = 0;
@@ -192,7 +193,7 @@ export class Composer {
       interactiveData: {
         bid: quickReplyBid,
         data: {
-          version: "1.0", requestIdentifier: randomKey(),
+          version: "1.0", requestIdentifier: randomUUID(),
           "quick-reply": { summaryText: question, items: titles.map((title, index) => ({ identifier: String(index + 1), title })) },
         },
       },
@@ -249,7 +250,7 @@ export class Composer {
     this.#grow();
     this.#forgetTyping();
     this.focus();
-    const key = randomKey();
+    const key = randomUUID();
     this.#thread.addPending(key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message: shown, state: "sending" });
     await this.#post(this.#id, key, body);
   }
@@ -274,12 +275,13 @@ export class Composer {
   // Typing
 
   #type() {
-    const one = this.#thread.conversation;
     clearTimeout(this.#typingTimer);
-    if (!this.#desk.isMine(one)) return;
+    if (!this.#desk.isMine(this.#thread.conversation)) return;
     if (this.#text.value === "") return this.#stopTyping();
-    if (Date.now() - this.#lastTyping > typingRenewal) {
+    // The server takes one start in three seconds.
+    if (Date.now() - this.#lastTyping > (this.#isTyping ? typingRenewal : 3_200)) {
       this.#lastTyping = Date.now();
+      this.#isTyping = true;
       void this.#desk.type(this.#id, true);
     }
     this.#typingTimer = setTimeout(() => this.#stopTyping(), typingEnds);
@@ -287,18 +289,15 @@ export class Composer {
 
   #stopTyping() {
     clearTimeout(this.#typingTimer);
-    if (!this.#lastTyping) return;
-    const pause = Date.now() - this.#lastTyping;
-    const id = this.#id;
-    this.#lastTyping = 0;
-    // The server takes one change in three seconds.
-    setTimeout(() => void this.#desk.type(id, false), Math.max(0, 3_100 - pause));
+    if (!this.#isTyping) return;
+    this.#isTyping = false;
+    void this.#desk.type(this.#id, false);
   }
 
   /// A message ends the dots by itself.
   #forgetTyping() {
     clearTimeout(this.#typingTimer);
-    this.#lastTyping = 0;
+    this.#isTyping = false;
   }
 }
 

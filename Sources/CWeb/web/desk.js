@@ -1,5 +1,5 @@
 // The state of the page: who I am, the conversations of one business, and what is unread. Changes are told as events.
-import { randomKey } from "./api.js";
+import { randomUUID } from "./api.js";
 import { summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
@@ -24,6 +24,8 @@ export class Desk extends EventTarget {
   isLoading = false;
   hasMoreWaiting = false;
   connection = "connecting";
+  /// Whether people are there: `{"open", "text"}`; undefined until it is known.
+  people;
   #stream;
   #generation = 0;
   #refresh = 0;
@@ -60,6 +62,7 @@ export class Desk extends EventTarget {
       missed: () => void this.reload(),
     });
     this.#stream.start();
+    this.every(60_000, () => void this.#readPeople());
   }
 
   /// Repeats an action until the end of the session.
@@ -79,6 +82,7 @@ export class Desk extends EventTarget {
     this.#waited.clear();
     this.all = { ids: [], next: undefined, searched: undefined };
     this.selected = "";
+    this.people = undefined;
     this.#tell("businesses");
     void this.reload();
   }
@@ -87,6 +91,7 @@ export class Desk extends EventTarget {
   async reload() {
     if (!this.business || this.#isEnded) return;
     const generation = ++this.#generation;
+    void this.#readPeople();
     this.isLoading = true;
     this.#tell("lists");
     try {
@@ -106,6 +111,10 @@ export class Desk extends EventTarget {
         this.#tell("line", undefined);
       }
     } catch (error) {
+      if (error.kind === "not-found" && this.selected) {
+        this.conversations.delete(this.selected);
+        this.#tell("gone");
+      }
       if (error.kind === "index-loading" || error.status === 0 || error.status >= 500) setTimeout(() => void this.reload(), 2_000);
       this.#tell("failed", error.message);
     } finally {
@@ -308,18 +317,29 @@ export class Desk extends EventTarget {
     return this.api.change("POST", `${this.conversationPath(id)}/typing`, { typing }).catch(() => {});
   }
 
-  setOpen(open, text) {
-    return this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, ...(text ? { text } : {}) });
+  async setOpen(open, text) {
+    this.people = await this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, text });
+    this.#tell("businesses");
+  }
+
+  /// Reads whether people are there: a colleague may have changed it.
+  async #readPeople() {
+    if (!this.business || this.connection === "lost") return;
+    const business = this.business;
+    const people = await this.api.read(`${this.path}/people`).catch(() => undefined);
+    if (!people || business !== this.business || people.open === this.people?.open) return;
+    this.people = people;
+    this.#tell("businesses");
   }
 
   /// Sends a message; `key` stays the same when a failed attempt is repeated.
-  send(id, body, key = randomKey()) {
+  send(id, body, key = randomUUID()) {
     return this.api.change("POST", `${this.conversationPath(id)}/messages`, { ...body, person: this.me }, { "Idempotency-Key": key });
   }
 
   /// Checks a message without sending it; throws a `Problem` with all `problems`.
   check(id, body) {
-    return this.api.change("POST", `${this.conversationPath(id)}/messages?dryRun=true`, { ...body, person: this.me }, { "Idempotency-Key": randomKey() });
+    return this.api.change("POST", `${this.conversationPath(id)}/messages?dryRun=true`, { ...body, person: this.me }, { "Idempotency-Key": randomUUID() });
   }
 
   async upload(file, signal) {

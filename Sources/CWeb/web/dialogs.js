@@ -31,13 +31,13 @@ function actions(...buttons) {
 /// Asks for the receiver of a released conversation, and a note.
 export function askRelease() {
   return sheet("Release the conversation", (finish) => {
-    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto" });
+    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
     const to = (value) => () => finish({ to: value, note: note.value.trim() });
     return element("div", { class: "sheet-body" },
-      element("label", { for: "note" }, "Note for colleagues and the record (optional)"), note,
+      element("label", { for: "note" }, "Note for the record (optional)"), note,
       actions(
         button("To another person", { class: "secondary" }, to("waiting")),
-        button("To the bot", { class: "primary", "data-first": true }, to("handler"))));
+        button("To the bot", { class: "primary" }, to("handler"))));
   });
 }
 
@@ -51,9 +51,9 @@ export function confirm(title, text, label) {
 /// Asks for what customers are told while nobody answers.
 export function askClosedText() {
   return sheet("Close the help desk", (finish) => {
-    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, placeholder: "We are back at 9." });
+    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
     const form = element("form", { class: "sheet-body" },
-      element("label", { for: "closed-text" }, "Customers who ask for a person are told this. Without it they are told the usual text."), text,
+      element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text,
       actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Close")));
     form.addEventListener("submit", (event) => { event.preventDefault(); finish({ text: text.value.trim() }); });
     return form;

@@ -117,7 +117,6 @@ function show(desk, session, isKept) {
   const thread = new Thread(desk, (type, detail) => {
     if (type === "back") goBack();
     if (type === "failed") notify(detail, true);
-    if (type === "done") notify(detail);
   });
 
   // The head of the list: business, open switch, keys and sign-out.
@@ -126,17 +125,15 @@ function show(desk, session, isKept) {
   const openLabel = element("span");
   const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
   const health = element("p", { class: "health", role: "status", hidden: true });
-  let isOpen = true;
   business.addEventListener("change", () => { desk.choose(business.value); void thread.open(""); main.dataset.screen = "list"; });
   openSwitch.addEventListener("click", async () => {
-    const answer = isOpen ? await askClosedText() : { text: "" };
+    const { open } = desk.people;
+    const answer = open ? await askClosedText() : {};
     if (!answer) return;
     try {
-      await desk.setOpen(!isOpen, answer.text);
-      isOpen = !isOpen;
-      notify(isOpen ? "The help desk is open" : "The help desk is closed");
+      await desk.setOpen(!open, answer.text);
+      notify(open ? "The help desk is closed" : "The help desk is open");
     } catch (error) { notify(error.message, true); }
-    drawHead();
   });
   const drawHead = () => {
     const current = desk.businesses.find((one) => one.slug === desk.business);
@@ -149,19 +146,15 @@ function show(desk, session, isKept) {
     business.hidden = names.length < 2;
     businessName.classList.toggle("visually-hidden", names.length > 1);
     say(businessName, visible(current?.name || desk.business));
-    openSwitch.setAttribute("aria-checked", String(isOpen));
+    openSwitch.hidden = !desk.people;
+    openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
     openSwitch.setAttribute("aria-label", "Help desk is open");
-    say(openLabel, isOpen ? "Open" : "Closed");
+    openSwitch.title = visible(desk.people?.text ?? "");
+    say(openLabel, desk.people?.open ? "Open" : "Closed");
     const state = current?.handler?.health;
     health.hidden = !state || ["ready", "none", "starting"].includes(state);
     say(health, health.hidden ? "" : { restarting: "The bot restarts; messages for it wait.", open: "The bot failed too often and is paused; messages for it wait. Tell the operator.", stopped: "The bot is stopped; messages for it wait. Tell the operator." }[state] ?? `The bot is ${visible(state)}.`);
   };
-  // A server that knows the state of the switch says so with the business.
-  const readOpen = () => {
-    const people = desk.businesses.find((one) => one.slug === desk.business)?.people;
-    if (people && typeof people.open === "boolean") isOpen = people.open;
-  };
-
   const side = element("section", { class: "side", "aria-label": "Conversations" },
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
@@ -178,7 +171,8 @@ function show(desk, session, isKept) {
   let wasLost = false;
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });
   on("lists", drawTitle);
-  on("businesses", () => { readOpen(); drawHead(); drawTitle(); });
+  on("businesses", () => { drawHead(); drawTitle(); });
+  on("gone", () => { goTo(""); list.focus(""); });
   on("failed", ({ detail }) => notify(detail, true));
   on("connection", ({ detail }) => {
     if (desk.connection === "refused") return signOut(desk, detail?.message ?? "The server ended the session.", session.name);
@@ -209,7 +203,6 @@ function show(desk, session, isKept) {
     actions[event.key]();
   }, { signal });
 
-  readOpen();
   drawHead();
   drawTitle();
   list.update();

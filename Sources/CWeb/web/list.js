@@ -22,7 +22,7 @@ export class List {
   #status = element("p", { class: "visually-hidden", role: "status" });
   #search = element("input", { type: "search", id: "search", placeholder: "Search messages", "aria-label": "Search messages", autocomplete: "off", maxlength: 60 });
   #state = element("select", { id: "state", "aria-label": "State" },
-    element("option", { value: "" }, "Every state"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
+    element("option", { value: "" }, "All states"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
   #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
   #heading = element("h2", { class: "visually-hidden", tabindex: -1 }, "Conversations");
 

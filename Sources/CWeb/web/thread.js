@@ -19,6 +19,7 @@ export class Thread {
   #hasEarlier = false;
   #hasLater = false;
   #reading = 0;
+  #isAtEnd = true;
   #catchUp = undefined;
   /// The largest number of a line that an event named.
   #awaited = 0;
@@ -46,6 +47,9 @@ export class Thread {
       element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#none, this.#pane);
+    this.#scroll.addEventListener("scroll", () => { this.#isAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 60; });
+    // The entry grows, or a keyboard appears: the last message stays visible.
+    new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); }).observe(this.#scroll);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
     desk.every(10_000, () => { if (this.#id) this.update(); });
@@ -62,6 +66,7 @@ export class Thread {
     this.#lines.clear();
     this.#pending.clear();
     this.#hasEarlier = this.#hasLater = false;
+    this.#isAtEnd = true;
     this.#awaited = 0;
     this.#none.hidden = Boolean(id);
     this.#pane.hidden = !id;
@@ -193,7 +198,7 @@ export class Thread {
   #toEnd() { this.#scroll.scrollTop = this.#scroll.scrollHeight; }
 
   #draw() {
-    const isAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 60;
+    const isAtEnd = this.#isAtEnd;
     const focused = document.activeElement;
     const files = new Map();
     const lines = [...this.#lines.values()].sort((a, b) => a.seq - b.seq);
@@ -344,7 +349,6 @@ export class Thread {
         if (!await confirm("Close the conversation?", "Nothing is sent to the customer. The next message begins with the bot.", "Close")) return;
         await this.#desk.close(id);
       }
-      this.dispatch("done", { claim: "You have the conversation", take: "You have the conversation", release: "Released", close: "Closed" }[name]);
     } catch (error) {
       this.dispatch("failed", error.message);
     }
