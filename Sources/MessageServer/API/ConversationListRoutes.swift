@@ -72,7 +72,7 @@ struct ConversationListRoutes: Sendable {
         let person = request["person"]
         if state == .handler, person == nil {
             query.excluding = store.heldConversations(of: business) { _ in true }
-        } else if state != nil || person != nil {
+        } else if state != .closed && state != nil || person != nil {
             query.only = store.heldConversations(of: business) {
                 (state == nil || $0.state == state) && (person == nil || $0.person?.id == person)
             }
@@ -102,11 +102,17 @@ struct ConversationListRoutes: Sendable {
             }
             return try page.map {
                 try ConversationFacts(name: name, page: $0) { store.assignment(of: business, $0) }
+                    .completed(by: store, business)
             }
         }
         var answer = APIAnswer { writer in
             writer.key("conversations")
-            writer.array { writer in for state in states { writer.object { state.write(to: &$0) } } }
+            writer.array { writer in
+                // The file may say that the customer closed a conversation while its handler answered.
+                for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {
+                    writer.object { state.write(to: &$0) }
+                }
+            }
             writer.field("searched", searched)
         }
         answer.fields = request.link(next: next?.text)

@@ -128,8 +128,9 @@ struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
     let assignment: Assignment
-    /// Whether the customer closed the conversation and has not written since, as far as the lines show it.
-    private let isClosed: Bool
+    /// Whether the customer closed the conversation and has not written since; nil when the lines do not show it.
+    private let closes: Bool?
+    private var isClosed: Bool { closes ?? false }
 
     /// The conversation that a request's path names; throws `not-found` for an unknown one.
     static func latest(
@@ -152,7 +153,13 @@ struct ConversationFacts {
         self.name = name
         self.lines = lines
         self.assignment = assignment
-        self.isClosed = isClosed
+        closes = isClosed
+    }
+
+    /// The same conversation, read further back when its last lines do not show whether the customer closed it.
+    func completed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
+        guard closes == nil, assignment.state == .handler, let customer else { return self }
+        return changed(to: assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
 
     /// The same conversation after a change of its assignment.
@@ -173,7 +180,7 @@ struct ConversationFacts {
         }
         self.assignment = try lines.last.map { try assignment($0.customer) } ?? .handler
         let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping }
-        isClosed = inbound?.kind == .close
+        closes = inbound.map { $0.kind == .close }
     }
 
     /// The state.

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
+import MessageStore
 import ServerTestSupport
 import Simulator
 import TestSupport
@@ -100,6 +101,24 @@ import Testing
         for query in ["?state=x", "?kind=x", "?since=x", "?x=1", "?limit=0"] {
             #expect(try await server.api(Self.path + query).status == 400, "\(query)")
         }
+        await server.stop()
+    }
+
+    @Test func `a conversation that its customer closed is listed as closed, and not with its handler`()
+        async throws
+    {
+        let server = try await server(["a", "b", "c"])
+        let customer = server.customer("urn:mbid:b")
+        _ = try await customer.post(customer.message(.close))
+        #expect(try await eventually { try await names("?state=closed", server) == ["b"] })
+        #expect(try await names("?state=handler", server) == ["c", "a"])
+        #expect(try await names("?customer=urn:mbid:b&state=closed", server) == ["b"])
+        #expect(try await names("?q=ask&state=closed", server) == ["b"])
+        let path = Self.path + "/" + ConversationFiles.name(of: CustomerID("urn:mbid:a")) + "/close"
+        #expect(try await server.api(path, method: "POST").status == 200)
+        #expect(try await names("?state=closed", server).sorted() == ["a", "b"])
+        let listed = try await server.api(Self.path + "?state=closed").json["conversations"]?.elements
+        #expect(listed?.compactMap { $0["state"]?.string } == ["closed", "closed"])
         await server.stop()
     }
 
