@@ -331,6 +331,21 @@ class Tests:
         page.press_button("Earlier messages")
         page.wait("more lines", "document.querySelectorAll('.line').length > arguments[0]", before)
 
+    def large_message(self):
+        """A message of 1.8 MB is not in its event, and is shown shortened."""
+        self.server.ask_for_person("large1")
+        page = self.page("Lex")
+        self.open(page, "large1")
+        message = self.server.path / "large.json"
+        message.write_text(json.dumps({"v": 1, "type": "text", "locale": "en_US", "body": " ".join(str(number * 7919 % 100_000).zfill(5) for number in range(300_000))}))
+        self.server.simulate(str(message), customer="large1")
+        page.see("Show all 1,799,999 characters")
+        page.see("Sent: A colleague")
+        start = time.monotonic()
+        page.press_button("Show all")
+        page.see("(1799999 characters)")
+        assert time.monotonic() - start < 5
+
     def rights(self):
         page = self.page("Rex", DESK, token=self.server.reader)
         self.server.ask_for_person("rights")
@@ -452,7 +467,7 @@ class Tests:
             time.sleep(0.1)
 
 
-ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "rights", "token_removed", "storage_off",
+ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
        "two_tabs", "everybody", "planted"]
 
 

@@ -276,10 +276,11 @@ export class Composer {
 
   #type() {
     clearTimeout(this.#typingTimer);
-    if (!this.#desk.isMine(this.#thread.conversation)) return;
+    const one = this.#thread.conversation;
+    if (!this.#desk.isMine(one)) return;
     if (this.#text.value === "") return this.#stopTyping();
-    // The server takes one start in three seconds.
-    if (Date.now() - this.#lastTyping > (this.#isTyping ? typingRenewal : 3_200)) {
+    // The server takes one start in three seconds, a colleague's included.
+    if (Date.now() - Math.max(this.#lastTyping, one.lastTyping ?? 0) > (this.#isTyping ? typingRenewal : 3_200)) {
       this.#lastTyping = Date.now();
       this.#isTyping = true;
       void this.#desk.type(this.#id, true);

@@ -179,7 +179,7 @@ export class Desk extends EventTarget {
 
   #keep(conversation) {
     const known = this.conversations.get(conversation.id);
-    this.conversations.set(conversation.id, { ...conversation, typing: known?.typing });
+    this.conversations.set(conversation.id, { ...conversation, typing: known?.typing, lastTyping: known?.lastTyping });
   }
 
   /// Reads one conversation again.
@@ -232,6 +232,7 @@ export class Desk extends EventTarget {
       case "message.queued":
         break;
       case "typing":
+        if (known && event.typing) known.lastTyping = Date.now();
         if (known) known.typing = event.typing ? Date.now() : 0;
         break;
       default: return;

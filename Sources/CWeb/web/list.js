@@ -9,6 +9,9 @@ const empty = {
   found: ["Nothing found", "Try another word or another state."],
 };
 
+/// More rows would make the page slow; a search finds the others.
+const mostRows = 400;
+
 const stateNames = { handler: "Bot", waiting: "Waiting", person: "Person", closed: "Closed" };
 
 export class List {
@@ -100,7 +103,7 @@ export class List {
       say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
     }
     this.#filter.hidden = desk.view !== "all";
-    const shown = desk.list();
+    const shown = desk.list().slice(0, mostRows);
     this.#place(shown);
     const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
     const [title, hint] = empty[isSearch ? "found" : desk.view];
@@ -108,7 +111,7 @@ export class List {
     if (!this.#note.hidden && this.#note.firstChild?.textContent !== title) {
       fill(this.#note, element("p", { class: "empty-title" }, title), element("p", {}, hint));
     }
-    this.#more.hidden = desk.view !== "all" || !desk.all.next || shown.length === 0;
+    this.#more.hidden = desk.view !== "all" || !desk.all.next || shown.length === 0 || shown.length === mostRows;
     const searched = desk.view === "all" && desk.all.searched !== undefined ? `, ${desk.all.searched} searched` : "";
     say(this.#status, desk.isLoading ? "Loading" : `${shown.length} conversations${searched}`);
   }
