@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonPOSIX
 
 /// Answers one request of the business API, from any thread; further answers are ignored.
 struct APIResponder: Sendable {
@@ -42,6 +43,8 @@ struct APIFacts: Sendable {
     let method: HTTPMethod
     /// The path of the operation, with its parameters in braces.
     let path: String
+    /// The address of the client.
+    var peer: PeerAddress?
     /// The token's name; nil when the token is not known.
     var token: String?
     /// The slug of the business; nil when the path names none.

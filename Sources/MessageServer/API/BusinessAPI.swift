@@ -13,6 +13,10 @@ final class BusinessAPI: Sendable {
     private let cursors: APICursor
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
+    /// The logged refusals of each address, of requests without a known token.
+    private let logged = Mutex(FailedAttempts(now: .now))
+    /// The logged refusals of requests that were not read to their end.
+    private let loggedUnread = Mutex(RequestQuota(now: .now))
     /// The operations that may wait for the disk run here.
     private let executor = BlockingTaskExecutor(maximumThreads: 8)
     /// The operations that run or wait for a thread.
@@ -63,7 +67,7 @@ final class BusinessAPI: Sendable {
     private func preflight(_ path: String, _ methods: [HTTPMethod]) -> HTTPRoute {
         HTTPRoute(.options, path) { request, _ in
             guard self.access.isServed else {
-                let facts = APIFacts(method: .options, path: path)
+                let facts = APIFacts(method: .options, path: path, peer: request.peer)
                 return self.refuse(HTTPRefusal.notFound.problem, facts)
             }
             let fields = self.access.preflightFields(request.apiHead, methods: methods)
@@ -75,6 +79,7 @@ final class BusinessAPI: Sendable {
         _ request: HTTPRequest, _ operation: APIRoute, counting: Bool
     ) -> (APIAccess.Examination, APIFacts) {
         var facts = APIFacts(method: operation.method, path: operation.path)
+        facts.peer = request.peer
         guard access.isServed else {
             // The answer to a path without a route: a server without tokens has no API.
             return (APIAccess.Examination(problem: HTTPRefusal.notFound.problem), facts)
@@ -167,7 +172,7 @@ final class BusinessAPI: Sendable {
             case .internalError: .error
             // One line for each would let any program fill the log.
             case .tooManyFailures, .tooManyRequests: .debug
-            default: .info
+            default: isLoggedOften(facts) ? .debug : .info
             }
         log("API request refused", level, facts, problem.status, reference: reference, problem.kind)
         let answer = problem.answer(reference: reference)
@@ -176,11 +181,19 @@ final class BusinessAPI: Sendable {
             fields: facts.fields + answer.fields)
     }
 
+    /// Counts a refusal of a request without a known token; whether its address had ten in this minute already.
+    private func isLoggedOften(_ facts: APIFacts) -> Bool {
+        guard facts.token == nil, let peer = facts.peer else { return false }
+        return logged.withLock { $0.count(peer, now: .now).isExceeded }
+    }
+
     /// The content of the answer to a request that was refused during reading.
     func describe(_ refusal: HTTPRefusal) -> HTTPContent {
         let reference = references.withLock { $0.next() }.text
-        logger.info(
-            "admin request refused",
+        // Any program may send broken requests, and their addresses are not known here.
+        let isOften = loggedUnread.withLock { $0.count(limit: 60, now: .now).isExceeded }
+        logger.log(
+            level: isOften ? .debug : .info, "admin request refused",
             metadata: [
                 "status": "\(refusal.status.code)", "reason": "\(refusal.reason)",
                 "reference": "\(reference)",

@@ -67,6 +67,23 @@ import Testing
         await server.stop()
     }
 
+    @Test
+    func
+        `ten refusals a minute of an address without a known token are logged, further ones for debugging only`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI()
+        for _ in 0..<20 {
+            _ = try await server.api("/v1/businesses", headers: [("Host", "evil.example")])
+        }
+        let refused = server.log.lines.filter {
+            $0.contains("API request refused") && $0.contains("misdirected")
+        }
+        #expect(refused.count == 20)
+        #expect(refused.count { $0.contains("info") } == 10)
+        await server.stop()
+    }
+
     @Test func `another method is refused with the allowed ones, and another path is not found`() async throws
     {
         let server = try await ServerUnderTest.withAPI()
