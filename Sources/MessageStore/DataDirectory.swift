@@ -45,6 +45,13 @@ struct DataDirectory: Sendable {
         return lock
     }
 
+    /// The identity as its file has it; empty when that is unreadable.
+    func identityInFile() -> String {
+        // A file that does not fit an empty identity is reported.
+        let bytes = (try? File(identityFile, for: .reading).readAll()) ?? []
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
     /// The directory's identity, 32 hexadecimal digits, created once; the caller has the lock.
     func identity() throws(StoreError) -> String {
         do throws(SystemError) {

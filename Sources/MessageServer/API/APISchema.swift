@@ -84,8 +84,11 @@ enum APISchema: String, CaseIterable, Sendable {
                 optional: ["since", "person", "reason", "capabilities", "locale", "intent", "group", "last"])
         case .conversations:
             object(
-                ["conversations": list(APISchema.conversation.reference), "searched": Self.count],
-                optional: ["searched"])
+                [
+                    "conversations": list(APISchema.conversation.reference), "searched": Self.count,
+                    "unreadable": Self.count,
+                ],
+                optional: ["searched", "unreadable"])
         case .lines: object(["lines": list(Self.line)])
         case .message:
             object(
@@ -186,7 +189,6 @@ enum APISchema: String, CaseIterable, Sendable {
         """#, "person": object(["id": text, "name": text], optional: ["name"]), "autoReply": flag,
         "take": flag,
     ]
-    private static let flag = #"{"type":"boolean"}"#
     private static let replyID = #"{"type":"string","pattern":"^[0-9]+\\.[0-9]+$"}"#
     private static let business = object([
         "slug": text, "businessID": text, "name": text, "handler": APISchema.handlerStatus.reference,

@@ -7,7 +7,8 @@ import MessageStore
 ///
 /// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until` are about the last
 /// line. With `q` it searches for text, for a limited time: `searched` counts the conversations that were read, and
-/// a page without conversations may have a next one.
+/// a page without conversations may have a next one. `unreadable` counts those that are missing because their files are
+/// damaged or cannot be read.
 struct ConversationListRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
@@ -42,12 +43,14 @@ struct ConversationListRoutes: Sendable {
     private func list(_ request: APIRequest) async throws -> APIAnswer {
         let query = try query(request)
         if let text = request["q"] {
-            guard let page = store.search(query, for: text) else { throw unavailable }
+            guard let page = try store.search(query, for: text) else { throw unavailable }
             return try answer(
-                request, page.found.map(\.conversation), next: page.next, searched: page.searched)
+                request, page.found.map(\.conversation), next: page.next, searched: page.searched,
+                unreadable: page.unreadable)
         }
         guard let page = store.conversations(query) else { throw unavailable }
-        return try answer(request, page.conversations, next: page.next, searched: nil)
+        return try answer(
+            request, page.conversations, next: page.next, searched: nil, unreadable: page.unreadable)
     }
 
     private var unavailable: APIProblem {
@@ -86,9 +89,10 @@ struct ConversationListRoutes: Sendable {
 
     private func answer(
         _ request: APIRequest, _ conversations: [Store.ListedConversation], next: Store.ConversationPosition?,
-        searched: Int?
+        searched: Int?, unreadable: Int
     ) throws -> APIAnswer {
         let business = try request.business.id
+        var unreadable = unreadable
         let states = try conversations.compactMap { conversation -> ConversationFacts? in
             let name = conversation.digest.hexadecimal
             let page: ConversationFiles.Page?
@@ -98,6 +102,7 @@ struct ConversationListRoutes: Sendable {
                     maximumBytes: Self.linesOfEach.bytes)
             } catch StoreError.quarantinedConversation {
                 // The list would be unavailable because of one conversation.
+                unreadable += 1
                 return nil
             }
             return try page.map {
@@ -114,6 +119,7 @@ struct ConversationListRoutes: Sendable {
                 }
             }
             writer.field("searched", searched)
+            if unreadable > 0 { writer.field("unreadable", unreadable) }
         }
         answer.fields = request.link(next: next?.text)
         return answer

@@ -105,10 +105,16 @@ enum ConversationRoutes {
     private static func message(
         _ request: APIRequest, _ conversations: ConversationFiles
     ) throws -> ConversationFiles.FoundMessage {
-        let found = try conversations.message(
-            MessageID(request.path("id")), of: request.business.id, named: request.path("c"))
-        guard let found else { throw APIProblem(.notFound) }
-        return found
+        do {
+            let found = try conversations.message(
+                MessageID(request.path("id")), of: request.business.id, named: request.path("c"))
+            guard let found else { throw APIProblem(.notFound) }
+            return found
+        } catch ConversationFiles.UnfinishedSearch.tooManyLines {
+            throw APIProblem(.unavailable, "the message is not among the last lines: read it by its number")
+        } catch ConversationFiles.UnfinishedSearch.tooSlow {
+            throw APIProblem(.unavailable, "the conversation is being read").field("Retry-After", "1")
+        }
     }
 
     private static func write(_ file: RecordedFile, to writer: inout JSONWriter) {
@@ -244,7 +250,19 @@ extension ConversationLine {
     var summary: String {
         // A part of a valid document is valid by itself.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
-        let summary = InboundEvent.decode(message: document).summary
+        let event = InboundEvent.decode(message: document)
+        let summary = event.offeredTitles ?? event.summary
         return summary.count > Self.maximumSummary ? summary.prefix(Self.maximumSummary) + "…" : summary
+    }
+}
+
+extension InboundEvent {
+    /// The titles of the items of a question that has no answer yet, as a quick reply to the customer has them.
+    fileprivate var offeredTitles: String? {
+        guard case .quickReply(let reply) = content, reply.selectedItem == nil,
+            reply.selectedIdentifier == nil
+        else { return nil }
+        let titles = reply.items.compactMap(\.title)
+        return titles.isEmpty ? nil : titles.joined(separator: ", ")
     }
 }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
 
@@ -60,14 +61,23 @@ extension ConversationFiles {
 
     /// The latest message with this id; nil when the conversation has none.
     ///
-    /// Reads the file from its end, in pages of at most 1 MiB.
+    /// Reads the file from its end, in pages of at most 1 MiB. Throws ``UnfinishedSearch`` when the message is not in the last
+    /// 64 MiB, or not found within 250 ms.
     package func message(
         _ id: MessageID, of business: BusinessID, named name: String
     ) throws -> FoundMessage? {
+        let began = ContinuousClock.now
+        // As the writer of the line has written it.
+        var writer = JSONWriter()
+        writer.string(id.rawValue)
+        let written = writer.bytes
+        var readBytes = 0
         var files: [UInt64: [RecordedFile]] = [:]
         var place = PagePlace.latest
         while let page = try page(of: business, named: name, place, maximum: 200, maximumBytes: 1 << 20) {
             for text in page.lines.reversed() {
+                readBytes += text.count + 1
+                guard text[...].firstPosition(of: written) != nil else { continue }
                 guard let line = ConversationLine(text) else { throw StoreError.damaged(file: name, line: 0) }
                 guard line.id == id else { continue }
                 guard line.isFilesOnly else {
@@ -78,9 +88,21 @@ extension ConversationFiles {
                 if files[line.record] == nil { files[line.record] = line.files }
             }
             guard page.hasEarlier else { return nil }
+            if readBytes >= Self.maximumSearchedBytes { throw UnfinishedSearch.tooManyLines }
+            if ContinuousClock.now - began >= .milliseconds(250) { throw UnfinishedSearch.tooSlow }
             place = .before(page.first)
         }
         return nil
+    }
+
+    private static let maximumSearchedBytes = 64 << 20
+
+    /// The reason why a search for a message ended before the beginning of the conversation.
+    package enum UnfinishedSearch: Error {
+        /// The message is not among the last lines; it can be read by its number.
+        case tooManyLines
+        /// The disk was too slow; a repetition finds more lines in memory.
+        case tooSlow
     }
 
     /// The name of a customer's file in every business, without the extension.

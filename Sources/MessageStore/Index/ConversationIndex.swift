@@ -186,17 +186,18 @@ struct ConversationIndex: Sendable {
         return page
     }
 
-    /// The entries of these conversations before a position that a filter wants, latest first.
-    func page(
-        of names: [ConversationName], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
+    /// The entries of a list before a position that a filter wants, latest first.
+    static func page(
+        of entries: [IndexEntry], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
     ) -> Page {
-        let entries = names.compactMap(entry).filter { entry in
+        let examined = entries.count
+        let entries = entries.filter { entry in
             filter.wants(entry) && filter.wantsTime(of: entry)
                 && (position.map { entry.position < $0 } ?? true)
         }.sorted { $0.position > $1.position }
         let shown = Array(entries.prefix(limit))
         return Page(
-            entries: shown, next: entries.count > limit ? shown.last?.position : nil, examined: names.count)
+            entries: shown, next: entries.count > limit ? shown.last?.position : nil, examined: examined)
     }
 
     private static func position(_ time: Timestamp) -> IndexEntry.Position {

@@ -28,6 +28,8 @@ final class IndexedConversations: Sendable {
         var checkpoint: UInt64 = 0
         /// The conversations that were removed during the load, of which it may have read an entry already.
         var removed: Set<ConversationName> = []
+        /// The conversations without an entry because their last line is unreadable; few, or a build fails.
+        var unreadable: Set<ConversationName> = []
         var isClosed = false
     }
 
@@ -46,6 +48,11 @@ final class IndexedConversations: Sendable {
     private let maximumFilesPerSecond: Int
     private let logger: Logger
     private static let filesBetweenPauses = 256
+    /// A build with more unreadable files fails.
+    private static let maximumUnreadable = 1000
+    /// The pause before the first repetition of a failed build; each one is twice as long as the one before.
+    private static let firstPause = Duration.seconds(1)
+    private static let maximumPause = Duration.seconds(60)
 
     init(_ directory: DataDirectory, _ configuration: StoreConfiguration, identity: String, logger: Logger) {
         path = directory.conversationIndex
@@ -62,6 +69,13 @@ final class IndexedConversations: Sendable {
     /// Runs `body` on the index; for short steps.
     func withIndex<Result: Sendable>(_ body: (inout ConversationIndex) -> Result) -> Result {
         state.withLock { body(&$0.index) }
+    }
+
+    /// The number of conversations in this folder that have no entry because their last line is unreadable.
+    func unreadableCount(of business: String) -> Int {
+        state.withLock { state in
+            state.unreadable.isEmpty ? 0 : state.unreadable.count { $0.business == business }
+        }
     }
 
     /// Collects lines from now on, and removes the file of an index that is not kept.
@@ -123,6 +137,7 @@ final class IndexedConversations: Sendable {
             state.phase = .off
             state.load += 1
             state.removed = []
+            state.unreadable = []
         }
         queue.async {
             self.file.withLock { $0 = nil }
@@ -151,6 +166,7 @@ final class IndexedConversations: Sendable {
             guard state.phase != .off else { return }
             state.index.record(line, of: name)
             if !state.removed.isEmpty { state.removed.remove(name) }
+            if !state.unreadable.isEmpty { state.unreadable.remove(name) }
         }
     }
 
@@ -181,6 +197,7 @@ final class IndexedConversations: Sendable {
         guard isOn.load(ordering: .relaxed) else { return }
         state.withLock { state in
             state.index.remove(name)
+            state.unreadable.remove(name)
             if case .loading = state.phase { state.removed.insert(name) }
         }
     }
@@ -253,27 +270,47 @@ extension IndexedConversations {
         finish(load)
     }
 
-    private func build(_ load: Int) {
+    /// Builds the index from the files; when that fails, lists stay unavailable and it is repeated after a pause.
+    private func build(_ load: Int, pause: Duration = firstPause) {
         file.withLock { $0 = nil }
-        let folders = names("").flatMap { business in names(business).map { business + "/" + $0 } }
+        do throws(StoreError) {
+            guard let count = try read(load), isCurrent(load) else { return }
+            logger.info("index of conversations built", metadata: ["conversations": "\(count)"])
+            finish(load)
+        } catch {
+            guard isCurrent(load) else { return }
+            logger.warning(
+                "build of the index of conversations failed; lists are unavailable until a repetition succeeds",
+                metadata: ["error": "\(error)", "pause": "\(pause)"])
+            queue.asyncAfter(deadline: .now() + pause.dispatchInterval) {
+                if self.isCurrent(load) { self.build(load, pause: min(pause * 2, Self.maximumPause)) }
+            }
+        }
+    }
+
+    /// Adds the last line of each file, and returns their number; nil when the load is not current any more.
+    private func read(_ load: Int) throws(StoreError) -> Int? {
+        state.withLock { state in if state.load == load { state.unreadable = [] } }
+        var folders: [String] = []
+        for business in try names("") {
+            for folder in try names(business) { folders.append(business + "/" + folder) }
+        }
         let began = ContinuousClock.now
         var count = 0
         for (done, folder) in folders.enumerated() {
-            for file in names(folder) {
+            for file in try names(folder) {
                 guard let name = ConversationName(path: folder + "/" + file) else { continue }
                 count += 1
                 if count % Self.filesBetweenPauses == 0, !pause(behind: count, since: began, of: load) {
-                    return
+                    return nil
                 }
-                add(name, load)
+                try add(name, load)
             }
             state.withLock { state in
                 if state.load == load { state.phase = .loading(Double(done + 1) / Double(folders.count)) }
             }
         }
-        guard isCurrent(load) else { return }
-        logger.info("index of conversations built", metadata: ["conversations": "\(count)"])
-        finish(load)
+        return count
     }
 
     /// Waits so that no more files are read in a second than allowed; returns false when the load must stop.
@@ -283,22 +320,36 @@ extension IndexedConversations {
         return isCurrent(load)
     }
 
-    private func add(_ name: ConversationName, _ load: Int) {
+    private func add(_ name: ConversationName, _ load: Int) throws(StoreError) {
         do throws(StoreError) {
             guard let line = try ConversationIndex.Line(lastIn: directory + "/" + name.path) else { return }
             state.withLock { state in
                 if state.load == load, !state.removed.contains(name) { state.index.restore(line, of: name) }
             }
         } catch {
+            let count = state.withLock { state in
+                // A line that was written meanwhile is in the index.
+                if state.load == load, state.index.entry(of: name) == nil { state.unreadable.insert(name) }
+                return state.unreadable.count
+            }
+            guard error.isOfOneFile, count <= Self.maximumUnreadable else { throw error }
             logger.warning(
                 "conversation is not in the index: its last line is unreadable",
                 metadata: ["file": "\(name.path)", "error": "\(error)"])
         }
     }
 
-    /// An unreadable or missing folder has no names; verification reports it.
-    private func names(_ folder: String) -> [String] {
-        (try? Directory.names(in: directory + "/" + folder)) ?? []
+    /// The names in a folder; none when it is missing, and for a file in its place.
+    private func names(_ folder: String) throws(StoreError) -> [String] {
+        let path = directory + "/" + folder
+        do throws(SystemError) {
+            // Files of other programs may lie between the folders.
+            guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
+            return try Directory.names(in: path)
+        } catch {
+            if error.isMissing { return [] }
+            throw .unavailable(path: path, error)
+        }
     }
 
     private func finish(_ load: Int) {
@@ -315,7 +366,8 @@ extension IndexedConversations {
 /// Writing the file, on the queue.
 extension IndexedConversations {
     private func write() {
-        guard state.withLock({ $0.phase == .ready }) else { return }
+        // The next start would trust a file without the unreadable conversations.
+        guard state.withLock({ $0.phase == .ready && $0.unreadable.isEmpty }) else { return }
         file.withLock { file in
             do throws(SystemError) {
                 // A file with two outdated entries for each current one is written anew.
@@ -428,5 +480,16 @@ extension ConversationIndex.Line {
         guard let line = ConversationLine(text) else { throw .damaged(file: path, line: 0) }
         self.init(
             at: line.at, kind: line.kind, isOutbound: line.direction == .outbound, sequence: line.sequence)
+    }
+}
+
+extension StoreError {
+    /// Whether a file alone is damaged or unreadable, so that others can be read.
+    var isOfOneFile: Bool {
+        switch self {
+        case .damaged: true
+        case .unavailable(_, let reason): reason.isUnreadable || reason.isForbidden
+        default: false
+        }
     }
 }

@@ -69,6 +69,8 @@ extension Store {
         package let conversations: [ListedConversation]
         /// The position before which the list continues; nil at its end.
         package let next: ConversationPosition?
+        /// The number of conversations of the business that are in no list because their last line is unreadable.
+        package let unreadable: Int
     }
 
     /// Whether lists of conversations are available.
@@ -111,19 +113,36 @@ extension Store {
         let filter = ConversationIndex.Filter(
             excluded: Set(query.excluding.map { ConversationDigest(of: $0).first }), kind: query.kind,
             since: query.since, until: query.until)
-        let only = query.only?.map { ConversationName(ConversationDigest(of: $0), in: folder) }
-        let page = index.withIndex { index in
-            if let only {
-                return index.page(of: only, filter, before: query.position?.position, limit: query.limit)
+        let page: ConversationIndex.Page
+        if let only = query.only {
+            page = ConversationIndex.page(
+                of: entries(of: only, in: folder), filter, before: query.position?.position,
+                limit: query.limit)
+        } else {
+            page = index.withIndex {
+                $0.page(
+                    of: folder, filter, before: query.position?.position, limit: query.limit,
+                    budget: Self.maximumExamined)
             }
-            return index.page(
-                of: folder, filter, before: query.position?.position, limit: query.limit,
-                budget: Self.maximumExamined)
         }
         return ConversationPage(
             conversations: page.entries.map(ListedConversation.init),
-            next: page.next.map(ConversationPosition.init))
+            next: page.next.map(ConversationPosition.init), unreadable: index.unreadableCount(of: folder))
     }
+
+    /// The entries of these customers; in steps, because each written line needs the index's lock.
+    private func entries(of customers: [CustomerID], in folder: String) -> [IndexEntry] {
+        var entries: [IndexEntry] = []
+        for start in stride(from: 0, to: customers.count, by: Self.customersOfStep) {
+            let names = customers[start..<min(start + Self.customersOfStep, customers.count)].map {
+                ConversationName(ConversationDigest(of: $0), in: folder)
+            }
+            entries += index.withIndex { index in names.compactMap(index.entry) }
+        }
+        return entries
+    }
+
+    private static let customersOfStep = 1024
 
     /// The maximum number of entries that a page compares with its filter, about 2 ms.
     private static let maximumExamined = 20_000

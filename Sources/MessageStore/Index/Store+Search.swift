@@ -16,67 +16,132 @@ extension Store {
         package let found: [FoundConversation]
         /// The number of conversations that were read.
         package let searched: Int
+        /// The number of these that could not be read, or not for as far as a search reads.
+        package let unreadable: Int
         /// The position before which the search continues; nil at the end.
         package let next: ConversationPosition?
     }
 
     /// Searches the conversations of a list for text, latest first; blocks.
     ///
-    /// Reads for at most 250 ms or 64 MiB, and of each conversation the last 16 MiB. A conversation that cannot be read has no
-    /// results. Nil until the index is ``IndexPhase/ready``.
-    package func search(_ query: ConversationQuery, for text: String) -> SearchPage? {
+    /// Reads for at most 250 ms or 64 MiB, and of each conversation the last 16 MiB. The first conversation alone may take as
+    /// long again. Nil until the index is ``IndexPhase/ready``. Throws ``StoreError/unavailable(path:_:)`` for an error that is
+    /// not one of a single file.
+    package func search(_ query: ConversationQuery, for text: String) throws(StoreError) -> SearchPage? {
         var query = query
         let limit = query.limit
         query.limit = 200
         let search = TextSearch(text)
         let folder = ConversationPath.business(query.business)
-        let began = ContinuousClock.now
-        var (found, searched, readBytes) = ([FoundConversation](), 0, 0)
+        var budget = SearchBudget()
+        var (found, searched, unreadable) = ([FoundConversation](), 0, 0)
         while true {
             guard let page = conversations(query) else { return nil }
+            let isLast = page.next == nil
+            if searched == 0 { unreadable = page.unreadable }
             for conversation in page.conversations {
-                let isOver = readBytes >= 64 << 20 || ContinuousClock.now - began >= .milliseconds(250)
-                if found.count == limit || (isOver && searched > 0) {
-                    return SearchPage(found: found, searched: searched, next: query.position)
+                if found.count == limit || (budget.isOver && searched > 0) {
+                    return SearchPage(
+                        found: found, searched: searched, unreadable: unreadable, next: query.position)
                 }
-                let path =
-                    DataDirectory(path: directory).conversations + "/"
-                    + ConversationName(conversation.digest, in: folder).path
-                if let line = search.latestMatch(in: path, &readBytes) {
+                if searched == 0 { budget.beginFirst() }
+                let name = ConversationName(conversation.digest, in: folder)
+                switch try search.latestMatch(in: name, of: DataDirectory(path: directory), &budget) {
+                case .found(let line):
                     found.append(FoundConversation(conversation: conversation, line: line))
+                case .nothing: break
+                case .unreadable: unreadable += 1
+                case .interrupted:
+                    // The next page begins with it, or a page would make no progress.
+                    if searched > 0 {
+                        return SearchPage(
+                            found: found, searched: searched, unreadable: unreadable, next: query.position)
+                    }
+                    unreadable += 1
                 }
                 searched += 1
                 query.position = conversation.position
             }
-            guard let next = page.next else { return SearchPage(found: found, searched: searched, next: nil) }
-            query.position = next
+            if let next = page.next { query.position = next }
+            if isLast || budget.isOver {
+                return SearchPage(
+                    found: found, searched: searched, unreadable: unreadable,
+                    next: isLast ? nil : query.position)
+            }
         }
     }
+}
+
+/// The bytes and the time of one search.
+private struct SearchBudget {
+    private let began = ContinuousClock.now
+    /// The bytes that were read.
+    var readBytes = 0
+    /// The time at which the search of one conversation stops.
+    private var deadline: ContinuousClock.Instant
+    private static let time = Duration.milliseconds(250)
+    private static let maximumBytes = 64 << 20
+
+    init() { deadline = began + Self.time }
+
+    /// Extends the time for the first conversation, so that each request gets through one.
+    mutating func beginFirst() { deadline = .now + Self.time }
+
+    var isOver: Bool { readBytes >= Self.maximumBytes || isLate }
+
+    var isLate: Bool { .now >= deadline }
 }
 
 extension TextSearch {
     private static let stepBytes = 1 << 20
     private static let maximumFileBytes = 16 << 20
+    /// The bytes of lines between two looks at the time.
+    private static let bytesBetweenLooks = 64 << 10
 
-    /// The latest line of a file that contains the text; adds the bytes that were read.
-    fileprivate func latestMatch(in path: String, _ readBytes: inout Int) -> ConversationLine? {
+    /// The result of the search in one conversation.
+    fileprivate enum Search {
+        case found(ConversationLine)
+        case nothing
+        case unreadable
+        /// The time is over.
+        case interrupted
+    }
+
+    /// Searches a conversation for the latest line that contains the text; adds the bytes that were read.
+    fileprivate func latestMatch(
+        in name: ConversationName, of data: DataDirectory, _ budget: inout SearchBudget
+    ) throws(StoreError) -> Search {
+        let path = data.conversations + "/" + name.path
         do throws(SystemError) {
             let file = try File(path, for: .reading)
             var end = try file.sizeBytes()
             let first = max(0, end - Self.maximumFileBytes)
+            var unseen = 0
             while end > first {
                 let (lines, completeBytes) = try ConversationTail.lines(
                     of: file, endingAt: end, maximum: .max, maximumBytes: Self.stepBytes)
                 let bytes = lines.reduce(0) { $0 + $1.count + 1 }
-                if bytes == 0 { return nil }
-                readBytes += bytes
-                for line in lines.reversed() { if let match = match(line) { return match } }
+                if bytes == 0 { return .nothing }
+                budget.readBytes += bytes
+                for line in lines.reversed() {
+                    if let match = match(line) { return .found(match) }
+                    unseen += line.count
+                    if unseen >= Self.bytesBetweenLooks {
+                        if budget.isLate { return .interrupted }
+                        unseen = 0
+                    }
+                }
                 end = completeBytes - bytes
             }
+            return .nothing
         } catch {
-            // The conversation was quarantined or cannot be read; verification reports it.
-            return nil
+            if error.isMissing {
+                // The index has an entry: the conversation was quarantined, or removed a moment ago.
+                return Directory.exists(data.damaged + "/" + name.path) ? .unreadable : .nothing
+            }
+            let error = StoreError.unavailable(path: path, error)
+            guard error.isOfOneFile else { throw error }
+            return .unreadable
         }
-        return nil
     }
 }

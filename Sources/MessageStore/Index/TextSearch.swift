@@ -12,8 +12,8 @@ struct TextSearch: Sendable {
         wanted = text.lowercased()
         // JSON may escape quotation marks, slashes and control characters, and the case of other letters takes tables.
         part =
-            wanted.utf8.split { $0 < 0x20 || $0 >= 0x7F || $0 == 0x22 || $0 == 0x2F || $0 == 0x5C }
-            .max { $0.count < $1.count }.map(Array.init) ?? []
+            wanted.split { !Self.isPlain($0) }.map { Array(String($0).utf8) }.max { $0.count < $1.count }
+            ?? []
     }
 
     /// The line, if its message contains the text.
@@ -26,23 +26,22 @@ struct TextSearch: Sendable {
         return line
     }
 
+    /// Whether every matching text has the character as the same bytes, apart from ASCII letters.
+    private static func isPlain(_ character: Character) -> Bool {
+        guard let byte = character.asciiValue else {
+            // Of letters without case, such as Chinese ones, only the simplest have one spelling.
+            let scalars = character.unicodeScalars
+            guard let scalar = scalars.first, scalars.count == 1 else { return false }
+            return scalar.value >= 0x4E00 && scalar.value <= 0x9FFF
+        }
+        return byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x2F && byte != 0x5C
+    }
+
     private static let escape = Array("\\u".utf8)
 
+    /// Whether the bytes contain the part, apart from the case of ASCII letters; in linear time.
     private func contains(_ text: [UInt8]) -> Bool {
-        guard let first = part.first, text.count >= part.count else { return part.isEmpty }
-        let last = text.count - part.count
-        var start = 0
-        while start <= last {
-            if Self.lowercased(text[start]) == first {
-                var offset = 1
-                while offset < part.count, Self.lowercased(text[start + offset]) == part[offset] {
-                    offset += 1
-                }
-                if offset == part.count { return true }
-            }
-            start += 1
-        }
-        return false
+        part.isEmpty || text.map(Self.lowercased)[...].firstPosition(of: part) != nil
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -28,6 +28,10 @@ package struct StoreProblem: Hashable, Sendable {
         case conversationQuarantined
         /// The file of an assignment is missing, is damaged, or differs from the journal.
         case assignmentDiffers
+        /// The index of conversations has a wrong entry for a conversation, or none.
+        case indexDiffers
+        /// The file of the index of conversations is damaged, outdated, or of another data directory.
+        case indexUnusable
 
         /// Whether the journal itself is damaged.
         var isJournals: Bool {
@@ -35,7 +39,7 @@ package struct StoreProblem: Hashable, Sendable {
             case .journalDamaged, .journalGap, .journalQuarantined: true
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
                 .unknownRecord, .conversationUnreadable,
-                .conversationQuarantined, .assignmentDiffers:
+                .conversationQuarantined, .assignmentDiffers, .indexDiffers, .indexUnusable:
                 false
             }
         }
@@ -46,7 +50,8 @@ package struct StoreProblem: Hashable, Sendable {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
             case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
-                .conversationUnreadable, .conversationQuarantined, .assignmentDiffers:
+                .conversationUnreadable, .conversationQuarantined, .assignmentDiffers, .indexDiffers,
+                .indexUnusable:
                 false
             }
         }
@@ -87,6 +92,8 @@ extension StoreProblem: CustomStringConvertible {
             case .unknownRecord: "the line's record is not in the journal"
             case .conversationQuarantined: "quarantined because of damage; rebuild it"
             case .assignmentDiffers: "the assignment differs from the journal"
+            case .indexDiffers: "its entry in the index of conversations is wrong or missing; rebuild it"
+            case .indexUnusable: "the index of conversations is unusable; the next start builds it anew"
             }
         return "\(file)\(line > 0 ? ":\(line)" : ""): \(reason)\(record.map { " (record \($0))" } ?? "")"
     }

@@ -26,6 +26,8 @@ package struct StoreVerification: Sendable {
     private var damage: StoreError?
     private let data: DataDirectory
     private var assignments = ExpectedAssignments()
+    /// Nil when the conversations alone are checked.
+    private var index: IndexVerification?
     private let report: @Sendable (StoreProblem) -> Void
 
     private init(_ path: String, _ report: @escaping @Sendable (StoreProblem) -> Void) {
@@ -42,9 +44,12 @@ package struct StoreVerification: Sendable {
     ) throws -> StoreVerification {
         try DataDirectory(path: dataDirectory).check()
         var verification = StoreVerification(dataDirectory, report)
+        // Before the journal and the conversations, so that the file has no line that these lack.
+        verification.index = IndexVerification(verification.data)
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
         try verification.checkAssignments()
+        try verification.checkIndex(lastRecord: lastRecord)
         return verification
     }
 
@@ -87,6 +92,7 @@ package struct StoreVerification: Sendable {
             last = max(last, number)
             if case .checkpoint(let through) = record { expected.recordCheckpoint(through: through) }
             assignments.apply(record, number: number, segment: location.segment, fold)
+            index?.apply(record, number: number)
             if let line = fold.apply(record, number: number, at: location) {
                 for entry in try line.entries(from: reader) {
                     expected.insert(entry, finishedBy: number)
@@ -147,6 +153,12 @@ package struct StoreVerification: Sendable {
         }
     }
 
+    /// Compares the file of the index with the conversations; the next start builds a wrong one anew.
+    private mutating func checkIndex(lastRecord: UInt64) throws(StoreError) {
+        if isJournalDamaged { return }
+        for problem in try index?.problems(in: data, after: lastRecord) ?? [] { add(problem) }
+    }
+
     /// Checks one conversation; returns the last record that it refers to.
     private mutating func check(
         _ path: String, _ expected: inout ExpectedLines
@@ -169,6 +181,7 @@ package struct StoreVerification: Sendable {
         }
         conversations += 1
         lines += texts.count
+        index?.check(path, texts)
         if !endsSound { add(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
         var last: UInt64?
         for (index, text) in texts.enumerated() {

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
+import HandlerKit
 import MessageStore
 import ServerTestSupport
 import Simulator
@@ -78,6 +79,18 @@ import Testing
         await server.stop()
     }
 
+    @Test func `the summary of a quick reply that was offered has the titles of its items`() async throws {
+        let server = try await ServerUnderTest.withAPI(OfferingHandler())
+        let customer = server.customer("urn:mbid:a")
+        _ = try await customer.post(customer.message(.text))
+        #expect(
+            try await eventually {
+                let list = try await server.api(Self.path).json["conversations"]
+                return list?[0]?["last"]?["summary"]?.string == "Yes, No"
+            })
+        await server.stop()
+    }
+
     @Test func `conversations are listed by state, person, customer, kind and time`() async throws {
         let server = try await server(["a", "b", "c"])
         let claim =
@@ -135,5 +148,19 @@ import Testing
         #expect(try await names("?q=m-anna", server).isEmpty)
         #expect(try await names("?q=ask&customer=urn:mbid:anna", server) == ["anna"])
         await server.stop()
+    }
+}
+
+/// Answers each text with a quick reply.
+private struct OfferingHandler: TextHandler {
+    func text(_: Text, _ context: Context) throws -> Outcome {
+        .reply(
+            .quickReply(
+                try QuickReplyRequest(
+                    summary: "Sure?",
+                    items: [
+                        QuickReplyRequest.Item("yes", title: "Yes"),
+                        QuickReplyRequest.Item("no", title: "No"),
+                    ])))
     }
 }

@@ -87,6 +87,30 @@ import Testing
         #expect(try files.message(MessageID("m-501"), of: Self.business, named: name) == nil)
     }
 
+    @Test func `a message with escaped characters in its id is found as the store writes it`() async throws {
+        let store = StoreDirectory()
+        let opened = try store.open()
+        let id = MessageID("a\"b/c\\d é")
+        let message = ReceivedMessage(
+            business: Self.business, customer: Self.customer, id: id, message: Array("{}".utf8),
+            hasPayloadReference: false)
+        #expect(await opened.append(message) == .stored)
+        await opened.scheduler.finishRecordings()
+        let files = ConversationFiles(dataDirectory: store.path)
+        let name = ConversationFiles.name(of: Self.customer)
+        #expect(try files.message(id, of: Self.business, named: name)?.line.id == id)
+        await opened.close()
+    }
+
+    @Test func `a search for an id that does not exist ends after the last 64 MiB`() throws {
+        try write(70) { _ in 1 << 20 }
+        let files = ConversationFiles(dataDirectory: directory.path)
+        let name = ConversationFiles.name(of: Self.customer)
+        #expect(throws: ConversationFiles.UnfinishedSearch.self) {
+            try files.message(MessageID("m-1"), of: Self.business, named: name)
+        }
+    }
+
     @Test(arguments: [
         "", "../../VERSION", "..", String(repeating: "A", count: 64), String(repeating: "b", count: 64),
     ])

@@ -1,5 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -218,6 +220,143 @@ struct IndexedConversationsTests {
         query.limit = 1000
         #expect(again.conversations(query)?.conversations.count == 600)
         await again.close()
+    }
+
+    @Test func `a build that cannot read a folder leaves lists unavailable, and is repeated`() async throws {
+        let first = try await open(keepsIndex: false)
+        try await receive(["a", "b"], by: first)
+        await first.close()
+        let folder = directory.path + "/conversations/b"
+        try Directory.rename(folder, to: directory.path + "/moved")
+        // A link to itself cannot be opened, and is not missing.
+        #expect(symlink(folder, folder) == 0)
+        let store = try await open(recordingAs: nil)
+        #expect(store.conversations(Store.ConversationQuery(of: BusinessID("b"))) == nil)
+        if case .loading = store.indexPhase {} else { Issue.record("the index is ready") }
+        #expect(directory.log.lines.contains { $0.contains("build of the index of conversations failed") })
+        #expect(!Directory.exists(indexPath))
+        try Directory.remove(folder)
+        try Directory.rename(directory.path + "/moved", to: folder)
+        #expect(await eventually { store.indexPhase == .ready })
+        #expect(try listed(store) == [digest("a"): 1, digest("b"): 1])
+        await store.close()
+    }
+
+    @Test func `one unreadable conversation is counted, and a restart does not trust the index`() async throws
+    {
+        let first = try await open(keepsIndex: false)
+        try await receive(["a", "b"], by: first)
+        await first.close()
+        let name = ConversationName(digest("a"), in: ConversationPath.business(BusinessID("b")))
+        let path = directory.path + "/conversations/" + name.path
+        try Directory.rename(path, to: directory.path + "/moved")
+        try Directory.make(path)
+        let store = try await open(recordingAs: nil)
+        let page = try #require(store.conversations(Store.ConversationQuery(of: BusinessID("b"))))
+        #expect(page.conversations.map(\.digest) == [digest("b")])
+        #expect(page.unreadable == 1)
+        #expect(try store.search(Store.ConversationQuery(of: BusinessID("b")), for: "x")?.unreadable == 1)
+        await store.close()
+        #expect(!Directory.exists(indexPath))
+        try Directory.rename(path, to: directory.path + "/empty")
+        try Directory.rename(directory.path + "/moved", to: path)
+        let again = try await open(recordingAs: nil)
+        #expect(try listed(again) == [digest("a"): 1, digest("b"): 1])
+        await again.close()
+    }
+
+    @Test func `a conversation that becomes unreadable is counted by a search, and a quarantined one too`()
+        async throws
+    {
+        let store = try await open()
+        try await receive(["a", "b", "c"], by: store)
+        let folder = ConversationPath.business(BusinessID("b"))
+        let paths = ["a", "b"].map { ConversationName(digest($0), in: folder).path }
+        let conversations = directory.path + "/conversations/"
+        try Directory.remove(conversations + paths[0])
+        try Directory.make(conversations + paths[0])
+        try Directory.make(Directory.parent(of: directory.path + "/damaged/" + paths[1]))
+        try Directory.rename(conversations + paths[1], to: directory.path + "/damaged/" + paths[1])
+        let page = try store.search(Store.ConversationQuery(of: BusinessID("b")), for: "mc")
+        #expect(page?.searched == 3)
+        #expect(page?.unreadable == 2)
+        await store.close()
+    }
+
+    /// The problems that verification finds, without the path of the folder.
+    private func problems() throws -> [String] {
+        let found = Mutex<[String]>([])
+        _ = try StoreVerification.run(dataDirectory: directory.path) { problem in
+            found.withLock { $0.append("\(problem.kind)") }
+        }
+        return found.withLock { $0 }
+    }
+
+    @Test func `verification finds wrong, missing and surplus entries, and a rebuild corrects them`()
+        async throws
+    {
+        for change in ["wrong", "missing", "surplus", "late"] {
+            let store = try await open()
+            try await receive(["a", "b"], by: store)
+            // Lines of unfinished messages may be newer than the index's file.
+            while let delivery = store.readyDelivery(for: BusinessID("b")) {
+                try await store.finish(delivery, result: .unhandled)
+            }
+            let name = ConversationName(digest("a"), in: ConversationPath.business(BusinessID("b")))
+            await store.close()
+            #expect(try problems() == [], "\(change)")
+            let next = try await open()
+            let lines = try #require(try listed(next)[digest("a")])
+            let entry = try #require(next.index.withIndex { $0.entry(of: name) })
+            func line(_ sequence: Int, at: Int64, in name: ConversationName) {
+                next.index.record(
+                    ConversationIndex.Line(
+                        at: Timestamp(milliseconds: at), kind: .text, isOutbound: false, sequence: sequence),
+                    of: name)
+            }
+            switch change {
+            case "wrong": line(lines, at: entry.milliseconds + 1, in: name)
+            case "missing": next.index.withIndex { $0.remove(name) }
+            case "surplus": line(1, at: 1, in: ConversationName(digest("x"), in: name.business))
+            default: line(lines + 1, at: entry.milliseconds, in: name)
+            }
+            // A store without new records writes no checkpoint.
+            await next.index.write(through: 0)
+            await next.close()
+            #expect(try problems() == ["indexDiffers"], "\(change)")
+            let repaired = try await open()
+            _ = try await repaired.rebuild()
+            await repaired.index.rest()
+            await repaired.close()
+            #expect(try problems() == [], "\(change)")
+        }
+    }
+
+    @Test func `verification finds a damaged index, one of another directory, and an outdated one`()
+        async throws
+    {
+        let first = try await open()
+        try await receive(["a"], by: first)
+        await first.close()
+        let old = try File(indexPath, for: .reading).readAll()
+        let second = try await open()
+        try await receive(["b"], by: second)
+        await second.close()
+        let bytes = try File(indexPath, for: .reading).readAll()
+        #expect(try problems() == [])
+        try AtomicFile.write(old, to: indexPath)
+        #expect(try problems() == ["indexUnusable"])
+        var foreign = bytes
+        foreign[40] ^= 1
+        try AtomicFile.write(foreign, to: indexPath)
+        #expect(try problems() == ["indexUnusable"])
+        try AtomicFile.write(bytes, to: indexPath)
+        #expect(try problems() == [])
+        // An open store has lines that its file lacks.
+        let store = try await open()
+        try await receive(["a", "c"], by: store)
+        #expect(try problems() == [])
+        await store.close()
     }
 
     @Test func `a file that grew is written anew`() async throws {

@@ -1,0 +1,111 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// Compares the file of the index of conversations with the conversations; the journal says which lines are too new for it.
+struct IndexVerification: Sendable {
+    private let path: String
+    private var entries: [ConversationName: IndexEntry] = [:]
+    private var businesses: [String] = []
+    /// The record through which the file is complete; nil without a usable file.
+    private var through: UInt64?
+    private var isForeign = false
+    private var checkpoint: UInt64 = 0
+    /// The conversations of messages, by the first words of their digests.
+    private var messages: [UInt64: UInt64] = [:]
+    /// The messages that had no end at `through`: their lines may be newer.
+    private var open: Set<UInt64> = []
+    /// The conversations with records after `through`.
+    private var recent: Set<UInt64> = []
+    /// The conversations with a wrong entry.
+    private var wrong: [ConversationName] = []
+    /// The conversations whose entries lack lines, which may be newer than the file.
+    private var behind: [ConversationName] = []
+
+    /// Reads the file, before the journal and the conversations are read; a missing one has no problems.
+    init(_ data: DataDirectory) {
+        path = data.conversationIndex
+        guard Directory.exists(path) else { return }
+        do {
+            var entries: [ConversationName: IndexEntry] = [:]
+            var businesses: [String] = []
+            let content = try IndexFile.read(path, identity: data.identityInFile()) { content, _ in
+                switch content {
+                case .header, .nothing: break
+                case .businesses(let names): businesses += names
+                case .entries(let some), .removed(let some):
+                    let areRemoved = if case .removed = content { true } else { false }
+                    for entry in some where Int(entry.business) < businesses.count {
+                        let name = ConversationName(entry.digest, in: businesses[Int(entry.business)])
+                        entries[name] = areRemoved ? nil : entry
+                    }
+                }
+                return true
+            }
+            (self.entries, self.businesses, through) = (entries, businesses, content.through)
+        } catch {
+            // A running server may have removed it since.
+            isForeign = Directory.exists(path)
+        }
+    }
+
+    /// Applies a record of the journal, in order.
+    mutating func apply(_ record: JournalRecord, number: UInt64) {
+        guard let through else { return }
+        switch record {
+        case .message(let message):
+            let digest = ConversationDigest(of: message.conversation.customer).first
+            messages[number] = digest
+            if number > through { recent.insert(digest) } else { open.insert(number) }
+            return
+        case .checkpoint(let record): checkpoint = max(checkpoint, record)
+        case .finished(let finished) where number <= through: open.remove(finished.of)
+        case .reply(let reply) where number <= through: open.remove(reply.of)
+        default: break
+        }
+        if number > through, let digest = record.subject.flatMap({ messages[$0] }) { recent.insert(digest) }
+    }
+
+    /// Compares a conversation's file with its entry.
+    mutating func check(_ path: String, _ lines: [[UInt8]]) {
+        guard through != nil, let name = ConversationName(path: path), !lines.isEmpty else { return }
+        guard let entry = entries.removeValue(forKey: name) else { return behind.append(name) }
+        let count = Int(entry.lines)
+        guard count >= 1, count <= lines.count, let line = ConversationLine(lines[count - 1]),
+            line.at.milliseconds == entry.milliseconds, line.kind == entry.kind,
+            (line.direction == .outbound) == entry.isOutbound
+        else { return wrong.append(name) }
+        if count < lines.count { behind.append(name) }
+    }
+
+    /// The problems, after all files were checked; `damaged` is the folder of quarantined conversations.
+    ///
+    /// A running server may have written more meanwhile: then the journal is read once more, from `lastRecord`.
+    mutating func problems(in data: DataDirectory, after lastRecord: UInt64) throws(StoreError)
+        -> [StoreProblem]
+    {
+        if isForeign { return [StoreProblem(.indexUnusable, path)] }
+        guard let through else { return [] }
+        // The next start would build the index, so its entries do not matter.
+        if through < checkpoint || through > lastRecord,
+            try through > JournalReader(data.journal).lastRecord()
+                || through < checkpoint
+        {
+            return [StoreProblem(.indexUnusable, path)]
+        }
+        wrong += entries.keys.filter { name in
+            !Directory.exists(data.conversations + "/" + name.path)
+                && !Directory.exists(data.damaged + "/" + name.path)
+        }
+        if wrong.isEmpty, behind.isEmpty { return [] }
+        for message in open { if let digest = messages[message] { recent.insert(digest) } }
+        var journal = try JournalReader(data.journal)
+        var found = self
+        try journal.forEachRecord { record, number, _ throws(StoreError) in
+            if number > lastRecord { found.apply(record, number: number) }
+        }
+        let missed = behind.filter { !found.recent.contains($0.digest.first) }
+        return (wrong + missed).map(\.path).sorted().map {
+            StoreProblem(.indexDiffers, data.conversations + "/" + $0)
+        }
+    }
+}
