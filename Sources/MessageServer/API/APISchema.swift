@@ -68,7 +68,7 @@ enum APISchema: String, CaseIterable, Sendable {
             // A text is required while nobody is there.
             #"""
             {"type":"object","additionalProperties":false,"required":["open"],"properties":{"open":{"type":"boolean"},\#
-            "text":{"type":"string","pattern":"\\S","maxLength":500}},\#
+            "text":{"type":"string","pattern":"\\S","maxLength":2000}},\#
             "anyOf":[{"properties":{"open":{"const":true}}},{"required":["text"]}]}
             """#
         case .typing: object(["typing": Self.flag])
