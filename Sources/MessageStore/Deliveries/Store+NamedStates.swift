@@ -93,10 +93,14 @@ extension Store {
         }
     }
 
-    private func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
-        // A message finished a moment ago may not be in the file yet.
-        await journal.flush()
-        return try await files.eventsOnQueue(records)
+    /// The messages of these records, in order and without duplicates; throws ``StoreError/unknownRecord(_:)``.
+    func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
+        var wanted = Set(records)
+        let found = try await events(of: wanted)
+        return try records.filter { wanted.remove($0) != nil }.map { record in
+            guard let event = found[record] else { throw StoreError.unknownRecord(record) }
+            return event
+        }
     }
 }
 

@@ -10,9 +10,7 @@ extension Store {
     /// ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``, and
     /// ``StoreError/notReplayable(record:)`` for the report of a failed reply; then no message is replayed.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
-        // A message finished a moment ago may not be in the file yet.
-        await journal.flush()
-        let events = try await files.eventsOnQueue(records)
+        let events = try await currentEvents(records)
         if let open = events.first(where: { !$0.isFinished }) {
             throw StoreError.notFinished(record: open.record)
         }
@@ -48,8 +46,7 @@ extension Store {
     /// Removes either all messages or none, durably before it returns. Throws ``StoreError/unknownRecord(_:)`` and
     /// ``StoreError/notDead(record:)``; then none is removed.
     package func drop(_ records: [UInt64]) async throws {
-        await journal.flush()
-        let events = try await files.eventsOnQueue(records)
+        let events = try await currentEvents(records)
         if let other = events.first(where: { !$0.isDeadLetter }) {
             throw StoreError.notDead(record: other.record)
         }

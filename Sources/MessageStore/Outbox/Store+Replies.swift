@@ -131,9 +131,7 @@ extension Store {
     private func currentReplies(
         _ replies: [ReplyID], of business: BusinessID?
     ) async throws -> [JournalReply] {
-        // A reply that ended a moment ago may still be on its way to the file.
-        await journal.flush()
-        let found = try await files.repliesOnQueue(replies)
+        let found = try await self.replies(named: replies)
         if let business, let other = found.first(where: { $0.business != business }) {
             throw StoreError.unknownReply(record: other.id.record, index: other.id.index)
         }
