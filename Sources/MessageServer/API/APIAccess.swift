@@ -1,5 +1,6 @@
 import BalloonHTTP
 import BalloonPOSIX
+import BusinessMessages
 import Synchronization
 
 /// The tokens and businesses of the business API, with the counts of their requests; a reload replaces them at once.
@@ -18,11 +19,24 @@ final class APIAccess: Sendable {
 
     fileprivate struct State {
         var configuration: APIConfiguration
-        var businesses: [String: APIBusiness]
+        var businesses: [String: APIBusiness] {
+            didSet { slugs = Self.slugs(of: businesses) }
+        }
+        private(set) var slugs: [BusinessID: String]
         var quotas: [String: RequestQuota] = [:]
         var failures = FailedAttempts(now: .now)
         var streams: [UInt64: (token: APIToken, end: @Sendable () -> Void)] = [:]
         var lastStream: UInt64 = 0
+
+        init(_ configuration: APIConfiguration, _ businesses: [String: APIBusiness]) {
+            self.configuration = configuration
+            self.businesses = businesses
+            slugs = Self.slugs(of: businesses)
+        }
+
+        private static func slugs(of businesses: [String: APIBusiness]) -> [BusinessID: String] {
+            Dictionary(businesses.values.map { ($0.id, $0.slug) }) { min($0, $1) }
+        }
     }
 
     private let state: Mutex<State>
@@ -34,7 +48,7 @@ final class APIAccess: Sendable {
         _ configuration: APIConfiguration, businesses: [BusinessConfiguration], isSecure: Bool,
         address: @escaping @Sendable () -> SocketAddress?
     ) {
-        state = Mutex(State(configuration: configuration, businesses: Self.directory(businesses)))
+        state = Mutex(State(configuration, Self.directory(businesses)))
         self.isSecure = isSecure
         self.address = address
     }
@@ -62,6 +76,9 @@ final class APIAccess: Sendable {
     func businesses(of token: APIToken) -> [APIBusiness] {
         state.withLock { $0.businesses.values.filter { token.mayName($0.slug) } }.sorted { $0.slug < $1.slug }
     }
+
+    /// The slug of each business.
+    var slugs: [BusinessID: String] { state.withLock { $0.slugs } }
 
     /// Replaces the tokens, origins, hosts and businesses, and ends the streams of tokens that were removed or changed.
     func replace(with configuration: APIConfiguration, businesses: [BusinessConfiguration]) {

@@ -2,7 +2,8 @@ import BalloonPOSIX
 
 /// Reads events of the past from the journal and the files of conversations, in parts.
 ///
-/// For one follower at a time; its work blocks on the disk.
+/// For one follower at a time; its work blocks on the disk. It keeps its place and the conversations of unfinished messages
+/// between parts, so that each record is read once.
 package struct EventCatchUp: Sendable {
     /// The journal no longer has the records, or lost them.
     package struct MissingRecords: Error {
@@ -10,34 +11,62 @@ package struct EventCatchUp: Sendable {
         package init() {}
     }
 
-    /// The number of events that are compared with later ones before they are sent: a line that is written so many events
-    /// after its record is sent after its neighbors.
-    private static let lookahead = 1024
+    /// The next events, possibly none.
+    package struct Part: Sendable {
+        /// The events, in order and with their places.
+        package let events: [PlacedEvent]
+        /// Every wanted event of the records up to this one is in this part or an earlier one.
+        package let through: UInt64
+        /// Whether no further part follows.
+        package let isLast: Bool
+    }
+
+    /// A line that is written so many records after its own is sent after its neighbors.
+    private static let lookaheadRecords: UInt64 = 2048
+    /// The number of events that wait for earlier lines.
+    private static let maximumWindow = 2048
+    /// The bytes of the lines in the window at which no further ones are read.
+    private static let maximumWindowBytes = 4 << 20
     /// The number of events whose lines are read at once.
     private static let step = 256
-    /// The bytes of the lines in the window at which no further ones are read.
-    private static let maximumWindowBytes = 8 << 20
+    /// The bytes of the journal and of conversations that are read for a part.
+    private static let maximumReadBytes = 8 << 20
+    /// The bytes of a part, but at least one event.
+    private static let partBytes = 64 << 10
+    /// The number of conversations whose place is known.
+    private static let maximumPlaces = 4096
 
     private let first: UInt64
     private let last: UInt64
     private let exclusion: EventExclusion
+    private let isWanted: @Sendable (StoreEvent) -> Bool
     private let lines: EventLines
     private let directory: String
     private let abandoned: AbandonedRecords
     private var segments: ArraySlice<UInt64>
+    /// The segments before the first one that is read, which later records may refer to.
+    private let earlier: ArraySlice<UInt64>
+    private let firstSegment: UInt64
+    private var searched: Set<UInt64> = []
     private var reading: (segment: UInt64, lines: SegmentLines)?
     private var subjects = EventSubjects()
     /// The next events, in the order of their records.
     private var window: [StoreEvent] = []
     private var windowBytes = 0
+    /// The sorted events of the next parts, and the place behind them.
+    private var ready: ArraySlice<PlacedEvent> = []
+    private var through: UInt64
+    /// Where to look for the next lines of a conversation.
+    private var places: [ConversationKey: Int] = [:]
     /// The last record that was read.
     private var read: UInt64
 
-    /// Reads the events of the records behind `through`, up to `last`, but for the excluded ones.
+    /// Reads the wanted events of the records behind `through`, up to `last`, but for the excluded ones.
     ///
     /// Throws ``MissingRecords`` when the journal has not all of them, and what reading throws.
     init(
-        _ directory: DataDirectory, after through: UInt64, through last: UInt64, excluding: EventExclusion
+        _ directory: DataDirectory, after through: UInt64, through last: UInt64, excluding: EventExclusion,
+        wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool
     ) throws {
         let journal = try JournalReader(directory.journal)
         guard let start = journal.segments.lastIndex(where: { $0 <= through + 1 }) else {
@@ -45,69 +74,100 @@ package struct EventCatchUp: Sendable {
         }
         first = through + 1
         self.last = last
+        self.through = through
+        self.isWanted = isWanted
         exclusion = excluding
         lines = EventLines(directory: directory.conversations)
         self.directory = directory.journal
         abandoned = journal.abandoned
         segments = journal.segments[start...]
+        earlier = journal.segments[..<start]
+        firstSegment = journal.segments[start]
         read = through
-        try findSubjects(journal.segments[...start])
     }
 
-    /// The next events, in order and with their places; empty at the end.
-    package mutating func next() throws -> [PlacedEvent] {
-        while window.count < 2 * Self.lookahead, windowBytes < Self.maximumWindowBytes, try fill() {}
-        guard !window.isEmpty else { return [] }
-        let isLast = segments.isEmpty && reading == nil
+    private var isAtEnd: Bool { segments.isEmpty && reading == nil }
+
+    /// Reads the next part: of bounded size, and after bounded reading, so that it may have no events.
+    package mutating func next() throws -> Part {
+        if ready.isEmpty { try prepare() }
+        var (count, bytes) = (0, 0)
+        for placed in ready {
+            if bytes >= Self.partBytes { break }
+            bytes += placed.sizeBytes
+            count += 1
+        }
+        let events = Array(ready.prefix(count))
+        ready = ready.dropFirst(count)
+        guard ready.isEmpty else {
+            return Part(events: events, through: events.last?.through ?? through, isLast: false)
+        }
+        return Part(events: events, through: through, isLast: isAtEnd && window.isEmpty)
+    }
+
+    /// Reads further records, and moves the events without earlier neighbors to `ready`.
+    private mutating func prepare() throws {
+        var budget = Self.maximumReadBytes
+        while budget > 0, !isWindowFull, !isAtEnd { try fill(&budget) }
         let sorted = EventOrder.sorted(window)
-        let count = isLast ? sorted.count : max(1, sorted.count / 2)
+        let count = isAtEnd ? sorted.count : dueCount(sorted)
         // Every event of a record before the smallest unsent one is sent.
-        var smallest = min(isLast ? last + 1 : read + 1, exclusion.smallest ?? .max)
+        var smallest = min(isAtEnd ? last + 1 : read + 1, exclusion.smallest ?? .max)
+        for event in sorted[count...] { smallest = min(smallest, event.key.record) }
+        through = max(first, smallest) - 1
         var placed: [PlacedEvent] = []
         placed.reserveCapacity(count)
-        for (index, event) in sorted.enumerated().reversed() {
-            if index < count { placed.append(PlacedEvent(event: event, through: max(first, smallest) - 1)) }
+        for event in sorted[..<count].reversed() {
+            placed.append(PlacedEvent(event: event, through: max(first, smallest) - 1))
             smallest = min(smallest, event.key.record)
         }
+        ready = placed.reversed()[...]
         let sent = Set(sorted[..<count].map(\.key))
         window.removeAll { sent.contains($0.key) }
         windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
-        return placed.reversed()
     }
 
-    /// Reads the next part of the journal; false at the end.
-    private mutating func fill() throws -> Bool {
+    private var isWindowFull: Bool {
+        window.count >= Self.maximumWindow || windowBytes >= Self.maximumWindowBytes
+    }
+
+    /// The number of sorted events that no later line precedes.
+    private func dueCount(_ sorted: [StoreEvent]) -> Int {
+        let limit = read - min(read, Self.lookaheadRecords)
+        let count = sorted.prefix { $0.key.record <= limit }.count
+        return isWindowFull ? max(1, count, sorted.count / 2) : count
+    }
+
+    /// Reads the next records, and the lines of their events.
+    private mutating func fill(_ budget: inout Int) throws {
         var drafts: [EventDraft] = []
-        while drafts.count < Self.step {
-            guard let (number, record) = try nextRecord() else { break }
-            let about = record.flatMap { subjects.apply($0, number: number) }
-            guard number >= first, let record, let about else { continue }
+        while drafts.count < Self.step, budget > 0, let (number, record) = try nextRecord(&budget) {
+            guard let record else { continue }
+            if number >= first, let subject = record.subject { try findSubject(subject, &budget) }
+            guard let about = subjects.apply(record, number: number), number >= first else { continue }
             drafts += EventDraft.events(of: record, number: number, in: about.key, kind: about.kind)
-                .filter { !exclusion.contains($0.event.key) }
+                .filter { !exclusion.contains($0.event.key) && isWanted($0.event) }
         }
-        if drafts.isEmpty { return reading != nil || !segments.isEmpty }
         var wanted: [ConversationKey: Set<LineIdentity>] = [:]
         for draft in drafts {
             if let line = draft.line ?? draft.kindLine {
                 wanted[draft.conversation, default: []].insert(line)
             }
         }
-        var found: [LineIdentity: FoundLine] = [:]
+        var found: [ConversationKey: FoundLines] = [:]
         for (conversation, identities) in wanted {
-            found.merge(lines.find(identities, in: conversation)) { first, _ in first }
+            let lines = try lines.find(identities, in: conversation, from: places[conversation])
+            budget -= lines.readBytes
+            if places.count >= Self.maximumPlaces { places = [:] }
+            places[conversation] = lines.place
+            found[conversation] = lines
         }
-        window += drafts.map { draft in
-            if let line = draft.line { return draft.completed(with: found[line]) }
-            var event = draft.event
-            if let line = draft.kindLine { event.kind = found[line]?.kind }
-            return event
-        }
+        window += drafts.map { $0.completed(in: found[$0.conversation]) }
         windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
-        return true
     }
 
     /// The next record up to the last one; nil at the end.
-    private mutating func nextRecord() throws -> (UInt64, EventRecord?)? {
+    private mutating func nextRecord(_ budget: inout Int) throws -> (UInt64, EventRecord?)? {
         while true {
             if reading == nil {
                 guard let segment = segments.popFirst() else { return nil }
@@ -121,6 +181,7 @@ package struct EventCatchUp: Sendable {
                 (reading, segments) = (nil, [])
                 return nil
             }
+            budget -= line.range.count
             read = max(read, line.record)
             guard let buffer = reading?.lines.buffer else { return nil }
             return (line.record, EventRecord(buffer[line.range], line.header))
@@ -138,38 +199,22 @@ package struct EventCatchUp: Sendable {
         }
     }
 
-    /// Finds the conversations of messages in earlier segments, which the records of later ones are about.
-    private mutating func findSubjects(_ earlier: ArraySlice<UInt64>) throws {
-        guard let start = earlier.last else { return }
-        var wanted: Set<UInt64> = []
-        try forEachRecord(in: Array(segments)) { number, record in
-            if number > last { return false }
-            if let subject = record()?.subject, subject < start { wanted.insert(subject) }
-            return true
-        }
-        for segment in earlier.dropLast().reversed() where !wanted.isEmpty {
-            var found: [(UInt64, EventRecord)] = []
-            try forEachRecord(in: [segment]) { number, record in
-                if wanted.remove(number) != nil, let record = record() { found.append((number, record)) }
-                return true
-            }
-            for (number, record) in found {
-                guard let conversation = record.begins else { continue }
-                // Kept until the end: its further records need not be counted.
-                subjects.insert(number, in: conversation, replies: .max / 2)
-            }
-        }
-    }
-
-    private func forEachRecord(
-        in segments: [UInt64], _ body: (UInt64, () -> EventRecord?) -> Bool
-    ) throws {
-        for segment in segments {
+    /// Finds the conversation of a message in an earlier segment; reads each segment at most once.
+    private mutating func findSubject(_ record: UInt64, _ budget: inout Int) throws {
+        guard record < firstSegment, subjects.conversation(of: record) == nil,
+            let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
+        else { return }
+        var found = EventSubjects()
+        do {
             var lines = try open(segment)
             while let line = try lines.next() {
-                let buffer = lines.buffer
-                if !body(line.record, { EventRecord(buffer[line.range], line.header) }) { return }
+                budget -= line.range.count
+                guard let record = EventRecord(lines.buffer[line.range], line.header) else { continue }
+                _ = found.apply(record, number: line.record)
             }
+        } catch is MissingRecords {
+            // Only a segment whose messages have all ended is deleted.
         }
+        subjects.keep(found)
     }
 }

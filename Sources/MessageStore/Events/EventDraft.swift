@@ -78,10 +78,25 @@ struct EventDraft: Sendable {
         }
     }
 
+    /// The event with its line or kind from a search for lines.
+    func completed(in search: FoundLines?) -> StoreEvent {
+        guard let line else {
+            var event = event
+            if let kindLine { event.kind = search?.lines[kindLine]?.kind }
+            return event
+        }
+        return completed(with: search?.lines[line], isSearchComplete: search?.isComplete ?? true)
+    }
+
     /// The event with its line; without one when its file refused the line, or the message ended before it was recorded.
-    func completed(with found: FoundLine?) -> StoreEvent {
-        guard let found else { return event }
+    ///
+    /// A line that a search did not reach is omitted like one that is too large.
+    func completed(with found: FoundLine?, isSearchComplete: Bool = true) -> StoreEvent {
         var event = event
+        guard let found else {
+            event.isTruncated = !isSearchComplete && event.name != .replyDeadLetter
+            return event
+        }
         event.at = found.at
         event.message = found.id
         event.kind = found.kind

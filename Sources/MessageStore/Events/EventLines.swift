@@ -1,41 +1,108 @@
 import BalloonPOSIX
 import BusinessMessages
 
+/// The result of a search for lines of one conversation.
+struct FoundLines: Sendable {
+    /// The lines that were found.
+    fileprivate(set) var lines: [LineIdentity: FoundLine] = [:]
+    /// Whether the missing lines are not in the file; otherwise the search ended before it had read all of it.
+    fileprivate(set) var isComplete = true
+    /// The offset behind the last of the lines, where the next search begins; nil when nothing was found.
+    fileprivate(set) var place: Int?
+    /// The bytes that were read.
+    fileprivate(set) var readBytes = 0
+}
+
 /// Finds lines in the files of conversations, without a lock and while the server writes them.
 struct EventLines: Sendable {
     /// The folder of all conversations.
     let directory: String
+    /// The bytes that are read of one file in each direction.
+    var maximumBytes = 64 << 20
 
-    /// The bytes that are read of one file, from its end.
-    private static let maximumBytes = 64 << 20
-
-    /// The lines of one conversation that exist; reads the file from its end in parts of about a megabyte.
+    /// Searches one conversation's file in parts of about a megabyte: from `place` forward, and then from there, or from
+    /// its end, backward.
     ///
-    /// The lines of a missing, damaged or unreadable file are not found.
-    func find(_ wanted: Set<LineIdentity>, in conversation: ConversationKey) -> [LineIdentity: FoundLine] {
+    /// A missing or quarantined file has no lines. Throws what reading throws.
+    func find(
+        _ wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
+    ) throws(StoreError) -> FoundLines {
         let path = directory + "/" + ConversationPath.file(conversation)
-        var missing = wanted
-        var found: [LineIdentity: FoundLine] = [:]
-        // A file that cannot be read has no lines for an event: the commands for operators report it.
-        guard let file = try? File(path, for: .reading), var end = try? file.sizeBytes() else { return [:] }
-        let limit = max(0, end - Self.maximumBytes)
-        while end > limit, !missing.isEmpty {
-            guard
-                let part = try? ConversationTail.lines(
-                    of: file, endingAt: end, maximum: .max, maximumBytes: 1 << 20)
-            else { return found }
-            for text in part.lines.reversed() {
-                guard let record = Self.record(of: text), missing.contains(where: { $0.record == record }),
-                    let line = ConversationLine(text), missing.remove(line.identity) != nil
-                else { continue }
-                found[line.identity] = FoundLine(
-                    sequence: line.sequence, at: line.at, id: line.id, kind: line.kind, text: text[...])
-            }
-            let read = part.lines.reduce(0) { $0 + $1.count + 1 }
-            if read == 0 { return found }
-            end = part.completeBytes - read
+        do throws(SystemError) {
+            let file = try File(path, for: .reading)
+            let end = try file.sizeBytes()
+            let start = min(place ?? end, end)
+            var search = LineSearch(file, for: wanted, place: place)
+            try search.read(from: start, to: min(end, start + maximumBytes))
+            try search.readBackward(from: start, to: max(0, start - maximumBytes))
+            search.result.isComplete =
+                search.isDone || end - start <= maximumBytes && start <= maximumBytes
+            return search.result
+        } catch {
+            if error.isMissing { return FoundLines() }
+            throw .unavailable(path: path, error)
         }
-        return found
+    }
+}
+
+private struct LineSearch {
+    private let file: File
+    private var missing: Set<LineIdentity>
+    private let records: Set<UInt64>
+    var result = FoundLines()
+
+    private static let stepBytes = 1 << 20
+
+    init(_ file: File, for wanted: Set<LineIdentity>, place: Int?) {
+        self.file = file
+        missing = wanted
+        records = Set(wanted.map(\.record))
+        result.place = place
+    }
+
+    var isDone: Bool { missing.isEmpty }
+
+    mutating func read(from start: Int, to end: Int) throws(SystemError) {
+        var offset = start
+        var rest: [UInt8] = []
+        while offset < end, !isDone {
+            let piece = try file.read(at: offset, count: min(Self.stepBytes, end - offset))
+            if piece.isEmpty { return }
+            offset += piece.count
+            result.readBytes += piece.count
+            rest += piece
+            var begin = 0
+            while let feed = rest[begin...].firstIndex(of: UInt8(ascii: "\n")) {
+                check(Array(rest[begin..<feed]), endingAt: offset - rest.count + feed + 1)
+                begin = feed + 1
+            }
+            rest.removeFirst(begin)
+        }
+    }
+
+    mutating func readBackward(from start: Int, to limit: Int) throws(SystemError) {
+        var end = start
+        while end > limit, !isDone {
+            let part = try ConversationTail.lines(
+                of: file, endingAt: end, maximum: .max, maximumBytes: min(Self.stepBytes, end - limit))
+            var lineEnd = part.completeBytes
+            for text in part.lines.reversed() {
+                check(text, endingAt: lineEnd)
+                lineEnd -= text.count + 1
+            }
+            result.readBytes += end - lineEnd
+            if lineEnd == part.completeBytes { return }
+            end = lineEnd
+        }
+    }
+
+    private mutating func check(_ text: [UInt8], endingAt end: Int) {
+        guard let record = Self.record(of: text), records.contains(record), let line = ConversationLine(text),
+            missing.remove(line.identity) != nil
+        else { return }
+        result.lines[line.identity] = FoundLine(
+            sequence: line.sequence, at: line.at, id: line.id, kind: line.kind, text: text[...])
+        result.place = max(result.place ?? 0, end)
     }
 
     /// The record in a line, without a JSON index where the line has the usual form.

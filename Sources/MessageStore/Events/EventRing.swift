@@ -21,16 +21,20 @@ package struct EventRing: Sendable {
     private var head = 0
     private var bytes = 0
     /// The position of the first event.
-    package private(set) var start = 0
+    package private(set) var start: Int
     /// The largest record of an event that the ring no longer has, or never had.
     package private(set) var evictedThrough: UInt64
     private let maximumCount: Int
     private let maximumBytes: Int
 
     /// Creates a ring that gets the events behind a record, and the earlier ones that were not sent then.
+    ///
+    /// Its positions begin behind those of the ring that it replaces, so that no position means another event.
     package init(
-        after record: UInt64, maximumCount: Int = Self.maximumCount, maximumBytes: Int = Self.maximumBytes
+        after record: UInt64, replacing earlier: EventRing? = nil, maximumCount: Int = Self.maximumCount,
+        maximumBytes: Int = Self.maximumBytes
     ) {
+        start = earlier.map { $0.end + 1 } ?? 0
         evictedThrough = record
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
@@ -93,5 +97,5 @@ package struct EventExclusion: Sendable {
 
 extension PlacedEvent {
     /// The approximate size in memory.
-    var sizeBytes: Int { 320 + (event.line?.count ?? 0) + (event.reason?.utf8.count ?? 0) }
+    package var sizeBytes: Int { 320 + (event.line?.count ?? 0) + (event.reason?.utf8.count ?? 0) }
 }

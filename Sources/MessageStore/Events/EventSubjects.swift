@@ -28,6 +28,14 @@ struct EventSubjects: Sendable {
         if isFinished { subjects[record]?.isFinished = true }
     }
 
+    /// Adds the messages that had not ended in an earlier segment; they are kept, because not all of their further records
+    /// are read.
+    mutating func keep(_ earlier: EventSubjects) {
+        for (record, subject) in earlier.subjects {
+            insert(record, in: subject.conversation, kind: subject.kind, replies: .max / 2)
+        }
+    }
+
     /// The conversation of a message, and its kind if that is known.
     func conversation(of record: UInt64) -> (key: ConversationKey, kind: Kind?)? {
         subjects[record].map { ($0.conversation, $0.kind) }

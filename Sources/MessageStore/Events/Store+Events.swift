@@ -45,15 +45,22 @@ package struct EventSource: ~Copyable {
         var events: [PlacedEvent] = []
         for change in changes {
             for due in fold.apply(change) {
-                var line = due.line
-                if due.needsLookup, let identity = due.draft.line {
-                    line = lines.find([identity], in: due.draft.conversation)[identity]
-                }
-                events.append(
-                    PlacedEvent(event: due.draft.completed(with: line), through: due.through))
+                let event =
+                    due.needsLookup ? lookedUp(due.draft) : due.draft.completed(with: due.line)
+                events.append(PlacedEvent(event: event, through: due.through))
             }
         }
         return events
+    }
+
+    private func lookedUp(_ draft: EventDraft) -> StoreEvent {
+        guard let identity = draft.line else { return draft.completed(with: nil) }
+        do {
+            return draft.completed(in: try lines.find([identity], in: draft.conversation))
+        } catch {
+            // The file cannot be read: the event says that it omits a line.
+            return draft.completed(with: nil, isSearchComplete: false)
+        }
     }
 }
 
@@ -68,16 +75,16 @@ extension Store {
     package var eventWakeups: AsyncStream<Void> { feed.wakeups }
 
     /// The first record that the journal still has.
-    package func firstRecord() throws -> UInt64 {
-        try JournalReader(DataDirectory(path: directory).journal).segments.first ?? 1
-    }
+    package var firstRecord: UInt64 { accounts.withLedger { $0.segments.first?.first ?? 1 } }
 
-    /// Reads the events of the records behind `through`, up to `last`, but for the excluded ones.
+    /// Reads the wanted events of the records behind `through`, up to `last`, but for the excluded ones.
     package func pastEvents(
-        after through: UInt64, through last: UInt64, excluding: EventExclusion
+        after through: UInt64, through last: UInt64, excluding: EventExclusion,
+        wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool = { _ in true }
     ) throws -> EventCatchUp {
         try EventCatchUp(
-            DataDirectory(path: directory), after: through, through: last, excluding: excluding)
+            DataDirectory(path: directory), after: through, through: last, excluding: excluding,
+            wanting: isWanted)
     }
 
     fileprivate func makeFold(after record: UInt64, _ lines: EventLines) -> EventFold {
@@ -92,7 +99,8 @@ extension Store {
         var unwritten: [EventDraft] = []
         for (key, identities) in unrecorded {
             // An earlier process may have written the line. Its event is one of the past: later lines must not precede it.
-            let found = lines.find(identities, in: key)
+            // A line in a file that cannot be read is written, or refused, later.
+            let found = (try? lines.find(identities, in: key))?.lines ?? [:]
             for identity in identities where found[identity] == nil {
                 // The line has the time and the id.
                 let message = EventRecord.message(

@@ -7,6 +7,7 @@ import HandlerKit
 import MessageStore
 import ServerTestSupport
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -197,4 +198,81 @@ import Testing
         #expect(letter["seq"]?.int == failed["seq"]?.int && letter["line"] == nil)
         await server.stop()
     }
+
+    @Test func `a page that waits is refused when a reload removes its token`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        async let waiting = page(server, "", TestTokens.reader, wait: 50)
+        #expect(await eventually { server.leftover.connections >= 1 })
+        var configuration = server.configuration
+        configuration.api.tokens.removeAll { $0.name == "reader" }
+        let reloaded = configuration
+        // The page may begin to wait after the reload: then it is refused at once.
+        await server.reload { () throws(ConfigurationError) in reloaded }
+        let answer = try await waiting
+        #expect(answer.status == 401 && answer.problem == "unauthenticated")
+        await server.stop()
+    }
+
+    @Test func `a customer's typing is an event without an id`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let customer = server.customer()
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        async let followed = onThread { () -> [EventFollower.Event] in
+            let path = "/v1/events?type=typing"
+            var seen = 0
+            return try EventFollower(address, path: path, token: TestTokens.reader).events { _ in
+                seen += 1
+                return seen == 2
+            }
+        }
+        // The follower subscribes at some time after the first of them.
+        let posting = Task {
+            while !Task.isCancelled {
+                for kind in [Kind.typingStart, .typingEnd] {
+                    _ = try await customer.post(customer.message(kind))
+                }
+            }
+        }
+        let events = try await followed.prefix(2)
+        posting.cancel()
+        #expect(Set(events.map { $0.data["typing"]?.bool }) == [true, false])
+        #expect(events.allSatisfy { $0.id == nil && $0.key == nil })
+        #expect(events.allSatisfy { $0.data["direction"]?.string == "inbound" })
+        #expect(events.allSatisfy { $0.data["business"]?.string == "one" })
+        await server.stop()
+    }
+
+    @Test func `a change of a handler's health is an event without an id`() async throws {
+        let handler = FlappingHandler()
+        let server = try await ServerUnderTest.withAPI(handler)
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        let events = try await onThread {
+            try EventFollower(address, path: "/v1/events?type=handler.health", token: TestTokens.reader)
+                .events { _ in true }
+        }
+        let event = try #require(events.first)
+        #expect(event.name == "handler.health" && event.id == nil && event.key == nil)
+        #expect(["ready", "starting", "restarting"].contains(event.data["health"]?.string))
+        #expect(["one", "two"].contains(event.data["business"]?.string))
+        await server.stop()
+    }
+}
+
+/// A handler whose health is another one each time, for each of two businesses.
+private final class FlappingHandler: EventHandler {
+    private let reports = Atomic(0)
+
+    var subscriptions: Set<Subscription> { [] }
+    var maximumInFlight: Int? { nil }
+    var downSince: ContinuousClock.Instant? { nil }
+    var report: HandlerReport {
+        get async {
+            let count = reports.add(1, ordering: .relaxed).oldValue
+            return HandlerReport(health: [.starting, .ready, .restarting][count % 3])
+        }
+    }
+    func waitUntilReady() async -> Bool { true }
+    func stopWaiting() {}
+    func handle(_ context: Context) async throws -> Outcome { .handled }
+    func restart() async {}
 }

@@ -41,6 +41,16 @@ import Testing
         #expect(resume(ring, after: 3) == "reset")
     }
 
+    @Test func `a ring that replaces another one has none of its positions`() {
+        let old = ring([11, 12, 13])
+        var new = EventRing(after: 20, replacing: old)
+        for record in 21..<30 {
+            new.append(PlacedEvent(event: event(UInt64(record)), through: UInt64(record)))
+        }
+        for position in 0...old.end { #expect(new.events(from: position) == nil) }
+        #expect(new.events(from: new.start)?.first?.event.key.record == 21)
+    }
+
     @Test func `the ring keeps the latest events within its limits`() {
         var ring = ring([11, 12, 13, 14, 15, 16])
         #expect(ring.start == 2 && ring.end == 6 && ring.evictedThrough == 12)

@@ -32,8 +32,7 @@ import Testing
         #expect(source.unsent.isEmpty)
         var past = try store.pastEvents(
             after: 0, through: source.begin, excluding: EventExclusion(keys: [], records: source.unsent))
-        var events: [PlacedEvent] = []
-        while case let part = try past.next(), !part.isEmpty { events += part }
+        let events = try past.readAll()
         #expect(names(events) == ["message.received 1", "message.queued -", "message.received 2"])
         await store.close()
         await first.close()

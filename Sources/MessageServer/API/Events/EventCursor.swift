@@ -1,14 +1,20 @@
 import BalloonPOSIX
-import Dispatch
 import MessageStore
-import Synchronization
 
 /// The way of one follower from its place to the end of the ring.
+///
+/// ```
+///   start ──> journal, part by part ──> ring ──> end
+///     ^              │                   │
+///     └──────────────┴───────────────────┘  the turn expired, or the ring no longer has the place
+/// ```
 struct EventCursor: Sendable {
     /// The next part of the way.
     enum Part: Sendable {
-        /// Further events; none of them when a whole part was not wanted.
+        /// Further wanted events of the journal, or further events of the ring; possibly none.
         case events([PlacedEvent])
+        /// Other followers read the journal first.
+        case waiting
         /// Events are missing: the journal no longer has them, or never had the place.
         case reset
         /// The end of the ring.
@@ -18,6 +24,8 @@ struct EventCursor: Sendable {
     private enum Position {
         /// Nothing is decided yet.
         case start
+        /// A turn to read the journal.
+        case journal(JournalTurn)
         /// The events of the ring from this position on whose records are later.
         case ring(Int, after: UInt64)
         /// The end of the ring when the follower arrived.
@@ -27,8 +35,8 @@ struct EventCursor: Sendable {
     /// The last record of which the follower has every event; nil before the first event.
     private(set) var through: UInt64?
     private var position: Position
-    /// The number of parts that a follower reads of the journal before others take their turn.
-    private static let maximumParts = 16
+    /// The rest of the way behind the journal, while that is read.
+    private var rest: (ring: Int, after: UInt64)?
     /// The bytes of one part of the ring.
     private static let partBytes = 64 << 10
 
@@ -48,59 +56,71 @@ struct EventCursor: Sendable {
 
     /// The next part; `arrive` is called at the end of the ring, under the lock that covers it.
     ///
-    /// `send` gets parts of the journal as they are read, and an empty part before the first one. It returns whether the
-    /// follower wants more, and throws when the follower has left.
+    /// Waits at most `patience` for a turn to read the journal.
     mutating func next(
-        of hub: EventHub, send: ([PlacedEvent]) async throws -> Bool, arrive: @Sendable () -> Void
+        of hub: EventHub, _ filter: EventFilter, patience: Duration, arrive: () -> Void
     ) async throws -> Part {
-        guard case .start = position else { return nextOfRing(hub, arrive) }
-        let place = through ?? .max
-        let first = try await onQueue { try hub.store.firstRecord() }
-        let resumption = hub.withState { state in
-            state.ring.resume(after: place, last: state.last, first: first, unsent: state.unsent)
+        if case .start = position {
+            switch resumption(of: hub) {
+            case .reset: return reset(hub)
+            case .ring(let start): position = .ring(start, after: through ?? .max)
+            case .journal: position = .journal(JournalTurn(among: hub.turns))
+            }
         }
-        switch resumption {
-        case .reset: return reset(hub)
-        case .ring(let start):
-            position = .ring(start, after: place)
-            return nextOfRing(hub, arrive)
-        case .journal(let last, let exclusion, let start):
-            return try await readJournal(hub, place, last, exclusion, start, send)
+        guard case .journal(let turn) = position else { return nextOfRing(hub, arrive) }
+        guard try await turn.begins(within: patience) else { return .waiting }
+        return try await nextOfJournal(hub, filter, turn)
+    }
+
+    private func resumption(of hub: EventHub) -> EventRing.Resumption {
+        let first = hub.store.firstRecord
+        return hub.withState { state in
+            state.ring.resume(
+                after: through ?? .max, last: state.last, first: first, unsent: state.unsent)
         }
     }
 
-    private mutating func readJournal(
-        _ hub: EventHub, _ place: UInt64, _ last: UInt64, _ exclusion: EventExclusion, _ start: Int,
-        _ send: ([PlacedEvent]) async throws -> Bool
+    private mutating func nextOfJournal(
+        _ hub: EventHub, _ filter: EventFilter, _ turn: JournalTurn
     ) async throws -> Part {
-        guard await hub.readers.acquire() else { throw CancellationError() }
-        defer { hub.readers.release() }
-        // A follower that left while it waited reads nothing.
-        guard try await send([]) else { return .events([]) }
-        do {
-            let reader = EventReader(
-                try await onQueue {
-                    try hub.store.pastEvents(after: place, through: last, excluding: exclusion)
-                })
-            for _ in 0..<Self.maximumParts {
-                let events = try await onQueue { try reader.next() }
-                guard let latest = events.last else {
-                    // The ring has the excluded events, and all later ones.
-                    position = .ring(start, after: place)
-                    return .events([])
-                }
-                through = max(place, latest.through)
-                guard try await send(events) else { return .events([]) }
+        let place = through ?? .max
+        var begin: (last: UInt64, exclusion: EventExclusion)?
+        if rest == nil {
+            // Decided anew, because the ring has changed during the wait.
+            guard case .journal(let last, let exclusion, let start) = resumption(of: hub) else {
+                position = .start
+                return .events([])
             }
-            // Others read first; the place is that of the last event.
-            return .events([])
-        } catch is EventCatchUp.MissingRecords {
-            return reset(hub)
+            rest = (start, place)
+            begin = (last, exclusion)
         }
+        let reading = Task(executorPreference: hub.readers) { [begin] in
+            try turn.read {
+                guard let begin else { throw EventCatchUp.MissingRecords() }
+                return try hub.store.pastEvents(
+                    after: place, through: begin.last, excluding: begin.exclusion
+                ) { hub.slug(of: $0, for: filter) != nil }
+            }
+        }
+        let part: EventCatchUp.Part?
+        do { part = try await reading.value } catch is EventCatchUp.MissingRecords { return reset(hub) }
+        let isLater = part.map { $0.through > place } ?? false
+        through = max(place, part?.through ?? 0)
+        if let rest, part?.isLast == true {
+            // The ring has the excluded events, and all later ones.
+            position = .ring(rest.ring, after: rest.after)
+            self.rest = nil
+        } else if part == nil || isLater && turn.isOver {
+            (position, rest) = (.start, nil)
+        } else {
+            turn.expireSoon()
+        }
+        return .events(part?.events ?? [])
     }
 
     /// Resets the follower to the end of the ring.
     private mutating func reset(_ hub: EventHub) -> Part {
+        rest = nil
         hub.withState { state in
             through = state.through
             position = .ring(state.ring.end, after: 0)
@@ -137,26 +157,6 @@ struct EventCursor: Sendable {
             }
             position = .ring(start + count, after: place)
             return .events(part)
-        }
-    }
-}
-
-/// A reader of past events that one follower owns and several threads use, one after the other.
-private final class EventReader: Sendable {
-    private let catchUp: Mutex<EventCatchUp>
-
-    init(_ catchUp: EventCatchUp) { self.catchUp = Mutex(catchUp) }
-
-    func next() throws -> [PlacedEvent] { try catchUp.withLock { try $0.next() } }
-}
-
-/// Runs blocking work on a queue.
-private func onQueue<Result: Sendable>(
-    _ work: @escaping @Sendable () throws -> Result
-) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "balloon.events.past").async {
-            continuation.resume(with: Swift.Result { try work() })
         }
     }
 }

@@ -1,4 +1,3 @@
-import BusinessMessages
 import MessageStore
 
 /// The events that a follower wants, and may see.
@@ -9,15 +8,31 @@ struct EventFilter: Sendable, Hashable {
     /// The wanted types; nil for all.
     let types: Set<String>?
 
-    /// Whether an event has a wanted type.
-    func wants(_ event: StoreEvent) -> Bool { types?.contains(event.name.rawValue) ?? true }
+    /// Whether the follower gets events of this type of a business.
+    func accepts(_ type: String, of slug: String) -> Bool {
+        (types?.contains(type) ?? true) && (businesses?.contains(slug) ?? true) && token.mayName(slug)
+    }
+}
 
-    /// The wanted businesses among those of the token, with their slugs.
-    func slugs(_ access: APIAccess) -> [BusinessID: String] {
-        var slugs: [BusinessID: String] = [:]
-        for business in access.businesses(of: token) where businesses?.contains(business.slug) ?? true {
-            slugs[business.id] = business.slug
-        }
-        return slugs
+/// An event as all followers get it, for one rendering of many.
+struct RenderedEvent: Sendable {
+    private let type: String
+    private let slug: String
+    private let text: [UInt8]
+
+    /// Renders an event with its place.
+    init(_ placed: PlacedEvent, business slug: String) {
+        type = placed.event.name.rawValue
+        self.slug = slug
+        var text: [UInt8] = []
+        EventText.append(placed, business: slug, to: &text)
+        self.text = text
+    }
+
+    /// The text of the events that a filter accepts.
+    static func text(of events: [RenderedEvent], for filter: EventFilter) -> [UInt8] {
+        var text: [UInt8] = []
+        for event in events where filter.accepts(event.type, of: event.slug) { text += event.text }
+        return text
     }
 }

@@ -44,17 +44,42 @@ final class EventHub: Sendable {
         fileprivate var isUnused: Bool {
             broadcast.subscriberCount == 0 && arriving.load(ordering: .relaxed) == 0
         }
+    }
 
-        fileprivate func send(_ events: [PlacedEvent], _ filter: EventFilter, _ access: APIAccess) {
-            let slugs = filter.slugs(access)
-            var text: [UInt8] = []
-            for placed in events where filter.wants(placed.event) {
-                if let slug = slugs[placed.event.business] {
-                    EventText.append(placed, business: slug, to: &text)
-                }
-            }
-            broadcast.send(text)
+    /// A page until it is answered.
+    final class Page: Sendable {
+        let wakeups: AsyncStream<Void>
+        fileprivate let id: UInt64
+        fileprivate let token: APIToken
+        private let wake: AsyncStream<Void>.Continuation
+        private let removed = Atomic(false)
+        private let stream = Mutex<APIStream?>(nil)
+
+        fileprivate init(_ id: UInt64, of token: APIToken) {
+            self.id = id
+            self.token = token
+            (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         }
+
+        /// Whether a reload removed or changed the token of the page.
+        var isTokenRemoved: Bool { removed.load(ordering: .acquiring) }
+
+        fileprivate func wakeUp() { wake.yield() }
+
+        /// Ends ``wakeups``.
+        func end() { wake.finish() }
+
+        /// Ends the page with its token; false when the token was removed already.
+        fileprivate func open(_ access: APIAccess) -> Bool {
+            let stream = access.openStream(of: token) { [weak self] in
+                self?.removed.store(true, ordering: .releasing)
+                self?.end()
+            }
+            self.stream.withLock { $0 = stream }
+            return stream != nil
+        }
+
+        fileprivate func close() { stream.withLock { $0.take() }?.close() }
     }
 
     struct State {
@@ -68,22 +93,26 @@ final class EventHub: Sendable {
         /// The last record of which every event is in the ring.
         var through: UInt64 = 0
         fileprivate var channels: [EventFilter: Channel] = [:]
-        fileprivate var waiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
-        fileprivate var lastWaiter: UInt64 = 0
+        fileprivate var pages: [UInt64: Page] = [:]
+        fileprivate var lastPage: UInt64 = 0
     }
 
     /// The pause between two writes to a follower.
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments.
     static let heartbeat = Duration.seconds(15)
-    /// The maximum number of different filters, and of pages that wait for an event.
-    static let maximumChannels = 256
-    static let maximumWaiters = 64
+    /// The maximum number of different filters of one token, and of its pages at a time.
+    static let maximumChannels = 32
+    static let maximumPages = 16
+    /// The bytes of events that are sent in one step under the lock.
+    private static let stepBytes = 256 << 10
 
     let store: Store
     let access: APIAccess
-    /// Followers that read the journal, each a few megabytes of memory.
-    let readers = AsyncSemaphore(4)
+    /// The turns of followers to read the journal.
+    let turns = AsyncSemaphore(JournalTurn.maximumCount)
+    /// Reads parts of the journal.
+    let readers = BlockingTaskExecutor(maximumThreads: 4)
     private let state = Mutex(State())
     private let pump: EventPump
     /// Ends when a stop begins.
@@ -107,7 +136,7 @@ final class EventHub: Sendable {
         guard state.withLock({ !$0.isFollowing && !$0.isClosed }) else { return }
         let begin = await pump.begin()
         state.withLock { state in
-            state.ring = EventRing(after: begin.last)
+            state.ring = EventRing(after: begin.last, replacing: state.ring)
             state.isFollowing = true
             state.set(begin)
         }
@@ -160,21 +189,52 @@ final class EventHub: Sendable {
             logger.warning("events were not sent in time; their followers resume from the journal")
             let begin = await pump.begin()
             let channels = state.withLock { state in
-                state.ring = EventRing(after: begin.last)
+                state.ring = EventRing(after: begin.last, replacing: state.ring)
                 state.set(begin)
                 return state.removeChannels()
             }
             for channel in channels { channel.end() }
             return
         }
-        state.withLock { state in
-            for event in batch.events { state.ring.append(event) }
-            state.set(batch)
-            guard !batch.events.isEmpty else { return }
-            for (filter, channel) in state.channels {
-                if channel.broadcast.subscriberCount > 0 { channel.send(batch.events, filter, access) }
+        var rest = batch.events[...]
+        repeat {
+            var bytes = 0
+            let step = rest.prefix { event in
+                defer { bytes += event.sizeBytes }
+                return bytes < Self.stepBytes
             }
-            for waiter in state.waiters.values { waiter.yield() }
+            rest = rest.dropFirst(step.count)
+            send(step, of: batch, isLast: rest.isEmpty)
+        } while !rest.isEmpty
+        for placed in batch.events where placed.event.name == .messageReceived {
+            if let typing = TransientEvent(typingOf: placed.event) { send(typing) }
+        }
+    }
+
+    /// Adds events to the ring, and sends them to their followers.
+    ///
+    /// They are rendered once, and for each filter, before the lock is acquired: listeners also wait for the lock.
+    private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
+        let slugs = access.slugs
+        let rendered = events.compactMap { placed in
+            slugs[placed.event.business].map { RenderedEvent(placed, business: $0) }
+        }
+        let filters = state.withLock { state in
+            state.channels.filter { $0.value.broadcast.subscriberCount > 0 }.map(\.key)
+        }
+        var texts: [EventFilter: [UInt8]] = [:]
+        for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
+        state.withLock { state in
+            for event in events { state.ring.append(event) }
+            // The records of all events of the batch were read; the place moves with the last of them.
+            state.last = batch.last
+            if isLast { state.set(batch) }
+            guard !events.isEmpty else { return }
+            for (filter, channel) in state.channels where channel.broadcast.subscriberCount > 0 {
+                // A filter whose first follower has just arrived is not rendered yet.
+                channel.broadcast.send(texts[filter] ?? RenderedEvent.text(of: rendered, for: filter))
+            }
+            for page in state.pages.values { page.wakeUp() }
         }
     }
 
@@ -191,13 +251,13 @@ final class EventHub: Sendable {
 
     /// Ends all streams and pages: a stop begins.
     func stop() {
-        let (channels, waiters) = state.withLock { state in
+        let (channels, pages) = state.withLock { state in
             state.isClosed = true
-            defer { state.waiters = [:] }
-            return (state.removeChannels(), state.waiters.values)
+            return (state.removeChannels(), state.pages.values)
         }
         for channel in channels { channel.end() }
-        for waiter in waiters { waiter.finish() }
+        for page in pages { page.end() }
+        turns.close()
         stopping.continuation.finish()
     }
 }
@@ -216,8 +276,8 @@ extension EventHub {
                 channel.arriving.add(1, ordering: .relaxed)
                 return (channel, false)
             }
-            guard state.channels.count < Self.maximumChannels else {
-                throw APIProblem(.unavailable, "too many different filters are followed")
+            guard state.channels.keys.count(where: { $0.token == filter.token }) < Self.maximumChannels else {
+                throw APIProblem(.unavailable, "the token follows too many different filters")
                     .field("Retry-After", "15")
             }
             let channel = Channel()
@@ -244,33 +304,60 @@ extension EventHub {
         state.withLock { body(&$0) }
     }
 
+    /// The slug of an event's business, if the event has a wanted type and the token may see it.
+    func slug(of event: StoreEvent, for filter: EventFilter) -> String? {
+        access.slugs[event.business].flatMap { filter.accepts(event.name.rawValue, of: $0) ? $0 : nil }
+    }
+
+    /// The text of the events that a filter accepts.
+    func text(of events: [PlacedEvent], for filter: EventFilter) -> [UInt8] {
+        var text: [UInt8] = []
+        for placed in events {
+            if let slug = slug(of: placed.event, for: filter) {
+                EventText.append(placed, business: slug, to: &text)
+            }
+        }
+        return text
+    }
+
     /// Sends an event that is not kept: without a place, to the followers at the end only.
     func send(_ event: TransientEvent) {
+        guard let slug = access.slugs[event.business] else { return }
+        let text = EventText.transient(event, business: slug)
         state.withLock { state in
-            for (filter, channel) in state.channels where filter.types?.contains(event.name.rawValue) ?? true
-            {
-                guard channel.broadcast.subscriberCount > 0,
-                    let slug = filter.slugs(access)[event.business]
-                else { continue }
-                channel.broadcast.send(EventText.transient(event, business: slug))
+            for (filter, channel) in state.channels where filter.accepts(event.name.rawValue, of: slug) {
+                if channel.broadcast.subscriberCount > 0 { channel.broadcast.send(text) }
             }
         }
     }
 
-    /// Begins to wait for further events; nil when too many pages wait, or the server stops.
-    func beginWaiting() -> (id: UInt64, wakeups: AsyncStream<Void>)? {
-        state.withLock { state in
-            guard !state.isClosed, state.waiters.count < Self.maximumWaiters else { return nil }
-            let (wakeups, waiter) = AsyncStream.makeStream(
-                of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            state.lastWaiter += 1
-            state.waiters[state.lastWaiter] = waiter
-            return (state.lastWaiter, wakeups)
+    /// Begins a page, until it is ended.
+    ///
+    /// Throws a problem when the token has too many, when it was removed, and when the server stops.
+    func beginPage(of token: APIToken) throws(APIProblem) -> Page {
+        let page = try state.withLock { state throws(APIProblem) in
+            guard !state.isClosed else { throw APIProblem(.unavailable, "the server stops") }
+            guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
+                throw APIProblem(.unavailable, "too many pages of the token wait for events")
+                    .field("Retry-After", "1")
+            }
+            state.lastPage += 1
+            let page = Page(state.lastPage, of: token)
+            state.pages[page.id] = page
+            return page
         }
+        guard page.open(access) else {
+            end(page)
+            throw APIProblem(.unauthenticated, "the token was removed")
+        }
+        return page
     }
 
-    /// Ends a wait.
-    func endWaiting(_ id: UInt64) { state.withLock { $0.waiters.removeValue(forKey: id) }?.finish() }
+    /// Ends a page that is answered.
+    func end(_ page: Page) {
+        state.withLock { $0.pages[page.id] = nil }
+        page.close()
+    }
 }
 
 extension EventHub.State {

@@ -1,6 +1,5 @@
 import BalloonHTTP
 import BalloonJSON
-import BusinessMessages
 import MessageStore
 
 /// The events behind a place as one answer, which waits for the first of them.
@@ -8,6 +7,11 @@ struct EventPage: Sendable {
     let hub: EventHub
     let filter: EventFilter
     let wait: Duration
+
+    /// The shortest time in which a page may read; then it has the events up to there.
+    private static let readingTime = Duration.seconds(10)
+    /// The number of parts that a page reads, without those after a wait.
+    private static let maximumParts = 256
 
     /// Starts the answer.
     func start(_ cursor: EventCursor, _ responder: APIResponder) {
@@ -20,65 +24,63 @@ struct EventPage: Sendable {
     }
 
     private func answer(_ start: EventCursor) async throws -> APIAnswer {
-        guard let (id, wakeups) = hub.beginWaiting() else {
-            throw APIProblem(.unavailable, "too many pages wait for events").field("Retry-After", "1")
-        }
-        // Also ends the wait, so that its stream of wakeups ends.
-        let timer = Task { [hub, wait] in
+        let waiter = try hub.beginPage(of: filter.token)
+        defer { hub.end(waiter) }
+        let timer = Task { [wait] in
             // Cancelled when the page is complete.
-            try? await Task.sleep(for: wait)
-            hub.endWaiting(id)
+            if (try? await Task.sleep(for: wait)) != nil { waiter.end() }
         }
         defer { timer.cancel() }
-        var waiter = wakeups.makeAsyncIterator()
-        var page = Page(filter: filter, slugs: filter.slugs(hub.access))
+        let deadline = ContinuousClock.now + max(wait, Self.readingTime)
+        var wakeups = waiter.wakeups.makeAsyncIterator()
+        var page = Page(place: start.through ?? 0)
         var cursor = start
-        while !page.isFull {
-            let part = try await cursor.next(of: hub) { events in
-                page.add(events)
-                return !page.isFull
-            } arrive: {
-            }
-            switch part {
-            case .events(let events): page.add(events)
-            case .reset: page.reset()
+        var parts = 0
+        reading: while !page.isFull, parts < Self.maximumParts, !waiter.isTokenRemoved {
+            let rest = ContinuousClock.now.duration(to: deadline)
+            guard rest > .zero else { break }
+            parts += 1
+            switch try await cursor.next(of: hub, filter, patience: rest, arrive: {}) {
+            case .events(let events):
+                page.add(events) { hub.slug(of: $0, for: filter) }
+                if !page.isFull { page.place = cursor.through ?? 0 }
+            case .waiting: break reading
+            case .reset: page.reset(to: cursor.through ?? 0)
             case .end:
-                page.place = max(page.place, cursor.through ?? 0)
-                guard page.isEmpty, await waiter.next() != nil else { return page.answer }
+                page.place = cursor.through ?? 0
+                guard page.isEmpty, await wakeups.next() != nil else { break reading }
+                parts = 0
             }
         }
+        // A reload counts at once: the next request is examined anew.
+        if waiter.isTokenRemoved { throw APIProblem(.unauthenticated, "the token was removed or changed") }
         return page.answer
     }
 }
 
 /// The events of a page so far.
 private struct Page {
-    let filter: EventFilter
-    let slugs: [BusinessID: String]
     private var entries: [[UInt8]] = []
     private var bytes = 0
     /// The place behind the last event.
-    var place: UInt64 = 0
+    var place: UInt64
 
-    init(filter: EventFilter, slugs: [BusinessID: String]) {
-        self.filter = filter
-        self.slugs = slugs
-    }
+    init(place: UInt64) { self.place = place }
 
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= EventRoutes.maximumPage || bytes > EventRoutes.maximumPageBytes }
 
-    /// Adds wanted events until the page is full.
-    mutating func add(_ events: [PlacedEvent]) {
+    /// Adds events until the page is full; `slug` returns the business of a wanted one.
+    mutating func add(_ events: [PlacedEvent], slug: (StoreEvent) -> String?) {
         for placed in events {
             if isFull { return }
             place = placed.through
-            guard filter.wants(placed.event), let slug = slugs[placed.event.business] else { continue }
-            append(EventText.pageEntry(placed, business: slug))
+            if let slug = slug(placed.event) { append(EventText.pageEntry(placed, business: slug)) }
         }
     }
 
-    mutating func reset() {
+    mutating func reset(to place: UInt64) {
+        self.place = place
         append(JSONWriter.object { $0.field("type", EventText.resetName) })
     }
 

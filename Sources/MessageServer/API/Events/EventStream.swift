@@ -32,33 +32,24 @@ struct EventStream: Sendable {
     private func follow(_ writer: HTTPBodyWriter) async throws {
         var cursor = cursor
         try await writer.write(EventText.head)
+        var told = cursor.through
         while !channel.hasEnded {
-            let part = try await cursor.next(of: hub) { events in
-                if events.isEmpty { try await writer.write([]) }
-                try await write(events, to: writer)
-                return !channel.hasEnded
-            } arrive: { [channel] in
+            let part = try await cursor.next(of: hub, filter, patience: EventHub.heartbeat) { [channel] in
                 writer.subscribe(to: channel.broadcast)
             }
             switch part {
-            case .events(let events): try await write(events, to: writer)
+            case .events(let events):
+                var text = hub.text(of: events, for: filter)
+                // A follower of few events also moves on, and its connection stays open.
+                if text.isEmpty, let place = cursor.through, place != told { text = EventText.comment(place) }
+                guard !text.isEmpty else { continue }
+                try await writer.write(text)
+                told = cursor.through
+            case .waiting: try await writer.write(EventText.comment(cursor.through ?? 0))
             case .reset: try await writer.write(EventText.reset(cursor.through ?? 0))
             case .end: return
             }
         }
         writer.finish()
-    }
-
-    private func write(_ events: [PlacedEvent], to writer: HTTPBodyWriter) async throws {
-        let slugs = filter.slugs(hub.access)
-        var text: [UInt8] = []
-        for placed in events where filter.wants(placed.event) {
-            guard let slug = slugs[placed.event.business] else { continue }
-            EventText.append(placed, business: slug, to: &text)
-            guard text.count >= HTTPBroadcast.maximumUntakenBytes else { continue }
-            try await writer.write(text)
-            text = []
-        }
-        if !text.isEmpty { try await writer.write(text) }
     }
 }

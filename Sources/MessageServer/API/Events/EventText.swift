@@ -32,6 +32,7 @@ enum EventText {
             writer.field("conversation", event.conversation)
             writer.field("health", event.health)
             writer.field("typing", event.isTyping)
+            writer.field("direction", event.direction?.rawValue)
         }
         return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
@@ -85,7 +86,7 @@ enum EventText {
 /// An event that is not kept: a follower that resumes does not get it.
 struct TransientEvent: Sendable {
     enum Name: String, Sendable, CaseIterable {
-        /// A person or program begins or stops typing to a customer.
+        /// A customer, or a person or program to a customer, begins or stops typing.
         case typing
         /// The health of a business's handler changed.
         case handlerHealth = "handler.health"
@@ -99,4 +100,16 @@ struct TransientEvent: Sendable {
     /// The handler's health in one word.
     var health: String?
     var isTyping: Bool?
+    /// From whom the typing is.
+    var direction: ConversationLine.Direction?
+}
+
+extension TransientEvent {
+    /// The typing of a customer, which Apple sends as a message; nil for another message.
+    init?(typingOf event: StoreEvent) {
+        guard event.name == .messageReceived, let kind = event.kind, kind.isTyping else { return nil }
+        self.init(
+            name: .typing, business: event.business, at: event.at, conversation: event.conversation,
+            isTyping: kind == .typingStart, direction: .inbound)
+    }
 }

@@ -1,0 +1,125 @@
+import BalloonPOSIX
+import BusinessMessages
+import Testing
+
+@testable import MessageStore
+
+/// Events of the past, read in parts.
+@Suite struct EventCatchUpTests {
+    let directory = StoreDirectory()
+
+    private static let nothing = EventExclusion(keys: [], records: [])
+
+    /// A store with these messages, each in a segment of its own.
+    private func store(_ ids: [String]) async throws -> Store {
+        let store = try directory.open { $0.maximumSegmentBytes = 1 }
+        for id in ids { #expect(await store.append(message(id)) == .stored) }
+        await store.rest()
+        return store
+    }
+
+    @Test func `a record about a message of an earlier segment has the message's conversation`() async throws
+    {
+        let store = try await store(["m1"])
+        let delivery = try await store.lease()
+        for id in ["m2", "m3"] { #expect(await store.append(message(id)) == .stored) }
+        let start = store.journal.lastRecord
+        let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        try await store.settle(try #require(store.leaseReply()), .accepted(status: 200))
+        await store.rest()
+        #expect(try JournalReader(directory.journal).segments.count > 3)
+        var past = try store.pastEvents(
+            after: start, through: store.journal.lastRecord, excluding: Self.nothing)
+        let events = try past.readAll()
+        #expect(events.map(\.event.name) == [.messageQueued, .messageAccepted])
+        #expect(Set(events.map(\.event.conversation)) == [ConversationPath.name(of: customer)])
+        await store.close()
+    }
+
+    @Test func `a catch-up of which nothing is wanted still moves to the last record`() async throws {
+        let store = try await store(["m1", "m2", "m3"])
+        let last = store.journal.lastRecord
+        var past = try store.pastEvents(after: 0, through: last, excluding: Self.nothing) { _ in false }
+        var part = try past.next()
+        while !part.isLast { part = try past.next() }
+        #expect(part.events.isEmpty && part.through == last)
+        await store.close()
+    }
+
+    @Test func `a part has about 64 KiB, and the next one continues behind it`() async throws {
+        let store = try directory.open()
+        let text = String(repeating: "x", count: 20_000)
+        for number in 1...20 { #expect(await store.append(message("m\(number)", text: text)) == .stored) }
+        await store.rest()
+        let last = store.journal.lastRecord
+        var past = try store.pastEvents(after: 0, through: last, excluding: Self.nothing)
+        let first = try past.next()
+        #expect(first.events.count == 4 && !first.isLast)
+        #expect(first.through == first.events.last?.through)
+        // A new reader at the place of the first part has the same rest.
+        var later = try store.pastEvents(after: first.through, through: last, excluding: Self.nothing)
+        let rest = try past.readAll()
+        #expect(rest.map(\.event.sequence) == Array(5...20))
+        #expect(try later.readAll().map(\.event.key) == rest.map(\.event.key))
+        await store.close()
+    }
+
+    @Test func `a line beyond the searched bytes is omitted as truncated, and found from a nearer place`()
+        async throws
+    {
+        let store = try directory.open()
+        let ids = (1...20).map { "m\($0)" }
+        let text = String(repeating: "x", count: 1000)
+        for id in ids { #expect(await store.append(message(id, text: text)) == .stored) }
+        await store.rest()
+        let key = ConversationKey(business: business, customer: customer)
+        var lines = EventLines(directory: DataDirectory(path: directory.path).conversations)
+        let records = try directory.records("message").compactMap { $0["record"]?.int.map(UInt64.init) }
+        let wanted = try #require(records.dropFirst().first.map { LineIdentity(record: $0, reply: nil) })
+        let first = try #require(records.first.map { LineIdentity(record: $0, reply: nil) })
+        let place = try #require(try lines.find([first], in: key).place)
+        lines.maximumBytes = 3000
+        let far = try lines.find([wanted], in: key)
+        #expect(far.lines.isEmpty && !far.isComplete)
+        let near = try lines.find([wanted], in: key, from: place)
+        #expect(near.lines[wanted]?.sequence == 2)
+        let draft = EventDraft.events(
+            of: .message(key, MessageID("m2"), outboundKind: nil, isReplay: false, at: .now()),
+            number: wanted.record, in: key, kind: nil)
+        #expect(draft.first?.completed(in: far).isTruncated == true)
+        #expect(draft.first?.completed(in: near).isTruncated == false)
+        await store.close()
+    }
+
+    @Test func `a file that cannot be read is an error and no refused line`() async throws {
+        let store = try await store(["m1"])
+        let key = ConversationKey(business: business, customer: customer)
+        let conversations = DataDirectory(path: directory.path).conversations
+        await store.close()
+        let path = conversations + "/" + ConversationPath.file(key)
+        try Directory.remove(path)
+        try Directory.make(path)
+        #expect(throws: StoreError.self) {
+            try EventLines(directory: conversations).find([LineIdentity(record: 2, reply: nil)], in: key)
+        }
+    }
+
+    @Test func `the first record of the journal is known without reading it`() async throws {
+        let store = try await store(["m1", "m2"])
+        #expect(store.firstRecord == (try JournalReader(directory.journal).segments.first))
+        await store.close()
+    }
+}
+
+extension EventCatchUp {
+    /// The events of all remaining parts.
+    mutating func readAll() throws -> [PlacedEvent] {
+        var events: [PlacedEvent] = []
+        while true {
+            let part = try next()
+            events += part.events
+            if part.isLast { return events }
+        }
+    }
+}
