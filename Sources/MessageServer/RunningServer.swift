@@ -111,7 +111,8 @@ package final class RunningServer: Sendable {
             events.send(
                 TransientEvent(
                     name: .typing, business: name.business,
-                    conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping))
+                    conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping,
+                    direction: .outbound))
         }
         sender.whenAccepted { typing.messageWasSent(in: $0) }
         let operations =

@@ -232,6 +232,8 @@ export class Desk extends EventTarget {
       case "message.queued":
         break;
       case "typing":
+        // The customer's typing is in the conversation's lines.
+        if (event.direction === "inbound") return;
         if (known && event.typing) known.lastTyping = Date.now();
         if (known) known.typing = event.typing ? Date.now() : 0;
         break;
