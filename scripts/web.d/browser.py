@@ -98,10 +98,12 @@ class Page:
         self.call("POST", f"/element/{self.find(css)}/click")
 
     def press_button(self, label, within="document"):
-        """Clicks the visible button with this label."""
+        """Clicks the visible button with this label, when no animation moves it any more."""
         self.wait(f"the button {label!r}",
                   f"""(() => {{ const found = [...{within}.querySelectorAll("button")].find((one) => one.checkVisibility()
-                  && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0])); if (found) window.found = found; return Boolean(found); }})()""", label)
+                  && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0]));
+                  if (!found || document.getAnimations().some((one) => one.playState === "running" && one.effect?.target?.contains(found))) return false;
+                  window.found = found; return true; }})()""", label)
         element = self.script("return window.found")[ELEMENT]
         self.call("POST", f"/element/{element}/click")
 
