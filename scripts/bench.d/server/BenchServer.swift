@@ -34,6 +34,7 @@ import MessageStore
             }
             try await DataFiller.fill(
                 configuration, count: count, undelivered: left,
+                isIndexed: arguments.dropFirst(5).first == "indexed",
                 body: File(arguments[4], for: .reading).readAll())
         case "read":
             guard arguments.count >= 3, let count = Int(arguments[2]) else { exit(64) }

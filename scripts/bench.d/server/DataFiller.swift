@@ -8,13 +8,14 @@ import MessageStore
 enum DataFiller {
     /// Stores `count` messages, each in its own conversation, and finishes all except `undelivered` of them.
     ///
-    /// Does not wait for the disk; prints the time and memory.
+    /// Does not wait for the disk; prints the time. With `isIndexed` the directory has an index of its conversations.
     static func fill(
-        _ configuration: ServerConfiguration, count: Int, undelivered: Int, body: [UInt8]
+        _ configuration: ServerConfiguration, count: Int, undelivered: Int, isIndexed: Bool, body: [UInt8]
     ) async throws {
         guard let business = configuration.businesses.first?.businessID else { return }
         var storeConfiguration = StoreConfiguration(directory: configuration.dataDirectory)
         storeConfiguration.disk = UnsyncedDisk()
+        storeConfiguration.keepsIndex = isIndexed
         storeConfiguration.maximumWaitingBytes = .max
         let store = try Store.open(storeConfiguration, logger: Logger(label: "bench"))
         store.startRecording { try store.write($0, as: .timePicker) }
