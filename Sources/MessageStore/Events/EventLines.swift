@@ -23,7 +23,8 @@ struct EventLines: Sendable {
     /// Searches one conversation's file in parts of about a megabyte: from `place` forward, and then from there, or from
     /// its end, backward.
     ///
-    /// A missing or quarantined file has no lines. Throws what reading throws.
+    /// A missing or quarantined file has no lines, and the search of a file that cannot be read is incomplete. Throws
+    /// failures that may be temporary, such as too many open files.
     func find(
         _ wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
     ) throws(StoreError) -> FoundLines {
@@ -40,6 +41,12 @@ struct EventLines: Sendable {
             return search.result
         } catch {
             if error.isMissing { return FoundLines() }
+            if error.isUnreadable || error.isForbidden {
+                // Followers of all conversations would otherwise wait for this file.
+                var unread = FoundLines()
+                unread.isComplete = false
+                return unread
+            }
             throw .unavailable(path: path, error)
         }
     }

@@ -92,17 +92,20 @@ import Testing
         await store.close()
     }
 
-    @Test func `a file that cannot be read is an error and no refused line`() async throws {
+    @Test func `a conversation whose file cannot be read has events without lines, and ends no catch-up`()
+        async throws
+    {
         let store = try await store(["m1"])
         let key = ConversationKey(business: business, customer: customer)
-        let conversations = DataDirectory(path: directory.path).conversations
-        await store.close()
-        let path = conversations + "/" + ConversationPath.file(key)
+        let path = DataDirectory(path: directory.path).conversations + "/" + ConversationPath.file(key)
         try Directory.remove(path)
         try Directory.make(path)
-        #expect(throws: StoreError.self) {
-            try EventLines(directory: conversations).find([LineIdentity(record: 2, reply: nil)], in: key)
-        }
+        var past = try store.pastEvents(
+            after: 0, through: store.journal.lastRecord, excluding: Self.nothing)
+        let events = try past.readAll()
+        #expect(events.map(\.event.name) == [.messageReceived])
+        #expect(events.allSatisfy { $0.event.line == nil && $0.event.isTruncated })
+        await store.close()
     }
 
     @Test func `the first record of the journal is known without reading it`() async throws {
