@@ -58,6 +58,8 @@ struct APIProblem: Error, Sendable, Equatable {
     let kind: Kind
     /// A sentence about this occurrence; never text of a customer.
     var detail: String?
+    /// The error behind the problem, for the log alone: it may name a path of the data directory.
+    var cause: String?
     /// The name of the query's or path's parameter.
     var parameter: String?
     var place: Place?

@@ -151,8 +151,11 @@ final class BusinessAPI: Sendable {
     /// The problem of an operation's error.
     private func problem(_ error: any Error) -> APIProblem {
         if let problem = error as? APIProblem { return problem }
-        if let error = error as? StoreError { return error.problem }
-        return APIProblem(.internalError)
+        var problem = (error as? StoreError)?.problem ?? APIProblem(.internalError)
+        problem.cause = (error as? StoreError)?.description ?? (error as? SystemError)?.description
+        // The text of another error may have what a customer wrote.
+        problem.cause = problem.cause ?? "\(type(of: error))"
+        return problem
     }
 
     /// Adds the fields of every answer to one, and logs a change.
@@ -174,7 +177,7 @@ final class BusinessAPI: Sendable {
             case .tooManyFailures, .tooManyRequests: .debug
             default: isLoggedOften(facts) ? .debug : .info
             }
-        log("API request refused", level, facts, problem.status, reference: reference, problem.kind)
+        log("API request refused", level, facts, problem.status, reference: reference, problem)
         let answer = problem.answer(reference: reference)
         return HTTPResponse(
             answer.status, contentType: answer.contentType, body: answer.body,
@@ -203,7 +206,7 @@ final class BusinessAPI: Sendable {
 
     private func log(
         _ message: Logger.Message, _ level: Logger.Level, _ facts: APIFacts, _ status: HTTPStatus,
-        reference: String?, _ kind: APIProblem.Kind? = nil
+        reference: String?, _ problem: APIProblem? = nil
     ) {
         guard logger.logLevel <= level else { return }
         // The path of the operation: that of the request names a conversation.
@@ -213,7 +216,8 @@ final class BusinessAPI: Sendable {
         metadata["token"] = facts.token.map { "\($0)" }
         metadata["business"] = facts.business.map { "\($0)" }
         metadata["reference"] = reference.map { "\($0)" }
-        metadata["problem"] = kind.map { "\($0.rawValue)" }
+        metadata["problem"] = problem.map { "\($0.kind.rawValue)" }
+        if let problem, problem.status.code >= 500 { metadata["cause"] = problem.cause.map { "\($0)" } }
         logger.log(level: level, message, metadata: metadata)
     }
 }
