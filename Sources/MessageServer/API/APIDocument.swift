@@ -180,18 +180,7 @@ extension APIRoute {
     }
 
     /// The content of the body.
-    var bodySchema: APISchema {
-        if let describedBody { return describedBody }
-        if path.contains("/deliveries/") { return .records }
-        return switch path.split(separator: "/").last {
-        case "claim": .claim
-        case "release": .release
-        case "close": .empty
-        case "people": .presence
-        case "typing": .typing
-        default: .any
-        }
-    }
+    var bodySchema: APISchema { describedBody ?? .any }
 }
 
 extension APIRoute.Body {

@@ -17,6 +17,9 @@ struct AssignmentRoutes: Sendable {
     let watch: AssignmentWatch
 
     private static let path = "/v1/businesses/{slug}/conversations/{c}"
+    private static let ifMatch = APIParameter(
+        "If-Match", .field,
+        "An ETag of the conversation: with another one than the current the answer is 412.")
 
     func routes() -> [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 64 << 10)
@@ -24,18 +27,17 @@ struct AssignmentRoutes: Sendable {
             APIRoute(
                 .post, Self.path + "/claim", may: .send, body: body, "Claim a conversation for a person",
                 .conversation
-            ) { try await change($0, Self.claim($0)) },
+            ) { try await change($0, Self.claim($0)) }.describing(body: .claim, headers: [Self.ifMatch]),
             APIRoute(
                 .post, Self.path + "/release", may: .send, body: body,
-                "Release a conversation to its handler, or to the people who wait for one", .conversation
-            ) { try await change($0, Self.release($0)) },
+                "Release a conversation to its handler, or let it wait for another person", .conversation
+            ) { try await change($0, Self.release($0)) }.describing(body: .release, headers: [Self.ifMatch]),
             APIRoute(
                 .post, Self.path + "/close", may: .send, body: body, "Close a conversation", .conversation
-            ) {
-                request in
+            ) { request in
                 if !request.body.isEmpty { _ = try request.object([]) }
                 return try await change(request, .close)
-            },
+            }.describing(body: .empty, headers: [Self.ifMatch]),
         ]
     }
 

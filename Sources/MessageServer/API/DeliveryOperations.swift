@@ -50,12 +50,12 @@ struct DeliveryOperations: Sendable {
                 .post, Self.deliveries + "/replay", may: .operate, body: body, "Replay dead letters", .results
             ) { request in
                 try await decide(request) { try await store.replayDead($0, of: $1) }
-            },
+            }.describing(body: .records),
             APIRoute(
                 .post, Self.deliveries + "/drop", may: .operate, body: body, "Drop dead letters", .results
             ) { request in
                 try await decide(request) { try await store.dropDead($0, of: $1) }
-            },
+            }.describing(body: .records),
             APIRoute(
                 .get, Self.replies, may: .operate,
                 query: [

@@ -40,7 +40,7 @@ struct PresenceRoutes: Sendable {
                     throw APIProblem(.unavailable, "the disk cannot be used")
                 }
                 return APIAnswer { presence.write(to: &$0) }
-            },
+            }.describing(body: .presence),
         ]
     }
 
