@@ -186,7 +186,23 @@ class Tests:
             .filter((one) => one.checkVisibility() && !one.dataset.seen && one.tabIndex >= 0 && !one.disabled).map((one) => one.outerHTML.slice(0, 120))""")
         assert not missing, missing
 
+    def late_confirmation(self):
+        self.server.ask_for_person("late01")
+        ana = self.page("Ana", DESK)
+        self.open(ana, "late01")
+        ana.press_button("Claim")
+        ana.see("You have this conversation")
+        ana.press_button("Close")
+        ana.see("Close the conversation?")
+        self.server.call(f"/v1/businesses/fish/conversations/{self.conversation('late01')}/claim", "POST",
+                         {"person": {"id": "ben", "name": "Ben"}, "take": True})
+        ana.see("Ben has this conversation")
+        ana.press_button("Close", "document.querySelector('dialog')")
+        ana.see("A colleague was faster")
+        ana.see("Ben has this conversation")
+
     def lost_connection(self):
+        self.server.ask_for_person("lost02")
         self.server.ask_for_person("lost01")
         page = self.page("Lou", PHONE)
         self.open(page, "lost01")
@@ -205,6 +221,11 @@ class Tests:
         page.see("Connection lost")
         page.script("document.querySelector('#text').focus()")
         page.keys("Enter")
+        page.see("Try again")
+        # It stays with its conversation while another one is open.
+        page.script("document.querySelector('.row:not([aria-current])').click()")
+        page.wait("another thread", "!document.querySelector('.thread-title h2')?.innerText.includes('lost01')")
+        page.script("[...document.querySelectorAll('.row')].find((one) => one.innerText.includes('lost01')).click()")
         page.see("Try again")
         self.server.start()
         page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
@@ -466,7 +487,7 @@ class Tests:
             time.sleep(0.1)
 
 
-ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
+ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
        "two_tabs", "everybody", "planted"]
 
 

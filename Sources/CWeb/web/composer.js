@@ -82,9 +82,16 @@ export class Composer {
   open(id) {
     this.#id = id;
     this.#text.value = this.#drafts.get(id) ?? "";
+    this.#clearMessage();
     this.#show("text");
     this.#grow();
     this.update();
+  }
+
+  /// Empties the quick reply and the JSON, which belong to one conversation.
+  #clearMessage() {
+    this.#json.value = this.#question.value = "";
+    for (const input of this.#choices.querySelectorAll("input")) input.value = "";
   }
 
   /// Keeps the text of the conversation that is left, and drops its files.
@@ -242,8 +249,7 @@ export class Composer {
     this.#drafts.delete(this.#id);
     this.#files = [];
     if (this.#mode !== "text") {
-      this.#json.value = this.#question.value = "";
-      for (const input of this.#choices.querySelectorAll("input")) input.value = "";
+      this.#clearMessage();
       this.#show("text");
     }
     this.#drawFiles();
@@ -251,21 +257,21 @@ export class Composer {
     this.#forgetTyping();
     this.focus();
     const key = randomUUID();
-    this.#thread.addPending(key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message: shown, state: "sending" });
+    this.#thread.addPending(this.#id, key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message: shown, state: "sending" });
     await this.#post(this.#id, key, body);
   }
 
   /// Sends with the same key until it succeeds, so that a repetition never becomes a second message.
   async #post(id, key, body) {
-    this.#thread.changePending(key, { state: "sending", problem: "", retry: undefined, drop: undefined });
+    this.#thread.changePending(id, key, { state: "sending", problem: "", retry: undefined, drop: undefined });
     try {
       const answer = await this.#desk.send(id, body, key);
-      this.#thread.changePending(key, { id: answer.id, outcome: answer.outcome, status: answer.status, problem: answer.outcome === "refused" || answer.outcome === "failed" ? answer.reason : "" }, answer.id);
+      this.#thread.changePending(id, key, { id: answer.id, outcome: answer.outcome, status: answer.status, problem: answer.outcome === "refused" || answer.outcome === "failed" ? answer.reason : "" }, answer.id);
       const one = this.#desk.conversations.get(id);
       if (one && !this.#desk.isMine(one)) void this.#desk.refreshConversation(id).catch(() => {});
     } catch (error) {
-      this.#thread.changePending(key, {
-        state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body), drop: () => this.#thread.changePending(key, undefined),
+      this.#thread.changePending(id, key, {
+        state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body), drop: () => this.#thread.changePending(id, key, undefined),
       });
       this.#thread.dispatch("failed", error.message);
       if (error.kind === "claimed" || error.kind === "closed") void this.#desk.refreshConversation(id).catch(() => {});

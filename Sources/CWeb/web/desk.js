@@ -1,5 +1,5 @@
 // The state of the page: who I am, the conversations of one business, and what is unread. Changes are told as events.
-import { randomUUID } from "./api.js";
+import { Problem, randomUUID } from "./api.js";
 import { summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
@@ -297,18 +297,30 @@ export class Desk extends EventTarget {
 
   // Changes
 
-  /// Claims the conversation; `take` takes it from a colleague.
-  claim(id, take = false) {
-    return this.#change(id, "claim", { person: this.me, ...(take ? { take: true } : {}) });
+  /// Claims the conversation for the person of this page.
+  claim(id) { return this.#change(id, "claim", { person: this.me }); }
+
+  /// Takes the conversation from the colleague that `shown` names.
+  take(id, shown) { return this.#changeShown(id, shown, "claim", { person: this.me, take: true }); }
+
+  release(id, to, note, shown) { return this.#changeShown(id, shown, "release", { to, ...(note ? { note } : {}) }); }
+
+  close(id, shown) { return this.#changeShown(id, shown, "close", {}); }
+
+  /// Changes the conversation only if its state and person are still the shown ones.
+  async #changeShown(id, shown, operation, body) {
+    const answer = await this.api.send("GET", this.conversationPath(id));
+    const current = await answer.json();
+    if (current.state !== shown.state || current.person?.id !== shown.person) {
+      await this.refreshConversation(id).catch(() => {});
+      throw new Problem("changed", "A colleague was faster. Look at the conversation again.");
+    }
+    return this.#change(id, operation, body, { "If-Match": answer.headers.get("ETag") });
   }
 
-  release(id, to, note) { return this.#change(id, "release", { to, ...(note ? { note } : {}) }); }
-
-  close(id) { return this.#change(id, "close", {}); }
-
-  async #change(id, operation, body) {
+  async #change(id, operation, body, headers = {}) {
     try {
-      await this.api.change("POST", `${this.conversationPath(id)}/${operation}`, body);
+      await this.api.change("POST", `${this.conversationPath(id)}/${operation}`, body, headers);
     } finally {
       // Also after a refusal: it says that the page does not know the latest state.
       await this.refreshConversation(id).catch(() => {});

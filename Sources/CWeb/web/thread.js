@@ -15,7 +15,8 @@ export class Thread {
   #id = "";
   #lines = new Map();
   #nodes = new Map();
-  #pending = new Map();
+  /// The messages that the server has not confirmed, by conversation: they stay while another one is open.
+  #unconfirmed = new Map();
   #hasEarlier = false;
   #hasLater = false;
   #reading = 0;
@@ -64,7 +65,6 @@ export class Thread {
     if (id !== this.#id) this.composer.leave();
     this.#id = id;
     this.#lines.clear();
-    this.#pending.clear();
     this.#hasEarlier = this.#hasLater = false;
     this.#isAtEnd = true;
     this.#awaited = 0;
@@ -75,6 +75,8 @@ export class Thread {
     if (!id) return;
     this.update();
     this.composer.open(id);
+    // Unconfirmed messages are shown even when the lines cannot be read.
+    if (this.#pending.size > 0) this.#draw();
     await this.#readLatest();
   }
 
@@ -161,7 +163,8 @@ export class Thread {
 
   #hear(event) {
     if (!this.#id || this.#hasLater) return;
-    if (!event) return void this.#readLater();
+    // After a lost connection; a thread that was opened meanwhile has no lines yet.
+    if (!event) return void (this.#lines.size === 0 ? this.#readLatest() : this.#readLater());
     if (event.type === "typing") return this.update();
     if (!event.seq) return;
     const last = Math.max(0, ...this.#lines.keys());
@@ -178,19 +181,26 @@ export class Thread {
 
   // Messages of this page that have no line yet
 
-  addPending(key, line) {
-    this.#pending.set(key, line);
+  get #pending() { return this.#unconfirmed.get(this.#id) ?? new Map(); }
+
+  addPending(id, key, line) {
+    if (!this.#unconfirmed.has(id)) this.#unconfirmed.set(id, new Map());
+    this.#unconfirmed.get(id).set(key, line);
     this.#draw();
     this.#toEnd();
   }
 
-  changePending(key, change, newKey = key) {
-    const line = this.#pending.get(key);
+  changePending(id, key, change, newKey = key) {
+    const pending = this.#unconfirmed.get(id);
+    const line = pending?.get(key);
     if (!line) return;
-    this.#pending.delete(key);
-    const isKnown = [...this.#lines.values()].some((one) => one.direction === "outbound" && one.id === newKey);
-    if (!isKnown && change) this.#pending.set(newKey, { ...line, ...change });
-    this.#draw();
+    pending.delete(key);
+    const isKnown = id === this.#id && [...this.#lines.values()].some((one) => one.direction === "outbound" && one.id === newKey);
+    // A confirmed message of another conversation is read from the server when that one is opened.
+    const isKept = change && !isKnown && (id === this.#id || !change.id || change.problem);
+    if (isKept) pending.set(newKey, { ...line, ...change });
+    else if (pending.size === 0) this.#unconfirmed.delete(id);
+    if (id === this.#id) this.#draw();
   }
 
   // Drawing
@@ -332,6 +342,8 @@ export class Thread {
     if (!this.#actions.dataset.offered?.split(",").includes(name)) return;
     const id = this.#id;
     const one = this.conversation;
+    // A colleague may take the conversation while a question is open; the answer concerns what was shown with the question.
+    const shown = { state: one?.state, person: one?.person?.id };
     try {
       if (name === "claim") {
         await this.#desk.claim(id);
@@ -339,15 +351,15 @@ export class Thread {
       } else if (name === "take") {
         const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
         if (!await confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over")) return;
-        await this.#desk.claim(id, true);
+        await this.#desk.take(id, shown);
         this.composer.focus();
       } else if (name === "release") {
         const answer = await askRelease();
         if (!answer) return;
-        await this.#desk.release(id, answer.to, answer.note);
+        await this.#desk.release(id, answer.to, answer.note, shown);
       } else if (name === "close") {
         if (!await confirm("Close the conversation?", "Nothing is sent to the customer. The next message begins with the bot.", "Close")) return;
-        await this.#desk.close(id);
+        await this.#desk.close(id, shown);
       }
     } catch (error) {
       this.dispatch("failed", error.message);
