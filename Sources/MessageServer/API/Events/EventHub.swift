@@ -14,8 +14,9 @@ import Synchronization
 ///   journal ─────────────────────────────────┘
 /// ```
 ///
-/// While no token is configured, nothing is read or kept. One lock covers the ring and the broadcasts, so that a follower
-/// that reaches the end of the ring subscribes without a gap.
+/// Nothing is read or kept until the first follower comes, and again a minute after the last one has left: each event
+/// costs a message about a tenth of its time. A later follower resumes from the journal. One lock covers the ring and the
+/// broadcasts, so that a follower that reaches the end of the ring subscribes without a gap.
 final class EventHub: Sendable {
     /// The followers with the same filter, which get the same bytes.
     final class Channel: Sendable {
@@ -86,7 +87,13 @@ final class EventHub: Sendable {
         var ring = EventRing(after: 0)
         /// Whether the store's events are read.
         var isFollowing = false
+        /// The task that begins to read them.
+        fileprivate var beginning: Task<Void, Never>?
+        /// The time since which there is no follower; nil while there is one.
+        fileprivate var unusedSince: ContinuousClock.Instant?
         var isClosed = false
+        /// The number of the source that the ring has the events of.
+        fileprivate var source = 0
         /// The last record that was read, and the records with events that wait for their lines.
         var last: UInt64 = 0
         var unsent: Set<UInt64> = []
@@ -101,6 +108,8 @@ final class EventHub: Sendable {
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments.
     static let heartbeat = Duration.seconds(15)
+    /// The time without followers after which events are not read any more.
+    static let unusedTime = Duration.seconds(60)
     /// The maximum number of different filters of one token, and of its pages at a time.
     static let maximumChannels = 32
     static let maximumPages = 16
@@ -126,19 +135,40 @@ final class EventHub: Sendable {
         pump = EventPump(store)
     }
 
-    /// Begins to read the store's events when there is a token, and stops when there is none; called before messages are
-    /// recorded, and after each reload.
-    func begin() async {
-        guard access.isServed else {
-            state.withLock { $0.isFollowing = false }
-            return store.endEvents()
+    /// Begins to read the store's events for a follower that has a channel or a page; returns when they are read.
+    func follow() async {
+        let beginning = state.withLock { state -> Task<Void, Never>? in
+            if state.isFollowing || state.isClosed { return nil }
+            if let beginning = state.beginning { return beginning }
+            let beginning = Task { await self.begin() }
+            state.beginning = beginning
+            return beginning
         }
-        guard state.withLock({ !$0.isFollowing && !$0.isClosed }) else { return }
+        await beginning?.value
+    }
+
+    private func begin() async {
         let begin = await pump.begin()
         state.withLock { state in
-            state.ring = EventRing(after: begin.last, replacing: state.ring)
+            state.replaceRing(begin)
             state.isFollowing = true
-            state.set(begin)
+            state.beginning = nil
+        }
+    }
+
+    /// Stops reading the store's events when there was no follower for a time.
+    func endIfUnused(at now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            guard state.isFollowing, state.channels.isEmpty, state.pages.isEmpty else {
+                state.unusedSince = nil
+                return
+            }
+            let since = state.unusedSince ?? now
+            state.unusedSince = since
+            guard now - since >= Self.unusedTime else { return }
+            state.isFollowing = false
+            // Under the lock: a follower that comes now begins behind it.
+            store.endEvents()
         }
     }
 
@@ -157,7 +187,10 @@ final class EventHub: Sendable {
             group.addTask { await self.watch(registry) }
             group.addTask {
                 // Cancelled at a stop.
-                while (try? await Task.sleep(for: Self.heartbeat)) != nil { self.sendComments() }
+                while (try? await Task.sleep(for: Self.heartbeat)) != nil {
+                    self.sendComments()
+                    self.endIfUnused()
+                }
             }
             await group.next()
             group.cancelAll()
@@ -189,8 +222,9 @@ final class EventHub: Sendable {
             logger.warning("events were not sent in time; their followers resume from the journal")
             let begin = await pump.begin()
             let channels = state.withLock { state in
-                state.ring = EventRing(after: begin.last, replacing: state.ring)
-                state.set(begin)
+                state.replaceRing(begin)
+                // The last follower may have left meanwhile.
+                if !state.isFollowing { store.endEvents() }
                 return state.removeChannels()
             }
             for channel in channels { channel.end() }
@@ -225,6 +259,8 @@ final class EventHub: Sendable {
         var texts: [EventFilter: [UInt8]] = [:]
         for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
         state.withLock { state in
+            // Another source may have begun meanwhile.
+            guard state.source == batch.source else { return }
             for event in events { state.ring.append(event) }
             // The records of all events of the batch were read; the place moves with the last of them.
             state.last = batch.last
@@ -269,7 +305,7 @@ extension EventHub {
     /// Throws a problem when there are too many filters, when the token was removed, and when the server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
         let (channel, isNew) = try state.withLock { state throws(APIProblem) in
-            guard !state.isClosed, state.isFollowing else {
+            guard !state.isClosed else {
                 throw APIProblem(.unavailable, "the server stops")
             }
             if let channel = state.channels[filter] {
@@ -283,6 +319,7 @@ extension EventHub {
             let channel = Channel()
             channel.arriving.add(1, ordering: .relaxed)
             state.channels[filter] = channel
+            state.unusedSince = nil
             return (channel, true)
         }
         guard isNew else { return channel }
@@ -344,6 +381,7 @@ extension EventHub {
             state.lastPage += 1
             let page = Page(state.lastPage, of: token)
             state.pages[page.id] = page
+            state.unusedSince = nil
             return page
         }
         guard page.open(access) else {
@@ -361,6 +399,13 @@ extension EventHub {
 }
 
 extension EventHub.State {
+    /// Begins a ring of the events after this batch.
+    fileprivate mutating func replaceRing(_ batch: EventPump.Batch) {
+        ring = EventRing(after: batch.last, replacing: ring)
+        source = batch.source
+        set(batch)
+    }
+
     fileprivate mutating func set(_ batch: EventPump.Batch) {
         last = batch.last
         unsent = batch.unsent
@@ -377,6 +422,8 @@ extension EventHub.State {
 actor EventPump {
     /// Events, and the state of the source behind them.
     struct Batch: Sendable {
+        /// The number of the source, from 1.
+        let source: Int
         let events: [PlacedEvent]
         let last: UInt64
         let unsent: Set<UInt64>
@@ -386,6 +433,7 @@ actor EventPump {
     private nonisolated let executor = QueueExecutor(label: "balloon.events")
     private let store: Store
     private var source: EventSource?
+    private var sourceNumber = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -394,6 +442,7 @@ actor EventPump {
     /// Begins anew; the batch has no events.
     func begin() async -> Batch {
         source = await store.followEvents()
+        sourceNumber += 1
         return batch([])
     }
 
@@ -405,7 +454,7 @@ actor EventPump {
 
     private func batch(_ events: [PlacedEvent]) -> Batch {
         Batch(
-            events: events, last: source?.last ?? 0, unsent: source?.unsent ?? [],
+            source: sourceNumber, events: events, last: source?.last ?? 0, unsent: source?.unsent ?? [],
             through: source?.through ?? 0)
     }
 }
