@@ -1,11 +1,33 @@
 /// The audience of one broadcast on one shard.
 final class BroadcastAudience {
     let section: BroadcastSection
-    var subscribers: Set<ExchangeID> = []
+    private var subscribers: Set<ExchangeID> = []
+    private var sorted: [ExchangeID]?
     /// The number of subscriptions so far: a batch reaches only the subscribers before it.
-    var subscriptions = 0
+    private(set) var subscriptions = 0
 
     init(_ section: BroadcastSection) { self.section = section }
+
+    var isEmpty: Bool { subscribers.isEmpty }
+
+    /// The subscribers in the order of their connections, whose memory is read faster in that order.
+    var inOrder: [ExchangeID] {
+        if let sorted { return sorted }
+        let sorted = subscribers.sorted { $0.connection < $1.connection }
+        self.sorted = sorted
+        return sorted
+    }
+
+    func insert(_ subscriber: ExchangeID) {
+        subscribers.insert(subscriber)
+        subscriptions += 1
+        sorted = nil
+    }
+
+    func remove(_ subscriber: ExchangeID) {
+        subscribers.remove(subscriber)
+        sorted = nil
+    }
 }
 
 /// A batch that a shard is sending to an audience, or the end of their answers.
@@ -28,7 +50,7 @@ final class BroadcastDelivery {
     init(_ content: Content, to audience: BroadcastAudience) {
         self.audience = audience
         self.content = content
-        subscribers = Array(audience.subscribers)
+        subscribers = audience.inOrder
         subscriptions = audience.subscriptions
     }
 
@@ -73,8 +95,7 @@ extension Shard {
         if section.hasEnded { return close(connection) }
         let audience = audiences[ObjectIdentifier(section)] ?? BroadcastAudience(section)
         audiences[ObjectIdentifier(section)] = audience
-        audience.subscribers.insert(exchange)
-        audience.subscriptions += 1
+        audience.insert(exchange)
         answer.audience = audience
         answer.isOpenEnded = true
         if isStopping { endOpenEnded(connection) }
@@ -84,9 +105,9 @@ extension Shard {
     func unsubscribe(_ exchange: ExchangeID, _ answer: StreamedAnswer) {
         guard let audience = answer.audience else { return }
         answer.audience = nil
-        audience.subscribers.remove(exchange)
+        audience.remove(exchange)
         audience.section.broadcast.remove(from: audience.section)
-        if audience.subscribers.isEmpty { audiences[ObjectIdentifier(audience.section)] = nil }
+        if audience.isEmpty { audiences[ObjectIdentifier(audience.section)] = nil }
     }
 
     /// Queues a batch for the current subscribers of a section.
