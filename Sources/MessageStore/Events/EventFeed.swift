@@ -78,6 +78,9 @@ final class EventFeed: Sendable {
         }
     }
 
+    /// Yields a value in ``wakeups``.
+    func wakeUp() { wake.yield() }
+
     /// Ends ``wakeups``.
     func close() {
         setActive(false)

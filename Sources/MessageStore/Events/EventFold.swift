@@ -59,7 +59,13 @@ struct EventFold {
     mutating func apply(_ change: StoreChange) -> [Due] {
         switch change {
         case .record(let number, let record):
-            guard number > last else { return [] }
+            guard number > last else {
+                // A message that arrived while the source began; later records may be about it.
+                if case .message(let key, _, let kind, _, _) = record {
+                    subjects.keep(number, in: key, kind: kind)
+                }
+                return []
+            }
             guard let record else {
                 last = number
                 return []

@@ -32,8 +32,14 @@ struct EventSubjects: Sendable {
     /// are read.
     mutating func keep(_ earlier: EventSubjects) {
         for (record, subject) in earlier.subjects {
-            insert(record, in: subject.conversation, kind: subject.kind, replies: .max / 2)
+            keep(record, in: subject.conversation, kind: subject.kind)
         }
+    }
+
+    /// Adds a message that is kept, because not all of its records are applied.
+    mutating func keep(_ record: UInt64, in conversation: ConversationKey, kind: Kind? = nil) {
+        guard subjects[record] == nil else { return }
+        insert(record, in: conversation, kind: kind, replies: .max / 2)
     }
 
     /// The conversation of a message, and its kind if that is known.

@@ -22,12 +22,17 @@ package struct EventSource: ~Copyable {
         self.store = store
         lines = EventLines(directory: DataDirectory(path: store.directory).conversations)
         store.feed.setActive(true)
+        // A batch may be on disk while its messages are not in the queues yet, and its changes were not kept.
+        await store.journal.flush()
+        // Before `begin` is read: a message that ends meanwhile may have a later record, with an event.
+        let subjects = store.unfinishedSubjects()
         begin = store.journal.lastRecord
+        await store.journal.flush()
         // The lines of replies that ended before are in their files, unless these refuse them.
         for _ in 0..<500 where store.unwrittenLines.checkpoint(through: begin) < begin {
             guard await store.pause(for: .milliseconds(10)) else { break }
         }
-        fold = store.makeFold(after: begin, lines)
+        fold = store.makeFold(after: begin, subjects, lines)
     }
 
     /// The last record that was read.
@@ -71,6 +76,9 @@ extension Store {
     /// Stops keeping changes.
     package func endEvents() { feed.setActive(false) }
 
+    /// Yields a value in ``eventWakeups``.
+    package func wakeEvents() { feed.wakeUp() }
+
     /// Yields a value when ``EventSource/next()`` may have events; for one consumer, ends when the store is closed.
     package var eventWakeups: AsyncStream<Void> { feed.wakeups }
 
@@ -87,14 +95,25 @@ extension Store {
             wanting: isWanted)
     }
 
-    fileprivate func makeFold(after record: UInt64, _ lines: EventLines) -> EventFold {
+    /// The messages and replies that have not ended.
+    fileprivate func unfinishedSubjects() -> EventSubjects {
         var subjects = EventSubjects()
+        for lease in scheduler.all {
+            subjects.keep(
+                lease.pending.record, in: lease.conversation, kind: lease.pending.recording.kind)
+        }
+        for entry in outbox.all { subjects.keep(entry.id.record, in: entry.conversation) }
+        return subjects
+    }
+
+    fileprivate func makeFold(
+        after record: UInt64, _ subjects: EventSubjects, _ lines: EventLines
+    ) -> EventFold {
         var unrecorded: [ConversationKey: Set<LineIdentity>] = [:]
-        for lease in scheduler.all where lease.pending.record <= record {
-            let (pending, key) = (lease.pending, lease.conversation)
-            subjects.insert(pending.record, in: key, kind: pending.recording.kind)
-            guard !pending.recording.isDone else { continue }
-            unrecorded[key, default: []].insert(LineIdentity(record: pending.record, reply: nil))
+        for lease in scheduler.all
+        where lease.pending.record <= record && !lease.pending.recording.isDone {
+            let identity = LineIdentity(record: lease.pending.record, reply: nil)
+            unrecorded[lease.conversation, default: []].insert(identity)
         }
         var unwritten: [EventDraft] = []
         for (key, identities) in unrecorded {
@@ -108,7 +127,6 @@ extension Store {
                 unwritten += EventDraft.events(of: message, number: identity.record, in: key, kind: nil)
             }
         }
-        for entry in outbox.all { subjects.insert(entry.id.record, in: entry.conversation, replies: 1) }
         return EventFold(after: record, subjects: subjects, unwritten: unwritten)
     }
 }

@@ -89,7 +89,8 @@ import Testing
         let address = try #require(place.address)
         let expected = try await onThread { try read(address, token) }
         await restartable.finish(server)
-        #expect(expected.lines.values.allSatisfy { $0 == Array(1...$0.count) }, "a line has no event")
+        let incomplete = expected.lines.values.filter { $0 != Array(1...$0.count) }
+        #expect(incomplete.isEmpty, "a line has no event")
         #expect(expected.keys.count > 400)
         for (seen, cutCount) in results {
             #expect(cutCount >= cuts)

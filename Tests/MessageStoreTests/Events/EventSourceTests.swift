@@ -39,6 +39,33 @@ import Testing
         withExtendedLifetime(copy) {}
     }
 
+    @Test func `a source that begins while messages arrive misses none of them`() async throws {
+        let store = try directory.open()
+        var count = 0
+        for round in 0..<50 {
+            async let appended: Void = withTaskGroup { group in
+                for number in 0..<8 {
+                    let customer = CustomerID("c\(number)")
+                    group.addTask { _ = await store.append(message("m\(round).\(number)", from: customer)) }
+                }
+            }
+            var source = await store.followEvents()
+            let unsent = source.unsent
+            await appended
+            await store.rest()
+            count += 8
+            let live = source.next() ?? []
+            var past = try store.pastEvents(
+                after: 0, through: source.begin, excluding: EventExclusion(keys: [], records: unsent))
+            let events = try past.readAll() + live
+            let received = events.filter { $0.event.name == .messageReceived && $0.event.line != nil }
+            #expect(received.count == count)
+            #expect(Set(events.map(\.event.key)).count == events.count)
+            store.endEvents()
+        }
+        await store.close()
+    }
+
     @Test func `a store without followers keeps no changes`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("m1")) == .stored)

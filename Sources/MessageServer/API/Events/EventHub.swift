@@ -154,6 +154,8 @@ final class EventHub: Sendable {
             state.isFollowing = true
             state.beginning = nil
         }
+        // The wakeups of the first changes came before.
+        store.wakeEvents()
     }
 
     /// Stops reading the store's events when there was no follower for a time.
