@@ -3,17 +3,19 @@ import BalloonPOSIX
 import BusinessMessages
 import Synchronization
 
-/// The tokens and businesses of the business API, with the counts of their requests; a reload replaces them at once.
+/// Holds the tokens and businesses of the business API, and counts the requests of each token.
+///
+/// A reload replaces the tokens and businesses in one step.
 final class APIAccess: Sendable {
-    /// The result of the checks of a request's head.
+    /// The result of checking a request's head.
     struct Examination: Sendable {
-        /// The token; nil when it is not known.
+        /// The request's token; nil when it is not a configured token.
         var token: APIToken?
         /// The business that the path names; nil when it names none.
         var business: APIBusiness?
-        /// The fields of every answer to this request.
+        /// The header fields that every answer to this request gets, such as those of CORS and the rate limit.
         var fields: [(name: String, value: String)] = []
-        /// The reason for a refusal.
+        /// The reason why the request is refused; nil when it is admitted.
         var problem: APIProblem?
     }
 
@@ -43,7 +45,7 @@ final class APIAccess: Sendable {
     private let isSecure: Bool
     private let address: @Sendable () -> SocketAddress?
 
-    /// Creates the access of a listener; `address` returns its bound address.
+    /// Creates the access control of one listener; `address` returns the address that the listener is bound to.
     init(
         _ configuration: APIConfiguration, businesses: [BusinessConfiguration], isSecure: Bool,
         address: @escaping @Sendable () -> SocketAddress?
@@ -53,22 +55,22 @@ final class APIAccess: Sendable {
         self.address = address
     }
 
-    /// Whether there is a token, so that the API is served.
+    /// Whether the API is served: at least one token is configured.
     var isServed: Bool { state.withLock { !$0.configuration.tokens.isEmpty } }
 
-    /// Whether the inbox is served: it is configured, and there is a token for it.
+    /// Whether the inbox is served: it is enabled, and at least one token is configured.
     var hasInbox: Bool {
         state.withLock { $0.configuration.hasInbox && !$0.configuration.tokens.isEmpty }
     }
 
-    /// Whether `Host` names the listener, or is one of `api.hosts`.
+    /// Whether the header field `Host` names this listener's address or one of `api.hosts`.
     func isOwn(host: String?) -> Bool {
         let address = address()
         let names = state.withLock { $0.configuration.hosts }
         return APIGate.isOwn(host: host, listener: address, isSecure: isSecure, names: names)
     }
 
-    /// The problem of a `Host` with another name.
+    /// The problem that answers a request whose `Host` names neither the listener nor one of `api.hosts`.
     static let misdirected = APIProblem(
         .misdirected, "name the listener's own address, or add the name to api.hosts")
 
@@ -94,9 +96,10 @@ final class APIAccess: Sendable {
         for stream in ended.values { stream.end() }
     }
 
-    /// Calls `end` when a reload removes or changes `token`, until the stream is closed.
+    /// Registers a stream of a token; calls `end` when a reload removes or changes the token before the stream is
+    /// closed.
     ///
-    /// Returns nil when the token was removed already; `end` is not called then.
+    /// Returns nil, and never calls `end`, when a reload has already removed or changed the token.
     func openStream(of token: APIToken, end: @escaping @Sendable () -> Void) -> APIStream? {
         state.withLock { state in
             guard state.configuration.tokens.contains(token) else { return nil }
@@ -108,9 +111,9 @@ final class APIAccess: Sendable {
 
     fileprivate func closeStream(_ id: UInt64) { state.withLock { $0.streams[id] = nil } }
 
-    /// Checks the head of a request: host, token, number of requests, right, business, in this order.
+    /// Checks the head of a request: host, token, rate limit, right and business, in this order.
     ///
-    /// `counting` is false when the same request was examined before.
+    /// `counting` is false for the second check of a request, so that the rate limit counts the request once.
     func examine(
         _ head: APIGate.Head, from peer: PeerAddress, requiring right: APIRight, business slug: String?,
         counting: Bool, now: ContinuousClock.Instant = .now
@@ -137,7 +140,7 @@ final class APIAccess: Sendable {
         }
     }
 
-    /// The fields that let a browser read the answer, when the origin of its page is configured.
+    /// The CORS fields that let a web page of a configured origin read the answer; at most `Vary` for other origins.
     private static func originFields(
         _ origin: String?, _ configuration: APIConfiguration
     ) -> [(name: String, value: String)] {
@@ -150,7 +153,7 @@ final class APIAccess: Sendable {
         ]
     }
 
-    /// The fields of the answer to a browser's question before a request (CORS preflight, WHATWG Fetch §4.8).
+    /// The header fields of the answer to a browser's CORS preflight request (WHATWG Fetch §4.8).
     func preflightFields(
         _ head: APIGate.Head, methods: [HTTPMethod]
     ) -> [(name: String, value: String)] {
@@ -178,7 +181,7 @@ final class APIAccess: Sendable {
 }
 
 extension APIAccess.State {
-    /// The token of a request; counts an invalid one.
+    /// Returns the token of a request; counts an invalid token, and throws `too-many-failures` above the limit.
     fileprivate mutating func token(
         of head: APIGate.Head, from peer: PeerAddress, _ now: ContinuousClock.Instant
     ) throws(APIProblem) -> APIToken {
@@ -191,7 +194,7 @@ extension APIAccess.State {
         }
     }
 
-    /// Counts a request of a token; returns the fields that tell its quota
+    /// Counts a request of a token; returns the header fields that tell the client its remaining quota
     /// (draft-ietf-httpapi-ratelimit-headers-11).
     fileprivate mutating func count(
         _ token: APIToken, counting: Bool, _ now: ContinuousClock.Instant
@@ -214,11 +217,11 @@ extension APIAccess.State {
     }
 }
 
-/// An open stream of a token; ``close()`` must be called when it ends.
+/// The registration of a token's open stream; ``close()`` must be called when the stream ends.
 struct APIStream: Sendable {
     fileprivate let id: UInt64
     fileprivate let access: APIAccess
 
-    /// Ends the wait for the token's removal.
+    /// Removes the registration: a later removal of the token no longer calls the stream's `end`.
     func close() { access.closeStream(id) }
 }

@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonWire
 
-/// A complete answer of the business API; the fields for every answer are added when it is sent.
+/// A complete answer of the business API; the header fields that all answers share are added when it is sent.
 struct APIAnswer: Sendable {
     let status: HTTPStatus
     let contentType: String
@@ -28,11 +28,12 @@ struct APIAnswer: Sendable {
         self.init(status, json: try JSONWriter.object(reservingCapacity: 1024, body))
     }
 
-    /// The value of a field; nil when there is none.
+    /// The value of the header field with this name; nil when the answer has none.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The answer to a GET: with a strong `ETag` that covers the body unless it has one, and without the body (304) when the
-    /// client names it.
+    /// The answer to a GET with a strong `ETag`, which is computed from the body unless the answer has one.
+    ///
+    /// When `ifNoneMatch`, the client's `If-None-Match`, names this tag, the answer is 304 without the body.
     func validated(against ifNoneMatch: String?) -> APIAnswer {
         guard status == .ok else { return self }
         var answer = self
@@ -45,7 +46,7 @@ struct APIAnswer: Sendable {
 
 /// Strong entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// The tag of these bytes.
+    /// The tag that is computed from these bytes.
     static func covering(_ bytes: [UInt8]) -> String {
         "\"\(Base64.encode(SHA256.hash(bytes).prefix(18), alphabet: .url))\""
     }

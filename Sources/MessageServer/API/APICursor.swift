@@ -3,11 +3,11 @@ import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
-/// The places of pages in lists, as texts that only this server can make.
+/// Turns positions in lists into cursors, which only this server can create, and cursors into positions.
 ///
-/// A cursor has the position of the next page and a tag over the operation, the path, the filter and the position. So
-/// an altered cursor, and one of another list, is refused. A position names an entry and not a count, so that inserted
-/// entries move nothing.
+/// A cursor contains the position of the next page and an HMAC of the path, the filter and the position. So an altered
+/// cursor, and a cursor of another list, is refused. A position names an entry instead of counting entries, so that new
+/// entries do not shift the next page.
 struct APICursor: Sendable {
     private let key: HMACSHA256
     private static let tagBytes = 16
@@ -15,7 +15,7 @@ struct APICursor: Sendable {
     /// Creates the cursors of a server; they stay valid as long as the MSP's secret.
     init(secret: Secret) {
         let key = HMACSHA256(key: secret).bytes(of: Array("business API: cursors".utf8))
-        // 32 bytes are not empty.
+        // `Secret` refuses only an empty key, so these 32 bytes are accepted and the fallback is never used.
         self.key = HMACSHA256(key: (try? Secret(key)) ?? secret)
     }
 
@@ -25,7 +25,7 @@ struct APICursor: Sendable {
         return Base64.encode(tag(bytes, scope) + bytes, alphabet: .url)
     }
 
-    /// The position of a cursor; throws `bad-cursor` for an altered one, or one of another list.
+    /// Returns the position in a cursor; throws `bad-cursor` when the cursor is altered or belongs to another list.
     func position(_ text: String, in scope: String) throws(APIProblem) -> String {
         guard let bytes = Base64.decode(text, alphabet: .url), bytes.count > Self.tagBytes else {
             throw APIProblem(.badCursor, parameter: APIParameter.cursor.name)
@@ -38,14 +38,14 @@ struct APICursor: Sendable {
     }
 
     private func tag(_ position: [UInt8], _ scope: String) -> [UInt8] {
-        // The length separates the scope from the position.
+        // The length of the scope comes first, so that no other scope and position give the same bytes.
         let scope = Array(scope.utf8)
         return Array(key.bytes(of: Array("\(scope.count):".utf8) + scope + position).prefix(Self.tagBytes))
     }
 }
 
 extension APIRequest {
-    /// The list that a cursor of this request belongs to: its path and filter.
+    /// The list to which cursors of this request belong: the request's path and filter.
     private var scope: String {
         target + "?"
             + filter.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
@@ -59,7 +59,7 @@ extension APIRequest {
         }
     }
 
-    /// The field that leads to the next page (RFC 8288); none when `next` is nil.
+    /// The header field `Link` to the next page (RFC 8288); empty when `position` is nil, because no page follows.
     func link(next position: String?) -> [(name: String, value: String)] {
         guard let position else { return [] }
         var parameters = filter.map { ($0.name, $0.value) }
@@ -68,7 +68,7 @@ extension APIRequest {
         return [link("next", parameters)]
     }
 
-    /// The field that leads to this path with other parameters.
+    /// A header field `Link` to this request's path with other query parameters.
     func link(_ relation: String, _ parameters: [(name: String, value: String)]) -> (
         name: String, value: String
     ) {

@@ -1,11 +1,11 @@
 import BalloonHTTP
 import BalloonJSON
 
-/// The description of the business API for programs (OpenAPI 3.1), made of the same table as its routes.
+/// The OpenAPI 3.1 document of the business API, generated from the same table as its routes.
 enum APIDocument {
     private static let path = "/v1/openapi.json"
 
-    /// The operations and the one that answers with their description.
+    /// Returns the operations and one more, which answers with the OpenAPI document of them all.
     static func completing(_ operations: [APIRoute]) -> [APIRoute] {
         let description = APIRoute(.get, path, may: .read, "Read this document") { _, _ in nil }
         let json = json(of: operations + [description])
@@ -14,7 +14,7 @@ enum APIDocument {
         ]
     }
 
-    /// The document of these operations.
+    /// The OpenAPI document of these operations as JSON.
     static func json(of operations: [APIRoute]) -> [UInt8] {
         var paths: [String] = []
         for operation in operations where !paths.contains(operation.path) { paths.append(operation.path) }
@@ -173,13 +173,13 @@ enum APIDocument {
 }
 
 extension APIRoute {
-    /// The name of the operation in the document: `getBusinessesSlugHandlerLog`.
+    /// The `operationId` in the OpenAPI document, such as `getBusinessesSlugHandlerLog`.
     var identifier: String {
         let words = path.split(whereSeparator: { "/{}.".contains($0) }).dropFirst()
         return words.reduce(method.rawValue.lowercased()) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 
-    /// The content of the body.
+    /// The schema of the request's body; any object unless the operation describes its body.
     var bodySchema: APISchema { describedBody ?? .any }
 }
 

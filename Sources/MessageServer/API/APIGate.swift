@@ -3,17 +3,17 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
-/// A business as the API names it.
+/// A business that the API serves.
 struct APIBusiness: Sendable, Hashable {
     let slug: String
     let id: BusinessID
-    /// The business's name for people.
+    /// The display name.
     let name: String
 }
 
-/// The decisions about the head of a request; pure functions.
+/// Decides from a request's head whether the request is admitted; pure functions.
 enum APIGate {
-    /// The fields of a head that decide about access.
+    /// The header fields that decide whether a request is admitted.
     struct Head: Sendable {
         var host: String?
         var authorization: [UInt8]?
@@ -21,7 +21,7 @@ enum APIGate {
         var origin: String?
     }
 
-    /// The token of a request.
+    /// Returns the configured token that `Authorization` contains; throws `unauthenticated` when there is none.
     ///
     /// Every configured token is compared, each in constant time, so that the time tells neither how many bytes of a
     /// token are right nor which token it is.
@@ -43,7 +43,7 @@ enum APIGate {
         return found
     }
 
-    /// A challenge as RFC 6750 §3 describes it.
+    /// The problem `unauthenticated` with a `WWW-Authenticate` challenge (RFC 6750 §3).
     private static func unauthenticated(_ detail: String, isInvalid: Bool) -> APIProblem {
         let error = isInvalid ? ", error=\"invalid_token\"" : ""
         return APIProblem(.unauthenticated, detail)
@@ -57,7 +57,7 @@ enum APIGate {
         }
     }
 
-    /// The business that a path names.
+    /// Returns the business that a path names; throws `not-found` when there is none.
     ///
     /// A business that the token may not name is refused exactly like one that does not exist.
     static func business(
@@ -69,11 +69,11 @@ enum APIGate {
         return business
     }
 
-    /// Whether `Host` names the listener, or is one of the configured names.
+    /// Whether the header field `Host` names the listener or one of the configured names.
     ///
-    /// A web page of an attacker reaches the listener under a name of the attacker's that resolves to the listener's
-    /// address (DNS rebinding). So a name is accepted only when it is configured; `localhost` and loopback addresses
-    /// stand for a loopback listener, and every IP address for a listener on all addresses.
+    /// With DNS rebinding, an attacker's web page reaches the listener under a domain of the attacker that resolves to
+    /// the listener's address. So a name is accepted only when it is configured; `localhost` and loopback addresses
+    /// name a loopback listener, and every IP address names a listener on all addresses.
     static func isOwn(host: String?, listener: SocketAddress?, isSecure: Bool, names: [String]) -> Bool {
         guard let host = host?.lowercased(), !host.isEmpty else { return false }
         if names.contains(host) { return true }
@@ -81,7 +81,7 @@ enum APIGate {
         guard case .tcp(let address, let port) = listener else { return host == "localhost" }
         let defaultPort: UInt16 = isSecure ? 443 : 80
         let named = SocketAddress(host) ?? SocketAddress("\(host):\(defaultPort)")
-        // Nil for a name other than localhost; an empty host would be parsed as every address.
+        // `named` is nil for every name but localhost. An empty host would be parsed as all addresses.
         guard !host.hasPrefix(":"), case .tcp(let namedAddress, let namedPort)? = named, namedPort == port
         else { return false }
         if address == "0.0.0.0" || address == "::" { return true }
@@ -95,14 +95,14 @@ extension APIToken {
 }
 
 extension HTTPRequest {
-    /// The fields that decide about access.
+    /// The header fields that decide whether the request is admitted.
     var apiHead: APIGate.Head {
         APIGate.Head(
             host: text(.host), authorization: field(.authorization).map(Array.init),
             isAuthorizationRepeated: isRepeated(.authorization), origin: text(.origin))
     }
 
-    /// The value of a field as text.
+    /// The value of a header field as text; nil when the request has no such field.
     func text(_ name: HTTPFieldName) -> String? { field(name).map { String(decoding: $0, as: UTF8.self) } }
 }
 

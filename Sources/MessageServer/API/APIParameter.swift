@@ -1,10 +1,10 @@
 import BalloonPOSIX
 
-/// One parameter of an operation's query or path, with the values that it accepts.
+/// One parameter of an operation's path, query or header, with the values that it accepts.
 struct APIParameter: Sendable {
     /// The accepted values.
     enum Format: Sendable, Equatable {
-        /// Up to so many bytes of UTF-8, at least one.
+        /// 1 to `maximumBytes` bytes of UTF-8.
         case text(maximumBytes: Int)
         case integer(ClosedRange<Int>)
         /// One of these words.
@@ -13,7 +13,7 @@ struct APIParameter: Sendable {
         case time
         /// `true` or `false`.
         case flag
-        /// A SHA-256 in lower-case hexadecimal, such as the file's name of a conversation.
+        /// A SHA-256 in lower-case hexadecimal, such as the name of a conversation's file.
         case hash
         /// 1 to 200 visible ASCII characters.
         case key
@@ -26,7 +26,7 @@ struct APIParameter: Sendable {
     let summary: String
     /// Whether the query may contain it several times.
     var isRepeatable = false
-    /// Whether a request must have it.
+    /// Whether every request must have the parameter.
     var isRequired = false
 
     init(
@@ -40,7 +40,7 @@ struct APIParameter: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// The number of entries of one page of a list.
+    /// The maximum number of entries on one page of a list.
     static let limit = APIParameter(
         "limit", .integer(1...200), "The maximum number of entries; 50 by default.")
     /// The place in a list at which a page begins.
@@ -63,7 +63,7 @@ extension APIParameter.Format {
         }
     }
 
-    /// The accepted values in words.
+    /// The accepted values in words, for error texts.
     var description: String {
         switch self {
         case .text(let maximum): "1 to \(maximum) bytes of UTF-8"
@@ -77,7 +77,7 @@ extension APIParameter.Format {
         }
     }
 
-    /// Digits only: `Int` alone would accept a sign.
+    /// Parses a number of digits only; nil for other texts, such as a number with a sign, which `Int` would accept.
     private func integer(_ value: String) -> Int? {
         value.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(value) : nil
     }
@@ -89,7 +89,7 @@ private func isLowerHexDigit(_ byte: UInt8) -> Bool {
 
 /// The parameters of paths, each with the same meaning in every operation.
 enum APIPath {
-    /// The parameter of this name; nil for a name that no path may have.
+    /// The parameter with this name; nil for an unknown name.
     static func parameter(_ name: String) -> APIParameter? { parameters.first { $0.name == name } }
 
     static let parameters = [
@@ -100,7 +100,7 @@ enum APIPath {
         APIParameter("n", .integer(0...9999), "The number of the attachment, from 0."),
     ]
 
-    /// The names in braces, in their order.
+    /// The names of a path's parameters, which are in braces, in their order.
     static func names(in path: String) -> [String] {
         path.split(separator: "/").filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
             .map { String($0.dropFirst().dropLast()) }

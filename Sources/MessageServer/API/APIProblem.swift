@@ -11,8 +11,8 @@ import BalloonJSON
 /// }
 /// ```
 ///
-/// `reference` is the one in the log. Problems of a request's body have `pointer`, `line` and `column`; problems of the
-/// query or path have `parameter`.
+/// The log line about the failure has the same `reference`. Problems of a body have `pointer`, `line` and `column`;
+/// those of the query or path have `parameter`.
 struct APIProblem: Error, Sendable, Equatable {
     /// The kinds of problems; the raw value is the heading in the manual's page.
     enum Kind: String, Sendable, CaseIterable {
@@ -58,16 +58,16 @@ struct APIProblem: Error, Sendable, Equatable {
     let kind: Kind
     /// A sentence about this occurrence; never text of a customer.
     var detail: String?
-    /// The error behind the problem, for the log alone: it may name a path of the data directory.
+    /// The underlying error; it is logged and never sent, because it may name a path in the data directory.
     var cause: String?
-    /// The name of the query's or path's parameter.
+    /// The name of the invalid or missing parameter of the path, query or header.
     var parameter: String?
     var place: Place?
     /// Further header fields of the answer.
     var fields: [Field] = []
-    /// The status of the answer; that of the kind unless the request was refused during reading.
+    /// The HTTP status of the answer: that of the kind, unless the HTTP server refused the request while reading it.
     var status: HTTPStatus
-    /// Further members of the object, such as the person who has a conversation.
+    /// Further members of the JSON object, such as the person who has a conversation.
     var members: [Member] = []
 
     struct Field: Sendable, Equatable {
@@ -97,14 +97,14 @@ struct APIProblem: Error, Sendable, Equatable {
         place = Place(pointer: value.pointer, line: line, column: column)
     }
 
-    /// The same problem with a header field.
+    /// Returns this problem with one more header field in its answer.
     func field(_ name: String, _ value: String) -> APIProblem {
         var problem = self
         problem.fields.append(Field(name: name, value: value))
         return problem
     }
 
-    /// The same problem with a member whose value is `json`.
+    /// Returns this problem with one more member in its JSON object; `json` is the member's value.
     func member(_ name: String, _ json: [UInt8]) -> APIProblem {
         var problem = self
         problem.members.append(Member(name: name, json: json))
@@ -114,7 +114,7 @@ struct APIProblem: Error, Sendable, Equatable {
     /// The path of the manual's page with one heading for each kind.
     static let manualPath = "/documentation/messageserver/businessapi"
 
-    /// The body of the answer.
+    /// The JSON body of the answer; the log line about the failure has the same `reference`.
     func json(reference: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256) { writer in
             writer.field("type", "\(Self.manualPath)#\(kind.rawValue)")
@@ -135,7 +135,7 @@ struct APIProblem: Error, Sendable, Equatable {
         }
     }
 
-    /// The answer.
+    /// The complete answer; its body is that of `json(reference:)`.
     func answer(reference: String) -> APIAnswer {
         APIAnswer(
             status, contentType: Self.mediaType, body: json(reference: reference),
@@ -206,7 +206,7 @@ extension APIProblem.Kind {
 }
 
 extension HTTPRefusal {
-    /// The problem of a request that was refused during reading.
+    /// The problem that answers a request which the HTTP server refused while reading it.
     var problem: APIProblem {
         let kind: APIProblem.Kind =
             switch self {

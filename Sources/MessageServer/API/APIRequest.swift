@@ -2,15 +2,16 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 
-/// One authenticated request for an operation, with checked parameters; a copy that may outlive the handler's call.
+/// One authenticated request for an operation, with checked parameters; a copy that stays valid after the HTTP handler
+/// returns.
 struct APIRequest: Sendable {
     /// The token that authenticated the request.
     let token: APIToken
-    /// The collected body; empty when the operation has none, or pulls it.
+    /// The complete body; empty when the operation has no body, or reads it in pieces with ``bodyReader``.
     let body: [UInt8]
-    /// The reader of a pulled body.
+    /// Reads the body in pieces; nil unless the operation's body is ``APIRoute/Body/pulled(maximumBytes:)``.
     let bodyReader: HTTPBodyReader?
-    /// Ends streams whose token is removed.
+    /// The tokens and businesses; a stream registers here, so that it ends when its token is removed.
     let access: APIAccess
 
     private let named: APIBusiness?
@@ -43,7 +44,7 @@ struct APIRequest: Sendable {
     ) throws(APIProblem) -> [String: String] {
         var path: [String: String] = [:]
         for name in APIPath.names(in: route.path) {
-            // A value that cannot name a resource is like the name of one that does not exist.
+            // A value of the wrong form names no resource, so it is answered like the name of a missing resource.
             guard let value = request.parameter(name), let known = APIPath.parameter(name),
                 known.format.accepts(value)
             else { throw APIProblem(.notFound, parameter: name) }
@@ -92,7 +93,7 @@ struct APIRequest: Sendable {
         return value
     }
 
-    /// The record that the path names.
+    /// The journal record that the path names; throws `not-found` when the path names none.
     var record: UInt64 {
         get throws(APIProblem) {
             guard let record = UInt64(try path("record")) else { throw APIProblem(.notFound) }
@@ -112,7 +113,7 @@ struct APIRequest: Sendable {
     /// The value of a query's parameter as an instant; nil when it is absent.
     func time(_ name: String) -> Timestamp? { query[name].flatMap { Timestamp(rfc3339: $0) } }
 
-    /// The maximum number of entries of the page.
+    /// The maximum number of entries on the page: the parameter `limit`, or 50.
     var limit: Int { integer(APIParameter.limit.name) ?? 50 }
 
     /// All parameters of the query, in the order of their names, without the cursor and the limit.
@@ -121,10 +122,11 @@ struct APIRequest: Sendable {
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
     }
 
-    /// The value of the first header field with this name, which is in lower case.
+    /// The value of the first header field with this name, which must be in lower case; nil without such a field.
     func field(_ name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 
-    /// The values of all header fields with this name, which is in lower case, as one list; nil without one.
+    /// The values of all header fields with this name, which must be in lower case, joined with commas; nil without
+    /// any.
     func list(_ name: String) -> String? {
         let values = fields.filter { $0.name.lowercased() == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")

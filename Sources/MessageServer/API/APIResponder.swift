@@ -1,18 +1,19 @@
 import BalloonHTTP
 import BalloonPOSIX
 
-/// Answers one request of the business API, from any thread; further answers are ignored.
+/// Answers one request of the business API, from any thread; answers after the first are ignored.
 struct APIResponder: Sendable {
     let api: BusinessAPI
     let facts: APIFacts
     let responder: HTTPResponder
-    /// Counts the operation; nil for one that does not wait for a thread.
+    /// Counts the operation as in flight until it is released; nil for an operation that runs on the shard.
     var permit: OperationPermit?
 
-    /// Sends an answer, with the fields of every answer; a GET whose `If-None-Match` names its content gets 304.
+    /// Sends an answer with the header fields that all answers share; a GET whose `If-None-Match` names the content
+    /// gets 304.
     func respond(_ answer: APIAnswer) { responder.respond(api.finish(answer, facts)) }
 
-    /// Ends the count of the operation, which no longer waits for the disk.
+    /// Stops counting the operation as in flight; called before it waits for anything but the disk.
     func releasePermit() { permit?.release() }
 
     /// Sends a problem.
@@ -21,12 +22,13 @@ struct APIResponder: Sendable {
     /// Starts an answer whose body is written in pieces.
     ///
     /// With a length, exactly that many bytes must be written. An open-ended answer, such as an event stream, ends when
-    /// a stop of the server begins; its operation opens an ``APIStream``, so that it ends with its token too.
+    /// a stop of the server begins; its operation opens an ``APIStream``, so that it also ends when its token is
+    /// removed.
     func stream(
         _ status: HTTPStatus = .ok, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []
     ) -> HTTPBodyWriter {
-        // From here on the client decides how long the answer takes.
+        // The client decides how long a streamed answer takes, so it no longer counts as in flight.
         releasePermit()
         return responder.stream(
             HTTPStreamHead(
@@ -45,11 +47,11 @@ struct APIFacts: Sendable {
     let path: String
     /// The address of the client.
     var peer: PeerAddress?
-    /// The token's name; nil when the token is not known.
+    /// The token's name; nil when the request has no valid token.
     var token: String?
     /// The slug of the business; nil when the path names none.
     var business: String?
-    /// The fields of every answer to the request.
+    /// The header fields that every answer to the request gets.
     var fields: [(name: String, value: String)] = []
     /// The value of `If-None-Match`.
     var ifNoneMatch: String?

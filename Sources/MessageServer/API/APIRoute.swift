@@ -2,21 +2,22 @@ import BalloonHTTP
 
 /// One operation of the business API: its method, path, right and parameters, and the function that answers it.
 struct APIRoute: Sendable {
-    /// The delivery of a request's body.
+    /// The way in which the operation receives a request's body.
     enum Body: Sendable {
         /// The operation has no body.
         case none
-        /// A JSON object of up to so many bytes.
+        /// A JSON object of at most `maximumBytes` bytes.
         case json(maximumBytes: Int)
-        /// Bytes in pieces, up to a limit.
+        /// Any bytes, at most `maximumBytes`, which the operation reads in pieces.
         case pulled(maximumBytes: Int)
     }
 
-    /// The function that answers.
+    /// The function that answers a request, with the thread on which it runs.
     enum Handler: Sendable {
-        /// Called on the shard, must not block; returns nil when the responder will answer.
+        /// Called on the connection's shard, so it must not block; returns nil when it answers later through the
+        /// responder.
         case direct(@Sendable (APIRequest, APIResponder) -> APIAnswer?)
-        /// Called on a thread that may block; returns nil when it has used the responder.
+        /// Called on a thread that may block; returns nil when it has answered through the responder.
         case blocking(@Sendable (APIRequest, APIResponder) async throws -> APIAnswer?)
     }
 
@@ -26,19 +27,19 @@ struct APIRoute: Sendable {
     let right: APIRight
     let query: [APIParameter]
     let body: Body
-    /// A short phrase for the document, such as "List the businesses".
+    /// A short phrase for the OpenAPI document, such as "List the businesses".
     let summary: String
-    /// The schema of the content of a 200.
+    /// The schema of the body of a successful answer.
     let schema: APISchema
     /// The header fields that the operation reads.
     private(set) var headers: [APIParameter] = []
-    /// The schema of the body, where the path does not say it.
+    /// The schema of the request's body in the OpenAPI document; nil when the operation does not describe its body.
     private(set) var describedBody: APISchema?
-    /// Whether the operation answers with 201, unless it only checks.
+    /// Whether the operation answers with 201 when it has created something; a dry run answers with 200.
     private(set) var creates = false
     let handler: Handler
 
-    /// Creates an operation that answers on the shard, or later through the responder: for streams.
+    /// Creates an operation that answers on the shard at once, or later through the responder, as a stream does.
     ///
     /// A path with `{slug}` names a business, which is resolved before the call.
     init(
@@ -51,7 +52,8 @@ struct APIRoute: Sendable {
 
     /// Creates an operation that answers once, on a thread that may wait for the disk.
     ///
-    /// A thrown ``APIProblem`` is the answer; another error becomes a problem of its kind.
+    /// A thrown ``APIProblem`` is the answer; a `StoreError` is answered with its problem, and any other error with
+    /// 500.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
         body: Body = .none, _ summary: String, _ schema: APISchema = .any,
@@ -62,7 +64,7 @@ struct APIRoute: Sendable {
             .blocking { request, _ in try await answer(request) })
     }
 
-    /// Creates an operation that answers once, and may wait for more than the disk.
+    /// Creates an operation that answers once, and may wait for something other than the disk, such as the gateway.
     ///
     /// It calls ``APIResponder/releasePermit()`` before such a wait, and returns nil when the client is gone.
     init(
@@ -104,7 +106,7 @@ struct APIRoute: Sendable {
         self.handler = handler
     }
 
-    /// The same operation with a description of its body and header fields.
+    /// Returns this operation with a description of its request's body and header fields for the OpenAPI document.
     func describing(
         body: APISchema, headers: [APIParameter] = [], creates: Bool = false
     ) -> APIRoute {

@@ -1,4 +1,4 @@
-/// The content of an operation's answer or body, by its name in the document.
+/// The schemas of answers and request bodies; the raw value is the schema's name in the OpenAPI document.
 enum APISchema: String, CaseIterable, Sendable {
     /// Any JSON object.
     case any = "Any"
@@ -65,7 +65,7 @@ enum APISchema: String, CaseIterable, Sendable {
             object(["to": #"{"enum":["handler","waiting"]}"#, "note": Self.text], optional: ["note"])
         case .empty: object([:])
         case .presence:
-            // A text is required while nobody is there.
+            // `text` is required when `open` is false.
             #"""
             {"type":"object","additionalProperties":false,"required":["open"],"properties":{"open":{"type":"boolean"},\#
             "text":{"type":"string","pattern":"\\S","maxLength":2000}},\#
@@ -148,7 +148,7 @@ enum APISchema: String, CaseIterable, Sendable {
         }
     }
 
-    /// An example of the content, for programs that read the document; nil without one.
+    /// An example for the OpenAPI document; nil when the schema has none.
     var example: String? {
         switch self {
         case .newMessage: #"{"text":"Your bread is ready.","person":{"id":"ana","name":"Ana"}}"#
@@ -168,7 +168,8 @@ enum APISchema: String, CaseIterable, Sendable {
 
     private static let text = #"{"type":"string"}"#
     private static let flag = #"{"type":"boolean"}"#
-    /// Up to 200 bytes without control characters; `$` alone also matches before a last line feed in some languages.
+    /// Up to 200 bytes without control characters; `(?!\n)`, because `$` also matches before a last line feed in some
+    /// languages.
     private static let personText =
         #"{"type":"string","pattern":"^([ -~]{1,200}|[^\\u0000-\\u001f\\u007f]{1,50})(?!\\n)$"}"#
     private static let count = #"{"type":"integer","minimum":0}"#
@@ -218,7 +219,7 @@ enum APISchema: String, CaseIterable, Sendable {
 
 private func list(_ items: String) -> String { #"{"type":"array","items":\#(items)}"# }
 
-/// An object with these members and no others.
+/// The schema of an object with these members and no others.
 private func object(_ members: [String: String], optional: Set<String> = []) -> String {
     let names = members.keys.sorted()
     let properties = names.map { #""\#($0)":\#(members[$0] ?? "{}")"# }.joined(separator: ",")

@@ -2,10 +2,10 @@ import BalloonJSON
 import BalloonWire
 
 extension APIToken {
-    /// A new token of 32 random bytes, and the JSON object that the server's file needs of it.
+    /// Creates a token of 32 random bytes, and the JSON object that describes the token in the server's file.
     ///
-    /// Nil when the name or a business is not 1 to 64 of `a-z`, `0-9` and `-`. Only the object has the name, only the
-    /// token has the secret.
+    /// Returns nil when the name or a business is not 1 to 64 of `a-z`, `0-9` and `-`. The object has the name and the
+    /// SHA-256 of the token; only the token itself is secret.
     package static func issue(
         name: String, businesses: [String], rights: [APIRight]
     ) -> (token: String, object: String)? {

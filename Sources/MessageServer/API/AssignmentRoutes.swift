@@ -3,14 +3,14 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// Changes of who answers in a conversation.
+/// The operations that change who answers in a conversation: its handler, a person, or no one after it is closed.
 ///
 /// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`.
-/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and a `note`.
+/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
-/// Each is durable before its answer, the conversation as a GET shows it, with its new `ETag`. `If-Match` is compared with the
-/// state on which the change itself is decided, so that no other change comes between.
+/// Each change is durable before the answer, which is the conversation as a GET shows it, with its new `ETag`.
+/// `If-Match` is compared in the same step as the change is decided, so that no other change can happen in between.
 struct AssignmentRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
@@ -19,7 +19,7 @@ struct AssignmentRoutes: Sendable {
     private static let path = "/v1/businesses/{slug}/conversations/{c}"
     private static let ifMatch = APIParameter(
         "If-Match", .field,
-        "An ETag of the conversation: with another one than the current the answer is 412.")
+        "An ETag of the conversation; if it is no longer the current one, the answer is 412.")
 
     func routes() -> [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 64 << 10)
@@ -51,7 +51,7 @@ struct AssignmentRoutes: Sendable {
         return .claim(try person(member), takes: take?.bool ?? false)
     }
 
-    /// The person in a body.
+    /// The person in a request's body; throws `bad-member` when it is malformed.
     static func person(_ member: JSONValue) throws(APIProblem) -> Person {
         guard member.kind == .object else {
             throw APIProblem(.badMember, "a person is an object with id and name", at: member)

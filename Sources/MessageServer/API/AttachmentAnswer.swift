@@ -8,7 +8,7 @@ import MessageStore
 /// The content of a stored attachment as an answer, whole or one range of it.
 ///
 /// Customers choose the content, its name and its type. So a browser is told to save the file and not to guess a type,
-/// and the path comes from the hash in the conversation's line alone.
+/// and the file's path is made from the hash in the conversation's line alone.
 struct AttachmentAnswer {
     private let file: File
     private let sha256: String
@@ -17,7 +17,7 @@ struct AttachmentAnswer {
     private let mediaType: String
 
     private static let pieceBytes = 64 << 10
-    /// The time in which the client must take one piece: at least 1,092 bytes a second.
+    /// The time in which the client must receive one piece of 64 KiB: at least 1,092 bytes a second.
     private static let pieceTime = Duration.seconds(60)
 
     /// Opens an attachment; throws `not-found` when it was not downloaded, or is no longer kept.
@@ -57,7 +57,7 @@ struct AttachmentAnswer {
             return responder.respond(
                 APIAnswer(.notModified, contentType: mediaType, body: [], fields: fields))
         }
-        // RFC 9110 §13.1.5: a range of content that the client does not have yet would not fit its other parts.
+        // RFC 9110 §13.1.5: when If-Range names other content, a range would not fit the parts that the client has.
         let isSame = request.field("if-range").map { $0 == tag } ?? true
         switch ByteRange(isSame ? request.field("range") : nil, sizeBytes: sizeBytes) {
         case .unsatisfiable:
@@ -86,7 +86,7 @@ struct AttachmentAnswer {
             while position < range.upperBound {
                 let piece = try file.read(
                     at: position, count: min(Self.pieceBytes, range.upperBound - position))
-                // The length is announced, so a shorter file ends the connection.
+                // Content-Length was sent already, so the connection must end when the file is shorter.
                 guard !piece.isEmpty else { return responder.abort() }
                 // Waits until the client has read enough for the next piece.
                 try await withDeadline(Self.pieceTime, abort: responder.abort) {
@@ -103,12 +103,12 @@ struct AttachmentAnswer {
 
     /// The attachments as the message describes them, in the order of their results.
     private static func attachments(of line: ConversationLine) -> [Attachment] {
-        // A part of a valid document is valid by itself.
+        // The message is a value of a parsed JSON document, so parsing it cannot fail.
         guard let document = try? JSONDocument(Array(line.message.text)) else { return [] }
         return InboundEvent.decode(message: document).attachments
     }
 
-    /// The type that the device claimed, if it has the form of one.
+    /// The media type that the device claimed, or `application/octet-stream` when the claim is missing or malformed.
     static func mediaType(_ claimed: String?) -> String {
         guard let claimed, isMediaType(claimed) else { return "application/octet-stream" }
         return claimed
@@ -125,7 +125,8 @@ struct AttachmentAnswer {
         isSlugByte(byte) || (0x41...0x5A).contains(byte) || ".+_".utf8.contains(byte)
     }
 
-    /// `attachment` with the claimed name: in ASCII for old clients, and in UTF-8 (RFC 6266 §4.3).
+    /// The value of `Content-Disposition`: `attachment` with the name in ASCII for old clients, and in UTF-8 (RFC 6266
+    /// §4.3).
     static func disposition(_ name: String) -> String {
         let plain = String(
             decoding: name.utf8.prefix(120).map { byte -> UInt8 in
@@ -137,12 +138,12 @@ struct AttachmentAnswer {
     }
 }
 
-/// Runs `work`, and calls `abort`, which must end it, when it has not ended in time.
+/// Runs `work`; when it takes longer than `limit`, calls `abort`, which must make `work` end.
 func withDeadline(
     _ limit: Duration, abort: @escaping @Sendable () -> Void, _ work: () async throws -> Void
 ) async throws {
     let timer = Task {
-        // The end of the work cancels this sleep.
+        // The timer is cancelled when the work ends.
         try await Task.sleep(for: limit)
         abort()
     }

@@ -13,15 +13,15 @@ final class BusinessAPI: Sendable {
     private let cursors: APICursor
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
-    /// The logged refusals of each address, of requests without a known token.
+    /// Counts the refusals of requests without a known token, for each address, so that few of them are logged.
     private let logged = Mutex(FailedAttempts(now: .now))
-    /// The logged refusals of requests that were not read to their end.
+    /// Counts the refusals of requests that could not be read, so that few of them are logged.
     private let loggedUnread = Mutex(RequestQuota(now: .now))
-    /// The operations that may wait for the disk run here.
+    /// Runs the operations that may wait for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: 8)
-    /// The operations that run or wait for a thread.
+    /// Counts the operations that run or wait for a thread.
     private let inFlight = InFlightOperations(maximum: 128)
-    /// The downloads, which last as long as their clients read.
+    /// Counts the downloads, each of which lasts until its client has read it.
     let downloads = InFlightOperations(maximum: 64)
 
     init(_ access: APIAccess, cursors: APICursor, logger: Logger) {
@@ -30,7 +30,7 @@ final class BusinessAPI: Sendable {
         self.logger = logger
     }
 
-    /// The routes of the operations, and of a browser's question for each path before a request of another origin.
+    /// The HTTP routes of the operations, and one for each path that answers a browser's CORS preflight requests.
     func routes(_ operations: [APIRoute]) -> [HTTPRoute] {
         var methods: [(path: String, methods: [HTTPMethod])] = []
         for operation in operations {
@@ -81,7 +81,7 @@ final class BusinessAPI: Sendable {
         var facts = APIFacts(method: operation.method, path: operation.path)
         facts.peer = request.peer
         guard access.isServed else {
-            // The answer to a path without a route: a server without tokens has no API.
+            // A server without tokens has no API, so it answers as for a path without a route.
             return (APIAccess.Examination(problem: HTTPRefusal.notFound.problem), facts)
         }
         let examination = access.examine(
@@ -148,17 +148,17 @@ final class BusinessAPI: Sendable {
         }
     }
 
-    /// The problem of an operation's error.
+    /// The problem that answers an operation's error.
     private func problem(_ error: any Error) -> APIProblem {
         if let problem = error as? APIProblem { return problem }
         var problem = (error as? StoreError)?.problem ?? APIProblem(.internalError)
         problem.cause = (error as? StoreError)?.description ?? (error as? SystemError)?.description
-        // The text of another error may have what a customer wrote.
+        // The text of any other error may contain customer text, so only its type is logged.
         problem.cause = problem.cause ?? "\(type(of: error))"
         return problem
     }
 
-    /// Adds the fields of every answer to one, and logs a change.
+    /// Adds the header fields that all answers share, and logs the request unless it is a GET.
     func finish(_ answer: APIAnswer, _ facts: APIFacts) -> HTTPResponse {
         let answer = facts.method == .get ? answer.validated(against: facts.ifNoneMatch) : answer
         if facts.method != .get { log("API change", .info, facts, answer.status, reference: nil) }
@@ -167,13 +167,13 @@ final class BusinessAPI: Sendable {
             fields: facts.fields + answer.fields)
     }
 
-    /// The answer to a request that failed, which is logged with its reference.
+    /// Returns the answer to a failed request, and logs the failure with the reference that the answer has.
     func refuse(_ problem: APIProblem, _ facts: APIFacts) -> HTTPResponse {
         let reference = references.withLock { $0.next() }.text
         let level: Logger.Level =
             switch problem.kind {
             case .internalError: .error
-            // One line for each would let any program fill the log.
+            // A line at a higher level for each of them would let any client fill the log.
             case .tooManyFailures, .tooManyRequests: .debug
             default: isLoggedOften(facts) ? .debug : .info
             }
@@ -184,16 +184,16 @@ final class BusinessAPI: Sendable {
             fields: facts.fields + answer.fields)
     }
 
-    /// Counts a refusal of a request without a known token; whether its address had ten in this minute already.
+    /// Counts a refusal of a request without a known token; returns whether its address had ten before in this minute.
     private func isLoggedOften(_ facts: APIFacts) -> Bool {
         guard facts.token == nil, let peer = facts.peer else { return false }
         return logged.withLock { $0.count(peer, now: .now).isExceeded }
     }
 
-    /// The content of the answer to a request that was refused during reading.
+    /// Returns the body of the answer to a request that the HTTP server refused while reading it, and logs the refusal.
     func describe(_ refusal: HTTPRefusal) -> HTTPContent {
         let reference = references.withLock { $0.next() }.text
-        // Any program may send broken requests, and their addresses are not known here.
+        // Any client may send broken requests; its address is unknown here, so all clients share one limit.
         let isOften = loggedUnread.withLock { $0.count(limit: 60, now: .now).isExceeded }
         logger.log(
             level: isOften ? .debug : .info, "admin request refused",
@@ -209,7 +209,7 @@ final class BusinessAPI: Sendable {
         reference: String?, _ problem: APIProblem? = nil
     ) {
         guard logger.logLevel <= level else { return }
-        // The path of the operation: that of the request names a conversation.
+        // The operation's path has parameters in braces; the request's path would name a conversation.
         var metadata: Logger.Metadata = [
             "method": "\(facts.method.rawValue)", "path": "\(facts.path)", "status": "\(status.code)",
         ]
@@ -228,7 +228,7 @@ extension HTTPFieldName {
 }
 
 extension StoreError {
-    /// The problem of an operation that the store refused; contains no path of the data directory.
+    /// The problem that answers an operation which failed with this error; names no path in the data directory.
     var problem: APIProblem {
         switch self {
         case .unknownRecord, .unknownReply: APIProblem(.notFound)
@@ -249,7 +249,7 @@ extension StoreError {
 }
 
 extension AssignmentRefusal {
-    /// The problem of a refused change of an assignment; `claimed` has the person.
+    /// The problem that answers a refused change of an assignment; `claimed` has the person in a member of its own.
     var problem: APIProblem {
         switch self {
         case .closed: APIProblem(.closed)
@@ -266,7 +266,7 @@ extension AssignmentRefusal {
 }
 
 extension Person {
-    /// `{"id":"agent-7","name":"Ana"}`.
+    /// The person as JSON, such as `{"id":"agent-7","name":"Ana"}`.
     var json: [UInt8] {
         JSONWriter.object { writer in
             writer.field("id", id)

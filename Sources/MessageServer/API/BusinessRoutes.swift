@@ -4,10 +4,10 @@ import BusinessMessages
 import HandlerKit
 import MessageStore
 
-/// The businesses of a token and their handlers.
+/// The operations on the businesses of a token and on their handlers.
 ///
 /// - `GET /v1/businesses`: each with the status of its handler; `pending` counts its unfinished messages, `counts` has
-///   what waits for a decision of a person.
+///   its conversations that wait for a person or have one, and its dead letters.
 /// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
 /// - `GET /v1/businesses/{slug}/handler/log` has its latest log lines.
 enum BusinessRoutes {

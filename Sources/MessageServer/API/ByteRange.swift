@@ -1,6 +1,6 @@
-/// The single range of a request for a part of some content (RFC 9110 §14).
+/// The part of some content that a request asks for in the header field `Range` (RFC 9110 §14).
 enum ByteRange: Equatable {
-    /// The whole content: there is no `Range`, or one that this server ignores, as it may.
+    /// The whole content: the request has no `Range`, or one that the server ignores, which RFC 9110 allows.
     case whole
     case part(Range<Int>)
     /// No byte of the content is in the range.
@@ -19,7 +19,7 @@ enum ByteRange: Equatable {
             self = .whole
             return
         }
-        // More digits than fit are beyond the end.
+        // A number that does not fit into an `Int` is beyond the end of any content.
         let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
         let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
         switch (first, last) {

@@ -3,18 +3,18 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// The conversations of a business, latest first.
+/// The operation that lists the conversations of a business, latest first.
 ///
 /// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until` are about the last
 /// line. With `q` it searches for text, for a limited time: `searched` counts the conversations that were read, and
-/// a page without conversations may have a next one. `unreadable` counts those that are missing because their files are
-/// damaged or cannot be read.
+/// a page without conversations may have a next page. `unreadable` counts those that are missing because their files
+/// are damaged or cannot be read.
 struct ConversationListRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
 
     private static let path = "/v1/businesses/{slug}/conversations"
-    /// The maximum that a page reads of each conversation.
+    /// The limits of the lines that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
     func routes() -> [APIRoute] {
@@ -101,7 +101,7 @@ struct ConversationListRoutes: Sendable {
                     of: business, named: name, .latest, maximum: Self.linesOfEach.maximum,
                     maximumBytes: Self.linesOfEach.bytes)
             } catch StoreError.quarantinedConversation {
-                // The list would be unavailable because of one conversation.
+                // One damaged conversation must not make the whole list unavailable.
                 unreadable += 1
                 return nil
             }
@@ -113,7 +113,8 @@ struct ConversationListRoutes: Sendable {
         var answer = APIAnswer { writer in
             writer.key("conversations")
             writer.array { writer in
-                // The file may say that the customer closed a conversation while its handler answered.
+                // Only the lines tell that the customer closed a conversation with its handler, so compare the state
+                // again.
                 for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {
                     writer.object { state.write(to: &$0) }
                 }

@@ -5,7 +5,7 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// One conversation: its state, the lines of its file, and its attachments.
+/// The operations that read one conversation: its state, the lines of its file, and its attachments.
 ///
 /// - `GET …/conversations/{c}`: the customer, who answers, the last line, and what the last 50 lines say about the device.
 /// - `GET …/{c}/messages?before after limit`: the lines as the file has them, oldest first: the last ones, the last
@@ -85,7 +85,7 @@ enum ConversationRoutes {
             of: request.business.id, named: request.path("c"), place, maximum: request.limit,
             maximumBytes: maximumPageBytes)
         guard let page else { throw APIProblem(.notFound) }
-        // Lines have consecutive numbers.
+        // Lines have consecutive numbers, so the number of lines up to `before` follows from the first one.
         let wanted =
             after == nil ? page.lines.count : before.map { max(0, $0 - page.first) } ?? page.lines.count
         var answer = APIAnswer { writer in
@@ -129,7 +129,7 @@ enum ConversationRoutes {
     }
 }
 
-/// The state of a conversation, with the facts that its last lines have.
+/// The state of a conversation, and the facts in its last lines, such as the customer and the language.
 struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
@@ -150,7 +150,7 @@ struct ConversationFacts {
             store.assignment(of: business, $0)
         }
         guard let customer = facts.customer, facts.assignment.state == .handler else { return facts }
-        // The store compares `If-Match` with the same.
+        // The store compares `If-Match` with a tag of the same answer from `isClosedByCustomer`.
         return facts.changed(
             to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
@@ -173,7 +173,7 @@ struct ConversationFacts {
         ConversationFacts(name: name, lines: lines, assignment: assignment, isClosed: isClosed)
     }
 
-    /// The customer.
+    /// The customer, as the last line names it; nil without lines.
     var customer: CustomerID? { lines.last?.customer }
 
     init(
@@ -189,15 +189,17 @@ struct ConversationFacts {
         closes = inbound.map { $0.kind == .close }
     }
 
-    /// The state.
+    /// The state as the API shows it.
     var state: Assignment.State { Self.state(assignment, isClosed: isClosed) }
 
-    /// The state; a conversation that the customer closed while its handler answered has no entry.
+    /// The state as the API shows it: an assignment to the handler is `closed` when the customer closed the
+    /// conversation.
     private static func state(_ assignment: Assignment, isClosed: Bool) -> Assignment.State {
         assignment.state == .handler && isClosed ? .closed : assignment.state
     }
 
-    /// The strong tag of state, person and time alone, for changes of them with `If-Match`.
+    /// The `ETag` for changes with `If-Match`; it depends on state, person and time only, so that messages do not
+    /// change it.
     static func tag(_ assignment: Assignment, isClosed: Bool) -> String {
         let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
         let state = state(assignment, isClosed: isClosed)
@@ -248,7 +250,7 @@ extension ConversationLine {
 
     /// A short summary of the message for people; it contains customer text.
     var summary: String {
-        // A part of a valid document is valid by itself.
+        // The message is a value of a parsed JSON document, so parsing it cannot fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         let event = InboundEvent.decode(message: document)
         let summary = event.offeredTitles ?? event.summary
@@ -257,7 +259,8 @@ extension ConversationLine {
 }
 
 extension InboundEvent {
-    /// The titles of the items of a question that has no answer yet, as a quick reply to the customer has them.
+    /// The titles of the choices in a quick reply to the customer; nil for other messages, and for the customer's
+    /// answer.
     fileprivate var offeredTitles: String? {
         guard case .quickReply(let reply) = content, reply.selectedItem == nil,
             reply.selectedIdentifier == nil

@@ -5,14 +5,16 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// The deliveries and replies of a business: what waits, what failed, and the operator's decisions about them.
+/// The operations on deliveries and replies of a business: lists of them, and the decisions to replay, retry or drop
+/// them.
 ///
-/// No answer has the content of a message: the journal has what a conversation's file leaves out. The lists cover
-/// deliveries of any status, as far back as the journal, and replies that are queued or dead letters. A request reads the
-/// journal for a limited time, so that a page may have fewer entries than its limit, or none, and nevertheless a next one.
+/// No answer has the content of a message, because the journal also has what a conversation's file must leave out. The
+/// lists cover deliveries of any status, as far back as the journal, and replies that are queued or dead letters. A
+/// request reads the journal for a limited time, so that a page may have fewer entries than its limit, or none,
+/// although more pages follow.
 struct DeliveryOperations: Sendable {
     let store: Store
-    /// The number of requests of each token that read the journal, or wait for that.
+    /// Limits the requests of each token that read the journal or wait to read it.
     private let readers = ReaderCounts()
 
     private static let deliveries = "/v1/businesses/{slug}/deliveries"
@@ -212,12 +214,12 @@ struct DeliveryOperations: Sendable {
     }
 }
 
-/// Limits the requests of each token that read the journal at the same time, which the store does one after the other.
+/// Limits the requests of each token that read the journal at the same time; the store serves them one after the other.
 private final class ReaderCounts: Sendable {
     private let counts = Mutex<[String: Int]>([:])
     private static let maximum = 4
 
-    /// Runs `body`; throws ``APIProblem`` when the token has too many requests.
+    /// Runs `body`; throws the ``APIProblem`` `unavailable` when the token already has the maximum of requests.
     func run<Result: Sendable>(
         _ token: APIToken, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -253,7 +255,7 @@ extension DeadLetterResult {
         }
     }
 
-    /// The record of the replay.
+    /// The record of the replay; nil when the dead letter was not replayed.
     fileprivate var replay: UInt64? {
         switch self {
         case .replayed(let record), .alreadyReplayed(let record): record

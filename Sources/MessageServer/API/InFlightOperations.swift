@@ -1,18 +1,18 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The operations that run or wait for a thread, counted for each token, so that none shuts out the others.
+/// Limits the operations of each token that are in flight, so that no token can block the others.
 final class InFlightOperations: Sendable {
     private let counts = Mutex<[String: Int]>([:])
     private let maximum: Int
 
-    /// Allows so many operations of each token.
+    /// Allows `maximum` operations of each token at the same time.
     init(maximum: Int) { self.maximum = maximum }
 
     /// The number of operations of a token.
     func count(of token: String) -> Int { counts.withLock { $0[token] ?? 0 } }
 
-    /// Counts an operation until the permit is released; nil when the token has as many as allowed.
+    /// Counts an operation until the returned permit is released; nil when the token already has the maximum.
     func begin(_ token: String) -> OperationPermit? {
         let isAllowed = counts.withLock { counts in
             guard counts[token, default: 0] < maximum else { return false }
@@ -30,14 +30,14 @@ final class InFlightOperations: Sendable {
     }
 }
 
-/// A counted operation; released once, at the latest when the last reference is gone.
+/// Counts one operation until it is released, at the latest when the last reference to it is gone.
 final class OperationPermit: Sendable {
     private let isReleased = OnceFlag()
     private let end: @Sendable () -> Void
 
     fileprivate init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends the count.
+    /// Stops counting the operation; a second call does nothing.
     func release() { if isReleased.claim() { end() } }
 
     deinit { release() }

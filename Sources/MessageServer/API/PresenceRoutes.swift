@@ -4,10 +4,10 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Whether people are there to answer the customers of a business.
+/// The operations that read and set whether people are there to answer a business's customers.
 ///
 /// `GET …/people` answers `{"open":false,"text":"Back at 9."}`. `PUT …/people` takes the same object, and answers with it when
-/// it is durable. While nobody is there, the customer is told `text` instead of `people.text`.
+/// it is durable. While nobody is there, a customer who waits for a person is told `text` instead of `people.text`.
 struct PresenceRoutes: Sendable {
     let watch: AssignmentWatch
 
@@ -47,7 +47,7 @@ struct PresenceRoutes: Sendable {
     private func business(_ request: APIRequest) throws(APIProblem) -> BusinessID {
         let business = try request.business.id
         guard watch.settings[business] != nil else {
-            throw APIProblem(.conflict, "the business's file has no people")
+            throw APIProblem(.conflict, "the business's file has no member people")
         }
         return business
     }

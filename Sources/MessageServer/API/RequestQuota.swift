@@ -2,10 +2,10 @@ import BalloonPOSIX
 
 /// Counts events in windows of one minute, each of which begins with its first event.
 struct RequestQuota: Sendable {
-    /// The quota after an event.
+    /// The state of the quota after an event.
     struct Reading: Sendable, Equatable {
         let isExceeded: Bool
-        /// The number of further events in the window.
+        /// The number of events that the window still allows.
         let remaining: Int
         /// Whole seconds until the next window, at least 1.
         let resetSeconds: Int
@@ -26,7 +26,7 @@ struct RequestQuota: Sendable {
         return reading(limit, isExceeded: false, now)
     }
 
-    /// The quota without counting.
+    /// The state of the quota, without counting an event.
     func reading(limit: Int, now: ContinuousClock.Instant) -> Reading {
         var renewed = self
         renewed.renew(now)
@@ -48,7 +48,7 @@ struct RequestQuota: Sendable {
     }
 }
 
-/// The invalid tokens of each address: ten in a minute are answered as such.
+/// Counts the invalid tokens of each address: the first ten in a minute are answered with 401, further ones with 429.
 struct FailedAttempts: Sendable {
     /// The number of invalid tokens in a minute that get 401; further ones get 429.
     static let limit = 10
@@ -60,7 +60,7 @@ struct FailedAttempts: Sendable {
 
     init(now: ContinuousClock.Instant) { others = RequestQuota(now: now) }
 
-    /// Counts an invalid token.
+    /// Counts an invalid token of an address.
     mutating func count(_ peer: PeerAddress, now: ContinuousClock.Instant) -> RequestQuota.Reading {
         let group = peer.group
         if quotas[group] == nil, quotas.count >= Self.maximumAddresses {

@@ -3,8 +3,8 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person or a program types; see
-/// ``TypingIndicators``.
+/// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person or program is typing;
+/// see ``TypingIndicators``.
 struct TypingRoutes: Sendable {
     let store: Store
     let files: ConversationFiles

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import MessageStore
 
-/// The way of one follower from its place to the end of the ring.
+/// Reads the events of one follower from its place to the end of the ring, the latest events in memory.
 ///
 /// ```
 ///   start ──> journal, part by part ──> ring ──> end
@@ -9,41 +9,43 @@ import MessageStore
 ///     └──────────────┴───────────────────┘  the turn expired, or the ring no longer has the place
 /// ```
 struct EventCursor: Sendable {
-    /// The next part of the way.
+    /// The result of one call of `next`.
     enum Part: Sendable {
-        /// Further wanted events of the journal, or further events of the ring; possibly none.
+        /// The next events: only the wanted ones when they come from the journal, all when from the ring; possibly
+        /// none.
         case events([PlacedEvent])
-        /// Other followers read the journal first.
+        /// The follower still waits for its turn, because other followers read the journal.
         case waiting
-        /// Events are missing: the journal no longer has them, or never had the place.
+        /// The follower misses events, because the journal no longer has them, or because it never had the follower's
+        /// place.
         case reset
-        /// The end of the ring.
+        /// The follower has all events up to the end of the ring.
         case end
     }
 
     private enum Position {
-        /// Nothing is decided yet.
+        /// The cursor has not decided yet whether to read the journal or the ring.
         case start
-        /// A turn to read the journal.
+        /// The cursor reads the journal in this turn.
         case journal(JournalTurn)
-        /// The events of the ring from this position on whose records are later.
+        /// The cursor reads the ring from this position on, and skips events of records up to `after`.
         case ring(Int, after: UInt64)
-        /// The end of the ring when the follower arrived.
+        /// The cursor begins at the end of the ring, without earlier events.
         case latest
     }
 
-    /// The last record of which the follower has every event; nil before the first event.
+    /// The last record of which the follower has every event; nil before a cursor that begins at the end has read.
     private(set) var through: UInt64?
     private var position: Position
-    /// The rest of the way behind the journal, while that is read.
+    /// The position in the ring at which to continue after the journal; nil unless the journal is being read.
     private var rest: (ring: Int, after: UInt64)?
-    /// The bytes of one part of the ring.
+    /// The maximum bytes of one part that comes from the ring.
     private static let partBytes = 64 << 10
 
     /// Begins at the end of the ring.
     static let latest = EventCursor(through: nil, position: .latest)
 
-    /// Resumes behind a place; one that no server wrote is like one that the journal no longer has.
+    /// Resumes behind a place; an invalid id leads to `reset`, like a place that the journal no longer has.
     init(after id: String) {
         let digits = id.utf8.allSatisfy { (0x30...0x39).contains($0) }
         self.init(through: (digits ? UInt64(id) : nil) ?? .max, position: .start)
@@ -54,7 +56,7 @@ struct EventCursor: Sendable {
         self.position = position
     }
 
-    /// The next part; `arrive` is called at the end of the ring, under the lock that covers it.
+    /// Returns the next part; calls `arrive` at the end of the ring, while the lock of the ring is held.
     ///
     /// Waits at most `patience` for a turn to read the journal.
     mutating func next(
@@ -118,7 +120,7 @@ struct EventCursor: Sendable {
         return .events(part?.events ?? [])
     }
 
-    /// Resets the follower to the end of the ring.
+    /// Moves the follower to the end of the ring, without the events before it.
     private mutating func reset(_ hub: EventHub) -> Part {
         rest = nil
         hub.withState { state in
@@ -136,7 +138,7 @@ struct EventCursor: Sendable {
             }
             guard case .ring(let start, let place) = position, let rest = state.ring.events(from: start)
             else {
-                // The ring is ahead by more than it keeps.
+                // The ring has removed events that the follower does not have yet, so the journal must be read.
                 position = .start
                 return .events([])
             }

@@ -1,6 +1,6 @@
 import MessageStore
 
-/// The events that a follower wants, and may see.
+/// Chooses the events that a follower asked for and its token may see.
 struct EventFilter: Sendable, Hashable {
     let token: APIToken
     /// The slugs of the wanted businesses; nil for all of the token.
@@ -14,13 +14,13 @@ struct EventFilter: Sendable, Hashable {
     }
 }
 
-/// An event as all followers get it, for one rendering of many.
+/// An event that is rendered once, because all followers get the same text.
 struct RenderedEvent: Sendable {
     private let type: String
     private let slug: String
     private let text: [UInt8]
 
-    /// Renders an event with its place.
+    /// Renders an event with its place, for the business with this slug.
     init(_ placed: PlacedEvent, business slug: String) {
         type = placed.event.name.rawValue
         self.slug = slug

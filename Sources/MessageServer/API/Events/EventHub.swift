@@ -18,15 +18,15 @@ import Synchronization
 /// costs a message about a tenth of its time. A later follower resumes from the journal. One lock covers the ring and the
 /// broadcasts, so that a follower that reaches the end of the ring subscribes without a gap.
 final class EventHub: Sendable {
-    /// The followers with the same filter, which get the same bytes.
+    /// Sends the same bytes to all followers with the same filter.
     final class Channel: Sendable {
         let broadcast = HTTPBroadcast()
-        /// The followers that do not subscribe yet.
+        /// The number of followers that still read earlier events, and have not subscribed yet.
         fileprivate let arriving = Atomic(0)
         private let ended = Atomic(false)
         private let stream = Mutex<APIStream?>(nil)
 
-        /// Whether its token was removed, or the server stops.
+        /// Whether the channel has ended, because its token was removed or the server stops.
         var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
         func end() {
@@ -37,7 +37,7 @@ final class EventHub: Sendable {
 
         func close() { stream.withLock { $0.take() }?.close() }
 
-        /// Ends a follower's way to the end of the ring.
+        /// Stops counting a follower as one that reads earlier events: it has subscribed or left.
         func arrived() { arriving.subtract(1, ordering: .relaxed) }
 
         fileprivate func opened(_ stream: APIStream) { self.stream.withLock { $0 = stream } }
@@ -47,7 +47,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// A page until it is answered.
+    /// A request for a page of events, until it is answered.
     final class Page: Sendable {
         let wakeups: AsyncStream<Void>
         fileprivate let id: UInt64
@@ -70,7 +70,7 @@ final class EventHub: Sendable {
         /// Ends ``wakeups``.
         func end() { wake.finish() }
 
-        /// Ends the page with its token; false when the token was removed already.
+        /// Makes the page end when its token is removed or changed; returns false when that has happened already.
         fileprivate func open(_ access: APIAccess) -> Bool {
             let stream = access.openStream(of: token) { [weak self] in
                 self?.removed.store(true, ordering: .releasing)
@@ -106,7 +106,7 @@ final class EventHub: Sendable {
 
     /// The pause between two writes to a follower.
     static let interval = Duration.milliseconds(50)
-    /// The pause between two comments.
+    /// The pause between two comments, which keep idle connections open.
     static let heartbeat = Duration.seconds(15)
     /// The time without followers after which events are not read any more.
     static let unusedTime = Duration.seconds(60)
@@ -118,13 +118,13 @@ final class EventHub: Sendable {
 
     let store: Store
     let access: APIAccess
-    /// The turns of followers to read the journal.
+    /// Limits the followers that read the journal at the same time.
     let turns = AsyncSemaphore(JournalTurn.maximumCount)
-    /// Reads parts of the journal.
+    /// Runs the reads of the journal, which block on the disk.
     let readers = BlockingTaskExecutor(maximumThreads: 4)
     private let state = Mutex(State())
     private let pump: EventPump
-    /// Ends when a stop begins.
+    /// A stream that ends when a stop of the server begins.
     private let stopping = AsyncStream.makeStream(of: Void.self)
     private let logger: Logger
 
@@ -181,7 +181,7 @@ final class EventHub: Sendable {
             group.addTask {
                 for await _ in self.store.eventWakeups {
                     await self.publish()
-                    // Cancelled at a stop: the loop ends with the store's wakeups.
+                    // A stop of the server cancels this sleep.
                     try? await Task.sleep(for: Self.interval)
                     if Task.isCancelled { return }
                 }
@@ -202,7 +202,7 @@ final class EventHub: Sendable {
     /// Sends changes of the handlers' health while there are followers, until the task is cancelled.
     private func watch(_ registry: HandlerRegistry) async {
         var known: [BusinessID: String] = [:]
-        // Cancelled at a stop.
+        // A stop of the server cancels this sleep.
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             guard state.withLock({ $0.channels.values.contains { $0.broadcast.subscriberCount > 0 } }) else {
                 known = [:]
@@ -221,7 +221,7 @@ final class EventHub: Sendable {
     func publish() async {
         guard state.withLock({ $0.isFollowing }) else { return }
         guard let batch = await pump.next() else {
-            logger.warning("events were not sent in time; their followers resume from the journal")
+            logger.warning("event queue overflowed; followers reconnect and resume from the journal")
             let begin = await pump.begin()
             let channels = state.withLock { state in
                 state.replaceRing(begin)
@@ -249,7 +249,8 @@ final class EventHub: Sendable {
 
     /// Adds events to the ring, and sends them to their followers.
     ///
-    /// They are rendered once, and for each filter, before the lock is acquired: listeners also wait for the lock.
+    /// Events are rendered once, and joined for each filter, before the lock is acquired, because the HTTP shards wait
+    /// for it too.
     private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
         let slugs = access.slugs
         let rendered = events.compactMap { placed in
@@ -264,19 +265,20 @@ final class EventHub: Sendable {
             // Another source may have begun meanwhile.
             guard state.source == batch.source else { return }
             for event in events { state.ring.append(event) }
-            // The records of all events of the batch were read; the place moves with the last of them.
+            // The whole batch was read; `through` moves only with its last part, when all of its events are in the
+            // ring.
             state.last = batch.last
             if isLast { state.set(batch) }
             guard !events.isEmpty else { return }
             for (filter, channel) in state.channels where channel.broadcast.subscriberCount > 0 {
-                // A filter whose first follower has just arrived is not rendered yet.
+                // The first follower of a filter may have subscribed after the texts were joined.
                 channel.broadcast.send(texts[filter] ?? RenderedEvent.text(of: rendered, for: filter))
             }
             for page in state.pages.values { page.wakeUp() }
         }
     }
 
-    /// Keeps connections open, and forgets filters without followers.
+    /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
         let unused = state.withLock { state in
             for channel in state.channels.values { channel.broadcast.send(EventText.comment(state.through)) }
@@ -287,7 +289,7 @@ final class EventHub: Sendable {
         for channel in unused { channel.close() }
     }
 
-    /// Ends all streams and pages: a stop begins.
+    /// Ends all streams and pages, when a stop of the server begins.
     func stop() {
         let (channels, pages) = state.withLock { state in
             state.isClosed = true
@@ -300,9 +302,10 @@ final class EventHub: Sendable {
     }
 }
 
-/// The calls of followers.
+/// The functions that streams and pages call.
 extension EventHub {
-    /// The channel of a filter, for one more follower, which must call ``Channel/arrived()``.
+    /// Returns the channel of a filter for one more follower, which must call ``Channel/arrived()`` when it subscribes
+    /// or leaves.
     ///
     /// Throws a problem when there are too many filters, when the token was removed, and when the server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
@@ -338,7 +341,7 @@ extension EventHub {
         state.withLock { $0.channels.removeValue(forKey: filter) }?.end()
     }
 
-    /// Reads or changes the state; for short steps.
+    /// Reads or changes the state under its lock; `body` must be short.
     func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { body(&$0) }
     }
@@ -359,7 +362,7 @@ extension EventHub {
         return text
     }
 
-    /// Sends an event that is not kept: without a place, to the followers at the end only.
+    /// Sends an event that is neither kept nor has a place; only followers that have subscribed get it.
     func send(_ event: TransientEvent) {
         guard let slug = access.slugs[event.business] else { return }
         let text = EventText.transient(event, business: slug)
@@ -370,9 +373,9 @@ extension EventHub {
         }
     }
 
-    /// Begins a page, until it is ended.
+    /// Registers a page, which the caller must end.
     ///
-    /// Throws a problem when the token has too many, when it was removed, and when the server stops.
+    /// Throws a problem when the token has too many pages, when it was removed, and when the server stops.
     func beginPage(of token: APIToken) throws(APIProblem) -> Page {
         let page = try state.withLock { state throws(APIProblem) in
             guard !state.isClosed else { throw APIProblem(.unavailable, "the server stops") }
@@ -393,7 +396,7 @@ extension EventHub {
         return page
     }
 
-    /// Ends a page that is answered.
+    /// Removes a page after it is answered.
     func end(_ page: Page) {
         state.withLock { $0.pages[page.id] = nil }
         page.close()
@@ -420,9 +423,9 @@ extension EventHub.State {
     }
 }
 
-/// Reads the store's events on a queue of its own, because that may read files.
+/// Reads the store's events on a queue of its own, because reading an event may block on a file.
 actor EventPump {
-    /// Events, and the state of the source behind them.
+    /// Events, and the state of their source after them.
     struct Batch: Sendable {
         /// The number of the source, from 1.
         let source: Int
@@ -441,14 +444,14 @@ actor EventPump {
 
     init(_ store: Store) { self.store = store }
 
-    /// Begins anew; the batch has no events.
+    /// Begins to follow the store's events, again after a loss; returns the state of the source, without events.
     func begin() async -> Batch {
         source = await store.followEvents()
         sourceNumber += 1
         return batch([])
     }
 
-    /// The events that are due; nil when some were dropped.
+    /// Returns the events that are due; nil when changes were lost, so that the caller must begin again.
     func next() -> Batch? {
         guard let events = source?.next() else { return nil }
         return batch(events)

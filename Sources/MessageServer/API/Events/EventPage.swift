@@ -2,18 +2,18 @@ import BalloonHTTP
 import BalloonJSON
 import MessageStore
 
-/// The events behind a place as one answer, which waits for the first of them.
+/// Answers with the events behind a place as one JSON object; waits for an event when there is none yet.
 struct EventPage: Sendable {
     let hub: EventHub
     let filter: EventFilter
     let wait: Duration
 
-    /// The shortest time in which a page may read; then it has the events up to there.
+    /// The time that reading may take even if `wait` is shorter; the page then has the events that were read.
     private static let readingTime = Duration.seconds(10)
-    /// The number of parts that a page reads, without those after a wait.
+    /// The maximum number of parts that a page reads; the count begins anew after a wait for events.
     private static let maximumParts = 256
 
-    /// Starts the answer.
+    /// Starts a task that reads the events and answers.
     func start(_ cursor: EventCursor, _ responder: APIResponder) {
         Task {
             do { responder.respond(try await answer(cursor)) } catch {
@@ -53,7 +53,7 @@ struct EventPage: Sendable {
                 parts = 0
             }
         }
-        // A reload counts at once: the next request is examined anew.
+        // The token is no longer valid, so its page must not be sent.
         if waiter.isTokenRemoved { throw APIProblem(.unauthenticated, "the token was removed or changed") }
         return page.answer
     }
@@ -71,7 +71,8 @@ private struct Page {
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= EventRoutes.maximumPage || bytes > EventRoutes.maximumPageBytes }
 
-    /// Adds events until the page is full; `slug` returns the business of a wanted one.
+    /// Adds wanted events until the page is full; `slug` returns the slug of a wanted event's business, and nil for
+    /// others.
     mutating func add(_ events: [PlacedEvent], slug: (StoreEvent) -> String?) {
         for placed in events {
             if isFull { return }
@@ -90,7 +91,7 @@ private struct Page {
         entries.append(entry)
     }
 
-    /// `{"events":[…],"after":"57"}`.
+    /// The answer, such as `{"events":[…],"after":"57"}`.
     var answer: APIAnswer {
         APIAnswer { writer in
             writer.key("events")

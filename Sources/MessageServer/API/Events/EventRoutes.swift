@@ -63,7 +63,8 @@ enum EventFormat {
     case stream
     case page
 
-    /// Chooses by the value of `Accept` (RFC 9110 §12.5.1), without weights: the first known type counts.
+    /// Chooses the first known type in `Accept` (RFC 9110 §12.5.1); weights are ignored, but a type with `q=0` is
+    /// skipped.
     ///
     /// Throws `not-acceptable` when the caller accepts neither.
     init(accept: String?) throws(APIProblem) {
@@ -90,7 +91,7 @@ enum EventFormat {
 
 /// The preferences of a request (RFC 7240).
 enum Preference {
-    /// The seconds of `wait`; 0 without a valid one.
+    /// The seconds of the preference `wait`; 0 when it is missing or invalid.
     static func waitSeconds(_ prefer: String?) -> Int {
         for item in (prefer ?? "").split(separator: ",") {
             let parts = item.split(separator: "=").map { $0.filter { $0 != " " } }

@@ -1,7 +1,7 @@
 import BalloonHTTP
 import MessageStore
 
-/// One follower's stream: what it missed, and then the broadcast of its filter.
+/// One follower's stream: the events that it missed, and then the broadcast of its filter.
 struct EventStream: Sendable {
     private let hub: EventHub
     private let filter: EventFilter
@@ -15,7 +15,7 @@ struct EventStream: Sendable {
         channel = try hub.channel(for: filter)
     }
 
-    /// Starts the answer.
+    /// Starts a task that streams the answer.
     func start(_ responder: APIResponder) {
         let writer = responder.stream(
             contentType: "text/event-stream", isOpenEnded: true,
@@ -41,7 +41,7 @@ struct EventStream: Sendable {
             switch part {
             case .events(let events):
                 var text = hub.text(of: events, for: filter)
-                // A follower of few events also moves on, and its connection stays open.
+                // Without wanted events, a comment tells the client the new place and keeps its connection open.
                 if text.isEmpty, let place = cursor.through, place != told { text = EventText.comment(place) }
                 guard !text.isEmpty else { continue }
                 try await writer.write(text)

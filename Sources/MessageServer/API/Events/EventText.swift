@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Events as followers get them: as parts of an event stream (WHATWG HTML §9.2), or as objects of a page.
+/// Renders events as parts of an event stream (WHATWG HTML §9.2), or as objects of a page.
 enum EventText {
     /// The beginning of every stream: a browser reconnects after two seconds.
     static let head = Array(": events\nretry: 2000\n\n".utf8)
@@ -18,12 +18,12 @@ enum EventText {
         text += "\n\n".utf8
     }
 
-    /// Tells a follower that events are missing: it must read what it follows anew.
+    /// The event that tells a follower that it missed events, so that it must load its data again.
     static func reset(_ through: UInt64) -> [UInt8] {
         Array("id: \(through)\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n".utf8)
     }
 
-    /// An event without a place.
+    /// The text of an event without a place.
     static func transient(_ event: TransientEvent, business: String) -> [UInt8] {
         let data = JSONWriter.object { writer in
             writer.field("at", event.at.rfc3339)
@@ -37,7 +37,7 @@ enum EventText {
         return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
 
-    /// The type of the event that tells of missing ones.
+    /// The type of the event that tells a follower that it missed events.
     static let resetName = "stream.reset"
 
     /// The object of an event, on one line.
@@ -86,7 +86,7 @@ enum EventText {
 /// An event that is not kept: a follower that resumes does not get it.
 struct TransientEvent: Sendable {
     enum Name: String, Sendable, CaseIterable {
-        /// A customer, or a person or program to a customer, begins or stops typing.
+        /// A customer, or a person or program that answers a customer, begins or stops typing.
         case typing
         /// The health of a business's handler changed.
         case handlerHealth = "handler.health"
@@ -100,7 +100,7 @@ struct TransientEvent: Sendable {
     /// The handler's health in one word.
     var health: String?
     var isTyping: Bool?
-    /// From whom the typing is.
+    /// `inbound` when the customer types, `outbound` when a person or program does.
     var direction: ConversationLine.Direction?
 }
 

@@ -1,10 +1,10 @@
 import MessageStore
 import Synchronization
 
-/// The turn of one follower to read the journal: waits for one of few turns, and keeps the reader between parts.
+/// The permission of one follower to read the journal: waits for one of 16 turns, and keeps the reader between parts.
 ///
-/// A turn holds memory and no thread. It expires when its follower takes more than a second for a part, so that slow
-/// followers do not delay others; then the follower waits for another turn, and continues at its place.
+/// A turn holds memory and no thread. It expires when its follower takes more than a second between two parts, so that
+/// slow followers do not delay others; then the follower waits for another turn, and continues at its place.
 final class JournalTurn: Sendable {
     private struct State {
         var isHeld = false
@@ -17,9 +17,9 @@ final class JournalTurn: Sendable {
 
     /// The number of turns; the reader of each holds a few megabytes.
     static let maximumCount = 16
-    /// The time that a follower may take for a part.
+    /// The time that a follower may take between two parts.
     private static let patience = Duration.seconds(1)
-    /// The time after which others read first.
+    /// The time after which a turn ends, so that other followers can read.
     private static let length = Duration.seconds(10)
 
     private let turns: AsyncSemaphore
@@ -33,7 +33,7 @@ final class JournalTurn: Sendable {
         let wake = wakeups.continuation
         let waiting = Task { [weak self] in
             guard await turns.acquire() else { return wake.finish() }
-            // The follower may have left meanwhile.
+            // The follower may have left during the wait; then another follower gets the turn.
             guard self?.begin() == true else { return turns.release() }
             wake.yield()
         }
@@ -87,10 +87,10 @@ final class JournalTurn: Sendable {
         }
     }
 
-    /// Whether others should read first: the turn was long enough.
+    /// Whether the turn has lasted long enough, so that other followers should read next.
     var isOver: Bool { state.withLock { $0.began.duration(to: .now) > Self.length } }
 
-    /// Ends the turn soon, unless another part is read before.
+    /// Ends the turn in one second, unless another part is read before.
     func expireSoon() {
         let expiry = Task { [weak self] in
             // Cancelled when the next part is read.

@@ -1,10 +1,11 @@
 import BalloonWire
 import BusinessMessages
 
-/// The key of a request to send, by which its repetitions are known.
+/// The `Idempotency-Key` of a request to send, by which the server recognizes a repetition of the request.
 ///
-/// It belongs to the name of the token, the business and the customer. The message's id is derived from these, so that the
-/// store's deduplication finds the message of an earlier request, and the record of the message has the digest.
+/// A key is valid for one token name, business and customer. The message's id is derived from these and the key, so
+/// that the store's deduplication finds the message of an earlier request, whose record has the digest of that
+/// request's body.
 struct IdempotencyKey: Sendable {
     /// The id of the message that a request with this key sends.
     let message: MessageID
@@ -15,7 +16,7 @@ struct IdempotencyKey: Sendable {
     init?(_ text: String, token: String, business: BusinessID, customer: CustomerID, body: [UInt8]) {
         guard Self.isValid(text) else { return nil }
         let parts = [token, business.rawValue, customer.rawValue, text].map { "\($0.utf8.count):\($0)" }
-        // A handler's key begins with a digit here, so that it never means the same message.
+        // An id from a handler's key is derived from text that begins with a digit, so the two are never the same.
         message = MessageID(derivedFrom: Array(("api" + parts.joined()).utf8))
         requestDigest = Hex.encode(SHA256.hash(body))
     }

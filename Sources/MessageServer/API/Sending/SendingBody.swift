@@ -30,7 +30,8 @@ struct SendingBody {
     private static let maximumNameBytes = 255
     private static let members = ["message", "text", "attachments", "person", "autoReply", "take"]
 
-    /// Parses the body of a request, with `customer` beside the other members when the path names none.
+    /// Parses the body of a request; `namesCustomer` also allows the member `customer`, when the path names no
+    /// customer.
     init(_ request: APIRequest, namesCustomer: Bool) throws(APIProblem) {
         root = try request.object(Self.members + (namesCustomer ? ["customer"] : []))
         attachments = try Self.attachments(root)
@@ -46,7 +47,7 @@ struct SendingBody {
         }
     }
 
-    /// The number of an invitation: `tel:+` and 5 to 15 digits.
+    /// The telephone number to invite: `tel:+` and 5 to 15 digits; throws `bad-member` otherwise.
     var invited: CustomerID {
         get throws(APIProblem) {
             guard let value = root["customer"], let text = value.string, text.hasPrefix("tel:+"),
@@ -78,7 +79,7 @@ struct SendingBody {
             isAutomatic: isAutomatic, person: person, takes: takes)
     }
 
-    /// The problem of a refused message.
+    /// The problem that answers a refused message.
     func problem(_ refusal: SendRefusal) -> APIProblem {
         switch refusal {
         case .invalid(let problems): problem(problems)
@@ -102,7 +103,7 @@ struct SendingBody {
     }
 
     private func problem(_ problems: [MessageProblem]) -> APIProblem {
-        // Only the rules that depend on the message alone have places in the body.
+        // Lines and columns fit the request's body only for problems that the member `message` has by itself.
         let hasPlaces = root["message"] != nil && OutboundMessage.problems(in: message.root).hasErrors
         let json = JSONWriter.array(of: problems) { problem, writer in
             write(problem, hasPlace: hasPlaces, to: &writer)
@@ -110,7 +111,7 @@ struct SendingBody {
         return APIProblem(.unprocessable, "Apple would refuse the message").member("problems", json)
     }
 
-    /// The problems that Apple does not refuse, as a list.
+    /// The warnings about a message that Apple would accept, as a JSON array.
     func list(_ problems: [MessageProblem]) -> [UInt8] {
         JSONWriter.array(of: problems) { problem, writer in write(problem, hasPlace: false, to: &writer) }
     }
@@ -121,7 +122,7 @@ struct SendingBody {
             writer.field("severity", problem.severity.rawValue)
             writer.field("pointer", pointer(problem.pointer))
             if hasPlace, let value = root["message"] {
-                // A place in the message is relative to its beginning.
+                // The line and column are relative to the beginning of the message.
                 let (line, column) = value.position
                 writer.field("line", line + problem.line - 1)
                 writer.field("column", problem.line == 1 ? column + problem.column - 1 : problem.column)
@@ -172,16 +173,16 @@ extension SendingBody {
         }
         for name in ["text", "attachments"] {
             if let value = root[name] {
-                throw APIProblem(.badMember, "\(name) stands in the message", at: value)
+                throw APIProblem(.badMember, "put \(name) into message", at: value)
             }
         }
         guard message.kind == .object else {
             throw APIProblem(.badMember, "message is an object", at: message)
         }
         if let type = message["type"], type.string?.hasPrefix("typing_") ?? false {
-            throw APIProblem(.badMember, "typing has an operation of its own", at: type)
+            throw APIProblem(.badMember, "a typing indicator is sent with POST …/typing", at: type)
         }
-        // The server's own messages name stored files in these members.
+        // These members name files of the server in messages that it creates itself.
         for attachment in message["attachments"]?.elements.map(\.self) ?? [] {
             for name in ["file", "path"] {
                 if let value = attachment[name] { throw APIProblem(.unknownMember, at: value) }

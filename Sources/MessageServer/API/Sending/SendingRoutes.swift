@@ -3,7 +3,7 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// Sends messages and invitations.
+/// The operations that send messages and invitations.
 ///
 /// - `POST …/conversations/{c}/messages`: a message to a customer who has written.
 /// - `POST …/messages`: an invitation to a telephone number.
@@ -73,7 +73,7 @@ struct SendingRoutes: Sendable {
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
         do {
-            // A repetition is answered although its attachments may have expired.
+            // A repetition is answered before its attachments are looked up, because they may have expired.
             if request["dryRun"] != "true",
                 let answer = try await sender.repeated(
                     key, business.id, within: .seconds(wait), willWait: responder.releasePermit)

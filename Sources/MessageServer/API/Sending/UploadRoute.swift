@@ -4,9 +4,9 @@ import BalloonWire
 import BusinessMessages
 import MessageStore
 
-/// `POST …/attachments`: a file for messages that will be sent.
+/// `POST …/attachments`: uploads a file, which later messages can name as an attachment.
 ///
-/// The content is written to the disk while it arrives, and durable before the answer.
+/// The content is written to the disk while it arrives, and is durable before the answer.
 struct UploadRoute: Sendable {
     let uploads: UploadedFiles
     let maximumBytes: Int
@@ -24,7 +24,7 @@ struct UploadRoute: Sendable {
             guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
             let wanted = try ContentDigest.sha256(request.list("content-digest"))
             let upload = try begin(request.business.id)
-            // The client decides how long the upload takes.
+            // The client decides how long the upload takes, so it no longer counts as in flight.
             responder.releasePermit()
             let digest = SHA256Stream()
             var sizeBytes = 0

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The files that programs uploaded for messages that they will send.
 ///
-/// `DATA/outgoing/<32 digits of the business>/<id>`; incomplete files are in `DATA/outgoing/incoming`. A message gets a copy
-/// when it is stored. A file is deleted a day after its upload, or ten minutes after its use in a message: its
-/// modification time is the time of the upload, and is set back when it is used.
+/// `DATA/outgoing/<SHA-256 of the business, 32 digits>/<id>`; incomplete files are in `DATA/outgoing/incoming`. A
+/// message gets a copy when it is stored. A file is deleted a day after its upload, or ten minutes after its use in a
+/// message: its modification time is the time of the upload, and is set back when it is used.
 final class UploadedFiles: Sendable {
     /// The limits for each business.
     struct Limits: Sendable {
@@ -21,7 +21,7 @@ final class UploadedFiles: Sendable {
 
     /// The reason why an upload cannot begin.
     enum Refusal: Error, Equatable {
-        /// The business has too many unused files, or too large ones.
+        /// The business has too many files, or files of too many bytes together.
         case full
         /// The business has too many uploads at the moment.
         case busy
@@ -39,13 +39,14 @@ final class UploadedFiles: Sendable {
     /// The time from the use of a file until it is deleted.
     static let usedLifetimeSeconds = 600
 
-    /// Uses the data directory at this path; creates no folder before the first upload.
+    /// Uses the data directory at this path; the first upload creates the folders.
     init(dataDirectory: String, limits: Limits = Limits()) {
         directory = dataDirectory + "/outgoing"
         self.limits = limits
     }
 
-    /// The time for ages of files: setting the wall clock forward must not make files expire.
+    /// The time to compute ages of files with: it ignores a wall clock that is set forward, so that no file expires
+    /// early.
     private var now: Int {
         min(
             SystemClock.secondsSince1970(),
@@ -69,10 +70,10 @@ final class UploadedFiles: Sendable {
         return Directory.exists(path) ? path : nil
     }
 
-    /// Lets a file that a message was sent with expire soon.
+    /// Makes a file that a message used expire in ten minutes.
     func markUsed(_ id: String, of business: BusinessID) {
         guard let path = path(of: id, for: business) else { return }
-        // A file that keeps its time is deleted a day after its upload.
+        // If the time cannot be set, the file is deleted a day after its upload.
         try? FileTime.setModified(
             path, secondsSince1970: now - Self.lifetimeSeconds + Self.usedLifetimeSeconds)
     }
@@ -105,7 +106,7 @@ final class UploadedFiles: Sendable {
             do throws(SystemError) {
                 used.bytes += try File(folder + "/" + name, for: .reading).sizeBytes()
             } catch {
-                // The hourly sweep may delete it meanwhile.
+                // The hourly sweep may have deleted the file since its name was read.
                 if !error.isMissing { throw error }
             }
         }
@@ -125,7 +126,7 @@ final class UploadedFiles: Sendable {
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }
     }
 
-    /// Deletes the files of every business whose time is over; returns their number.
+    /// Deletes the expired files of every business; returns their number.
     @discardableResult
     func sweep() throws(SystemError) -> Int {
         guard Directory.exists(directory) else { return 0 }
@@ -149,7 +150,7 @@ final class UploadedFiles: Sendable {
                 try Directory.remove(path)
                 count += 1
             } catch {
-                // Another sweep was faster.
+                // Another sweep may have deleted the file already.
                 if !error.isMissing { throw error }
             }
         }
@@ -188,7 +189,7 @@ extension UploadedFiles {
         }
 
         deinit {
-            // Removing fails when the disk does; the next start removes the file then.
+            // If the file cannot be removed, the next start of the server removes it.
             if isFinished.claim() { try? Directory.remove(temporary) }
             owner.end(folder)
         }
