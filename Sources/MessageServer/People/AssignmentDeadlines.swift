@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import MessageStore
 
-/// The deadlines of a conversation that a person has, or that waits for one: a function of durable times alone.
+/// Computes which steps are due in a conversation that a person has or that waits for a person, from durable times
+/// alone.
 struct AssignmentDeadlines: Sendable {
     /// A step that is due.
     enum Step: Hashable, Sendable {
@@ -11,16 +12,18 @@ struct AssignmentDeadlines: Sendable {
         case sayUnclaimedText
         /// The handler answers again, because nobody claimed the conversation.
         case returnToHandler
-        /// The conversation waits for another person, because its own was last seen then.
+        /// The conversation waits for another person, because its person was last seen at this time and has been silent
+        /// too long.
         case waitAgain(lastSeen: Timestamp)
     }
 
-    /// The settings; nil uses the default times.
+    /// The business's settings; nil for a business without `people`, which uses the default times and sends no texts.
     let people: PeopleConfiguration?
 
-    /// The steps that are due, in their order; a caller that already took one ignores it.
+    /// Returns the steps that are due, in their order, also those that the caller has taken already.
     ///
-    /// A conversation that waited too long returns to its handler: its texts, if they were never said, would be wrong.
+    /// A conversation that has waited too long only returns to its handler: the texts for waiting customers would be
+    /// wrong then.
     func steps(for assignment: Assignment, at now: Timestamp) -> [Step] {
         guard let since = assignment.since else { return [] }
         let people = people ?? PeopleConfiguration(text: "")

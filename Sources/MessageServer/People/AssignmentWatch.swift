@@ -6,13 +6,13 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Watches the conversations that people have or that wait for one: says the texts of `people`, and ends the waits and the
-/// silences that take too long.
+/// Watches the conversations that a person has or that wait for one: sends the texts of `people`, returns a
+/// conversation to its handler after too long a wait, and takes it from a person who is silent for too long.
 ///
 /// Every step derives from an assignment in the store and its durable times, and every text has an id derived from the
 /// record of that assignment. A restart therefore neither repeats a step nor forgets one.
 final class AssignmentWatch: Sendable {
-    /// The texts that a customer was sent about one assignment, and its failed steps.
+    /// The steps of one assignment that were taken, and those that failed at least once.
     private struct Told {
         let record: UInt64
         var steps: Set<AssignmentDeadlines.Step> = []
@@ -31,11 +31,11 @@ final class AssignmentWatch: Sendable {
     private let wake: AsyncStream<Void>.Continuation
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
 
-    /// The pause between two looks at the assigned conversations.
+    /// The pause between two checks of the assigned conversations.
     private static let pause = Duration.seconds(1)
-    /// The pause after a look that another one may follow at once.
+    /// The minimum pause between two checks, also after ``wakeUp()``.
     private static let shortestPause = Duration.milliseconds(20)
-    /// A look takes at most one part of so many of the time.
+    /// The pause after a check is long enough that checks take at most one part in this many of the time.
     private static let parts = 20
     private static let maximumLines = 1000
 
@@ -47,15 +47,15 @@ final class AssignmentWatch: Sendable {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The text for a customer of this business who waits for a person; nil without `people`.
+    /// The text for a customer of this business who waits for a person; nil when the business has no `people`.
     func text(of business: BusinessID) -> String? {
         settings[business].map { presence[business].closedText ?? $0.text }
     }
 
-    /// The numbers of a business's conversations that wait for a person, and that persons have.
+    /// The number of a business's conversations that wait for a person, and the number that persons have.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
 
-    /// Looks at the assigned conversations now.
+    /// Makes ``run()`` check the assigned conversations now.
     func wakeUp() { wake.yield() }
 
     /// Takes the due steps of all assigned conversations, until ``stop()``.
@@ -88,16 +88,16 @@ final class AssignmentWatch: Sendable {
                 do {
                     try await take(step, in: name, assignment)
                 } catch StoreError.assignment {
-                    // It changed meanwhile: the next look sees the change.
+                    // The conversation has changed since it was listed: the next check sees the change.
                 } catch {
-                    // The next look, or the next process, takes the step.
+                    // The next check, or the next process of the server, takes the step.
                     log(error, of: step, in: name, assignment)
                 }
             }
         }
     }
 
-    /// Logs the first failure of each step, unless the whole store fails, which says so itself.
+    /// Logs the first failure of each step as a warning, unless the store fails as a whole and logs that itself.
     private func log(
         _ error: any Error, of step: AssignmentDeadlines.Step, in name: ConversationName,
         _ assignment: Assignment
@@ -127,7 +127,7 @@ final class AssignmentWatch: Sendable {
         case .sayText:
             try await say(text(of: name.business), step, "text", in: name, assignment)
         case .sayUnclaimedText:
-            // While nobody is there, it would promise too much.
+            // While nobody is there, the text would promise an answer that nobody can give.
             let isClosed = presence[name.business].closedText != nil
             let text = isClosed ? nil : settings[name.business]?.unclaimedText
             try await say(text, step, "unclaimedText", in: name, assignment)
@@ -143,7 +143,7 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Sends a text about an assignment once.
+    /// Sends a text about an assignment, unless it was sent before; records the step as taken.
     private func say(
         _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationName,
         _ assignment: Assignment
@@ -167,7 +167,8 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Whether an earlier process sent the message so long ago that the store may no longer recognize its repetition.
+    /// Whether an earlier process sent the message; read from the conversation's file, as the store may have forgotten
+    /// the id.
     private func wasSaid(
         _ id: MessageID, in name: ConversationName, _ assignment: Assignment
     ) async throws -> Bool {
@@ -178,7 +179,7 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// The same for each attempt, in every process.
+    /// The message's id, which is the same for each attempt in every process.
     static func id(
         of purpose: String, about assignment: Assignment, in name: ConversationName, of store: String
     ) -> MessageID {
@@ -212,7 +213,7 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Bounds the memory by the number of assigned conversations.
+    /// Forgets the steps of conversations that are no longer assigned, to bound the memory.
     private func forgetOthers(than assigned: [Store.AssignedConversation]) {
         told.withLock { told in
             guard told.count > assigned.count else { return }

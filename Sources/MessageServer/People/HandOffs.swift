@@ -2,8 +2,8 @@ import BusinessMessages
 import Logging
 import MessageStore
 
-/// Hands conversations off to people in the path of a message: recognizes the customer who asks for a person, and ends the wait
-/// for a handler.
+/// Hands a conversation off to people when the customer asks for a person, and ends the wait of a delivery for its
+/// handler when a person takes the conversation.
 struct HandOffs: Sendable {
     let store: Store
     let watch: AssignmentWatch
@@ -11,23 +11,24 @@ struct HandOffs: Sendable {
 
     /// The reason of a hand-off that the customer asked for.
     static let askedFor = "the customer asked for a person"
-    /// The maximum length of a text that may be a word, with blanks around it.
+    /// The maximum length of a message in which a word that asks for a person is looked for.
     private static let maximumTextBytes = 1000
 
-    /// Hands the conversation off when the customer asks for a person; in the `record` stage, so that neither a handler that is
-    /// down nor a slot delays it.
+    /// Hands the conversation off when the customer asks for a person; called in the `record` stage, so that neither a
+    /// handler that is down nor a wait for a free slot delays it.
     func record(_ event: InboundEvent, of message: UnrecordedMessage) {
         guard asksForPerson(event), !store.isWithPerson(message) else { return }
         let conversation = ConversationName(business: message.business, customer: message.customer)
         store.assign(.handOff(reason: Self.askedFor), message.business, message.customer) { [watch] result in
-            // Without it the delivery hands the conversation off, before it asks the handler.
+            // If the change fails, the delivery hands the conversation off before it calls the handler.
             guard case .success(let assignment) = result, assignment.isAssigned else { return }
             watch.waits.end(in: conversation)
             watch.wakeUp()
         }
     }
 
-    /// Whether a delivery is left to a person; hands its conversation off when the customer asks for one.
+    /// Whether a person answers instead of the handler; hands the conversation off first when the customer asks for a
+    /// person.
     func isLeftToPerson(_ delivery: Delivery, _ event: InboundEvent) async throws -> Bool {
         if await store.isWithPerson(delivery) { return true }
         guard asksForPerson(event), !delivery.isReplay, !delivery.isReplyFailure else { return false }
@@ -35,7 +36,7 @@ struct HandOffs: Sendable {
             _ = try await store.assign(.handOff(reason: Self.askedFor), delivery.business, delivery.customer)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
-                "a customer asked for a person, and the handler answers",
+                "hand-off refused; handler answers a customer who asked for a person",
                 metadata: ["business": "\(delivery.business.rawValue)", "reason": "\(refusal)"])
             return false
         }
@@ -43,7 +44,8 @@ struct HandOffs: Sendable {
         return await store.isWithPerson(delivery)
     }
 
-    /// Waits for a handler; nil when a person takes the conversation meanwhile.
+    /// Returns the result of `wait`, which waits for a handler; nil when a person takes the conversation during the
+    /// wait.
     func handler<Result: Sendable>(
         for delivery: Delivery, _ wait: @escaping @Sendable () async throws -> Result
     ) async throws -> Result? {
@@ -58,7 +60,7 @@ struct HandOffs: Sendable {
     }
 
     private func asksForPerson(_ event: InboundEvent) -> Bool {
-        // A long text is no word, and most texts are long.
+        // A text longer than any word cannot ask for a person, so it is not searched.
         guard case .text(let text) = event.content, text.body.utf8.count <= Self.maximumTextBytes,
             let people = watch.settings[event.business]
         else { return false }

@@ -1,7 +1,7 @@
 import BusinessMessages
 import Synchronization
 
-/// The deliveries that wait for their handler, which end when a person takes the conversation.
+/// The waits of deliveries for their handler; they end when a person takes the conversation.
 final class HandlerWaits: Sendable {
     private struct State {
         var lastNumber: UInt64 = 0
@@ -10,7 +10,7 @@ final class HandlerWaits: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `wait`, which ends early when it is cancelled: with the caller's task, or by ``end(in:)``.
+    /// Runs `wait` in a task that is cancelled with the caller's task, or by ``end(in:)``.
     func run<Result: Sendable>(
         in conversation: ConversationName, _ wait: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -33,14 +33,14 @@ final class HandlerWaits: Sendable {
         }
     }
 
-    /// Ends the waits of a conversation.
+    /// Cancels the waits of a conversation.
     func end(in conversation: ConversationName) {
         let waits = state.withLock { $0.waits[conversation].map { Array($0.values) } ?? [] }
         for cancel in waits { cancel() }
     }
 }
 
-/// A business and a customer.
+/// The business and the customer of a conversation, which identify it.
 struct ConversationName: Hashable, Sendable {
     let business: BusinessID
     let customer: CustomerID

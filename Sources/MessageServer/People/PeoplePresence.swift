@@ -12,10 +12,10 @@ package struct Presence: Hashable, Sendable {
     /// The text for customers while nobody is there.
     package var text: String?
 
-    /// Says that people are there.
+    /// The presence of a business whose people are there.
     package static let open = Presence()
 
-    /// Creates a presence; nil when the text is blank or longer than 2,000 bytes, or is missing while nobody is there.
+    /// Creates a presence; nil when `text` is blank or longer than 2,000 bytes, or missing although `isOpen` is false.
     package init?(isOpen: Bool, text: String?) {
         if let text {
             guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace),
@@ -44,10 +44,10 @@ package final class PeoplePresence: Sendable {
     /// The maximum number of businesses in the file.
     private static let maximumCount = 100_000
 
-    /// Reads the file of a data directory; without one every business is open.
+    /// Reads the file of a data directory; when the file is missing, every business is open.
     ///
-    /// With an unreadable file every business is open too, and an error is logged: a customer is promised an answer too many
-    /// rather than none.
+    /// When the file is unreadable, every business is open too, and an error is logged: better a customer is promised
+    /// an answer in vain than told that nobody is there.
     package init(dataDirectory: String, logger: Logger) {
         file = dataDirectory + "/people.json"
         state = Mutex([:])
@@ -117,7 +117,7 @@ package final class PeoplePresence: Sendable {
 }
 
 extension Presence {
-    /// Reads `{"open": false, "text": "Back at 9."}`; nil for another object.
+    /// Reads an object such as `{"open": false, "text": "Back at 9."}`; nil when a member is missing or invalid.
     package init?(_ json: JSONValue) {
         guard let isOpen = json["open"]?.bool else { return nil }
         let text = json["text"]

@@ -1,7 +1,7 @@
 import BusinessMessages
 import Synchronization
 
-/// The settings `people` of the businesses, now and after reloads.
+/// The current settings `people` of all businesses; a reload replaces them.
 final class PeopleSettings: Sendable {
     private let settings: Mutex<[BusinessID: PeopleConfiguration]>
 

@@ -6,21 +6,22 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Shows customers that somebody types, for as long as a caller says so: at most 30 seconds, or until a message to the customer.
+/// Shows customers that somebody is typing, until the caller ends it, a message is sent to the customer, or 30 seconds
+/// pass.
 ///
-/// Nothing is journalled, and each indicator is tried once. A conversation's indicators are sent one after the other, so that an
-/// end never arrives before its start.
+/// Nothing is journalled, and sending an indicator is tried once. A conversation's indicators are sent one after the
+/// other, so that an end never arrives before its start.
 final class TypingIndicators: Sendable {
-    /// The answer to the start of an indicator.
+    /// The result of starting an indicator.
     enum Beginning: Sendable {
         case begun
-        /// The last start of the conversation was less than three seconds ago.
+        /// The last start in the conversation was less than three seconds ago.
         case tooSoon
         /// Too many conversations have an indicator.
         case tooMany
     }
 
-    /// Makes one attempt to send an indicator; true shows it, false ends it.
+    /// Makes one attempt to send an indicator to a conversation: true shows it, false ends it.
     typealias Sender = @Sendable (ConversationName, Bool) async -> Void
 
     fileprivate struct Indicator {
@@ -30,11 +31,12 @@ final class TypingIndicators: Sendable {
         var isWanted = true
         /// The number of the start that was sent last.
         var sent: UInt64 = 0
-        /// Whether the customer sees it, as far as is known.
+        /// Whether the customer probably sees the indicator: its start was sent, and neither its end nor a message
+        /// since.
         var isShown = false
         /// Whether a task sends the indicators of the conversation.
         var isSending = false
-        /// Whether its time has ended, so that it is forgotten when there is nothing to send.
+        /// Whether its time has passed, so that the entry is removed when nothing is left to send.
         var isExpired = false
     }
 
@@ -43,7 +45,7 @@ final class TypingIndicators: Sendable {
         var lastNumber: UInt64 = 0
     }
 
-    /// The minimum time between two starts of a conversation.
+    /// The minimum time between two starts in one conversation.
     static let pause = Duration.seconds(3)
     /// The maximum number of conversations with an indicator.
     static let maximumCount = 1000
@@ -53,11 +55,12 @@ final class TypingIndicators: Sendable {
     private let send: Sender
     private let publish: @Sendable (ConversationName, Bool) -> Void
     private let timers = DispatchQueue(label: "balloon.typing")
-    /// The conversations with something to send; at most one entry for each.
+    /// Yields the conversations with an indicator to send, each at most once at a time.
     private let work: AsyncStream<ConversationName>
     private let workers: AsyncStream<ConversationName>.Continuation
 
-    /// Sends with `send`, and tells each start and end to `publish`, which may be called on any thread and must be short.
+    /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and run on any
+    /// thread.
     init(
         lifetime: Duration = .seconds(30), send: @escaping Sender,
         publish: @escaping @Sendable (ConversationName, Bool) -> Void
@@ -68,13 +71,13 @@ final class TypingIndicators: Sendable {
         (work, workers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.maximumCount))
     }
 
-    /// The number of conversations with an indicator, or with one that ended less than its time ago.
+    /// The number of conversations with an indicator, including ended ones whose 30 seconds have not passed.
     var count: Int { state.withLock { $0.indicators.count } }
 
     /// Whether an indicator is being sent.
     var isSending: Bool { state.withLock { $0.indicators.values.contains(where: \.isSending) } }
 
-    /// Shows an indicator, or shows it for longer.
+    /// Shows an indicator, or extends its time when it is already shown.
     func begin(in name: ConversationName, now: ContinuousClock.Instant = .now) -> Beginning {
         let (result, number) = state.withLock { state -> (Beginning, UInt64) in
             var indicator = state.indicators[name]
@@ -98,7 +101,7 @@ final class TypingIndicators: Sendable {
         return result
     }
 
-    /// Ends an indicator; without effect when there is none.
+    /// Ends an indicator; does nothing when none is shown.
     func end(in name: ConversationName) {
         let isChanged = state.withLock { state in
             guard state.indicators[name]?.isWanted == true else { return false }
@@ -109,22 +112,23 @@ final class TypingIndicators: Sendable {
         if isChanged { publish(name, false) }
     }
 
-    /// Records that Apple accepted a message to the customer, which ends an indicator by itself.
+    /// Records that Apple accepted a message to the customer, because the message ends an indicator on the customer's
+    /// device.
     func messageWasSent(in name: ConversationName) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.isWanted else { return false }
             state.indicators[name]?.isWanted = false
-            // A start that is on its way may arrive after the message: then it needs an end.
+            // A start that is being sent may arrive after the message, so it must be ended.
             if !indicator.isSending { state.indicators[name]?.isShown = false }
             return true
         }
         if isChanged { publish(name, false) }
     }
 
-    /// Ends ``run()`` when the indicators that are being sent are done.
+    /// Makes ``run()`` return as soon as the indicators that are being sent are complete.
     func stop() { workers.finish() }
 
-    /// Sends until ``stop()``, or until the task is cancelled.
+    /// Sends indicators until ``stop()`` is called, or the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await name in work { group.addTask { await self.sendAll(in: name) } }
@@ -135,7 +139,7 @@ final class TypingIndicators: Sendable {
         while let isTyping = state.withLock({ $0.next(in: name) }) { await send(name, isTyping) }
     }
 
-    /// Ends an indicator after its time, unless there was a later start; forgets the conversation.
+    /// Ends an indicator whose time has passed, unless a later start extended it, and lets its entry be removed.
     private func expire(_ name: ConversationName, _ number: UInt64) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.number == number else { return false }
@@ -155,7 +159,7 @@ final class TypingIndicators: Sendable {
 }
 
 extension TypingIndicators.State {
-    /// The next indicator to send; nil when the customer sees what is wanted.
+    /// The next indicator to send, true for a start and false for an end; nil when nothing is left to send.
     fileprivate mutating func next(in name: ConversationName) -> Bool? {
         guard var indicator = indicators[name] else { return nil }
         defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
@@ -174,7 +178,7 @@ extension TypingIndicators.State {
 }
 
 extension TypingIndicators {
-    /// Sends through Apple's gateway.
+    /// Returns a sender that sends through Apple's gateway, and logs a failure at the level debug.
     static func sender(_ gateway: GatewayClient, _ logger: Logger) -> Sender {
         { name, isTyping in
             let id = MessageID.random()

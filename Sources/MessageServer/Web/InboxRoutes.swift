@@ -1,12 +1,13 @@
 import BalloonHTTP
 
-/// The inbox for people on the admin listener: `/inbox` and its files.
+/// The routes of the inbox, the web page for people on the admin listener: `/inbox` and the page's files.
 ///
-/// The page is the same for everybody and has nothing about customers. Its scripts ask for a token and use the business
-/// API like any other program.
+/// The page is the same for everybody and contains nothing about customers. Its scripts ask for a token and use the
+/// business API like any other program.
 struct InboxRoutes: Sendable {
     let api: BusinessAPI
-    /// A folder from which the files are read for each request, for work on them; nil for those in the program.
+    /// A folder from which the files are read at each request, for developers of the page; nil uses the files in the
+    /// program.
     let folder: String?
 
     private static let filePath = "/inbox/{version}/{file}"
@@ -39,7 +40,8 @@ struct InboxRoutes: Sendable {
         pages.answer(file, acceptsGzip: Self.acceptsGzip(request.text(.acceptEncoding)))
     }
 
-    /// The answer of a listener without an inbox, or to a request under a foreign name.
+    /// The answer when the inbox is disabled, or when `Host` does not name this listener; nil when the request is
+    /// admitted.
     private func refusal(of request: HTTPRequest, _ path: String) -> HTTPResponse? {
         guard api.access.hasInbox else { return notFound(path) }
         guard !api.access.isOwn(host: request.text(.host)) else { return nil }

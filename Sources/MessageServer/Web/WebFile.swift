@@ -15,7 +15,7 @@ struct WebFile: Sendable, Hashable {
         return String(decoding: Array(bytes), as: UTF8.self)
     }
 
-    /// The files in the program, condensed.
+    /// The files that are compiled into the program, without indentation and comments.
     static var embedded: [WebFile] {
         zip(0..., names).map { file, name in
             WebFile(name: name, bytes: (0..<balloon_web_size(file)).map { balloon_web_byte(file, $0) })
@@ -23,9 +23,10 @@ struct WebFile: Sendable, Hashable {
         }
     }
 
-    /// The file without indentation, and a script without its lines that are comments only.
+    /// The file without indentation; in a script, lines that contain only a comment are empty.
     ///
-    /// Every line stays, so that the console names the lines of the source. No text of the scripts spans lines.
+    /// No line is removed, so that a browser's console shows the line numbers of the source. No string in a script
+    /// spans lines.
     var condensed: WebFile {
         let isScript = name.hasSuffix(".js")
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
@@ -35,7 +36,7 @@ struct WebFile: Sendable, Hashable {
         return WebFile(name: name, bytes: Array(lines.joined(separator: [UInt8(ascii: "\n")])))
     }
 
-    /// The files of a folder, as they are at this moment; those that cannot be read are empty.
+    /// Reads the files of a folder; a file that cannot be read is empty.
     static func read(from folder: String) -> [WebFile] {
         names.map { name in
             // A file may be absent for a moment while an editor saves it.
@@ -44,7 +45,7 @@ struct WebFile: Sendable, Hashable {
         }
     }
 
-    /// The media type by the name's ending.
+    /// The media type, chosen by the ending of the name.
     var contentType: String {
         switch name.split(separator: ".").last {
         case "html": "text/html; charset=utf-8"

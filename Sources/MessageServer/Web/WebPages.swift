@@ -1,10 +1,10 @@
 import BalloonHTTP
 import BalloonWire
 
-/// The web pages and their files as complete answers, compressed once.
+/// The web pages and their files as complete HTTP answers, plain and compressed.
 ///
-/// All files have one folder in their addresses, named by the SHA-256 of all of them. So a browser may keep each file
-/// forever, modules import each other by relative names, and a page never mixes files of two versions.
+/// The addresses of all files have the same folder, which is named by the SHA-256 of them all. So a browser may keep
+/// each file forever, modules import each other by relative names, and a page never mixes files of two versions.
 struct WebPages: Sendable {
     /// The name of the folder in the files' addresses.
     let version: String
@@ -15,13 +15,14 @@ struct WebPages: Sendable {
         let compressed: HTTPResponse
     }
 
-    /// The pages in the program; made when they are first requested.
+    /// The pages that are compiled into the program; prepared at the first request.
     static let embedded = WebPages(WebFile.embedded, isImmutable: true)
 
-    /// The byte that stands for ``version`` in pages.
+    /// The byte in the source of a page that is replaced with ``version``.
     private static let placeholder = UInt8(ascii: "~")
 
-    /// Creates the answers; browsers keep immutable files, and read others again.
+    /// Prepares the answers; with `isImmutable`, browsers may cache the files forever, otherwise they must not cache
+    /// them.
     init(_ files: [WebFile], isImmutable: Bool) {
         var sum = SHA256()
         for file in files.sorted(by: { $0.name < $1.name }) {
@@ -52,14 +53,14 @@ struct WebPages: Sendable {
                 separator: version.utf8))
     }
 
-    /// The answer with a file; nil when there is none.
+    /// The answer with this file; nil when no file has the name.
     func answer(_ name: String, acceptsGzip: Bool) -> HTTPResponse? {
         guard let answer = answers[name] else { return nil }
         return acceptsGzip ? answer.compressed : answer.plain
     }
 
-    /// The policy of every page: scripts and styles of this server only, no frame around it, and no text that becomes
-    /// markup (Trusted Types).
+    /// The Content-Security-Policy of every page: only scripts and styles of this server, no embedding in a frame, and
+    /// no text that becomes markup (Trusted Types).
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
         "img-src 'self' data: blob:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
