@@ -3,9 +3,9 @@ package import BalloonPOSIX
 
 /// A person who answers customers.
 package struct Person: Hashable, Sendable {
-    /// The person's identifier in the caller's system.
+    /// The person's identifier in the system that calls the API, such as a help desk.
     package let id: String
-    /// The name for people, if it was given.
+    /// The display name; nil when none was given.
     package let name: String?
 
     /// The maximum length of an identifier and of a name, in bytes.
@@ -23,23 +23,23 @@ package struct Person: Hashable, Sendable {
     }
 }
 
-/// The state of a conversation between its handler and a person.
+/// States whether the handler or a person answers in a conversation, and since when.
 package struct Assignment: Hashable, Sendable {
-    /// The state of a conversation.
+    /// The states of a conversation.
     package enum State: String, CaseIterable, Sendable {
-        /// The handler answers; the state of every conversation without a record.
+        /// The handler answers; the state of every conversation whose assignment never changed.
         case handler
         /// The conversation waits for a person, and no handler is called.
         case waiting
         /// A person answers, and no handler is called.
         case person
-        /// The conversation was closed; the customer's next message begins with the handler.
+        /// The conversation was closed; the customer's next message goes to the handler again.
         case closed
     }
 
-    /// The place at which the conversation left its handler.
+    /// The point at which the handler stopped answering in the conversation.
     package struct Beginning: Hashable, Sendable {
-        /// The journal record of that change.
+        /// The journal record of the change.
         package let record: UInt64
         /// The number of the conversation's first line after the change.
         package let sequence: Int
@@ -51,20 +51,20 @@ package struct Assignment: Hashable, Sendable {
     package internal(set) var record: UInt64
     /// The time of the latest change; nil when there was none.
     package internal(set) var since: Timestamp?
-    /// The person who has the conversation.
+    /// The person who answers; nil unless the state is `person`.
     package internal(set) var person: Person?
-    /// The reason of the hand-off.
+    /// The reason of the hand-off; nil when none was given.
     package internal(set) var reason: String?
-    /// The note of the last release.
+    /// The note of the last release; nil when none was given.
     package internal(set) var note: String?
-    /// The place at which the conversation left its handler; for the state `handler`, until the handler got an event again.
+    /// The point at which the handler stopped answering; nil again after the first event that the handler got since.
     package internal(set) var began: Beginning?
     /// The time of the person's last sign of life: the claim, or a message.
     package internal(set) var lastSeen: Timestamp?
-    /// Whether the replies of the hand-off told the customer about it.
+    /// Whether replies of the handler were sent with the hand-off, so that the server need not tell the customer.
     package internal(set) var isAnnounced = false
 
-    /// The state of a conversation that never left its handler.
+    /// The assignment of a conversation in which the handler always answered.
     package static let handler = Assignment(state: .handler, record: 0)
 
     init(state: State, record: UInt64) {
@@ -72,7 +72,7 @@ package struct Assignment: Hashable, Sendable {
         self.record = record
     }
 
-    /// Whether no handler is called.
+    /// Whether a person has the conversation or it waits for one, so that no handler is called.
     package var isAssigned: Bool { state == .waiting || state == .person }
 
     /// The maximum length of a reason or a note in bytes; a longer one is cut.

@@ -18,7 +18,7 @@ package enum AssignmentChange: Hashable, Sendable {
     case close
     /// The customer closes the conversation.
     case customerClose
-    /// The customer writes.
+    /// The customer writes a message.
     case customerMessage
 
     /// The name in the journal.
@@ -36,7 +36,7 @@ package enum AssignmentChange: Hashable, Sendable {
     }
 }
 
-/// The reason why a change of an assignment is refused; nothing has changed.
+/// The reason why a change of an assignment is refused; a refused change has no effect.
 package enum AssignmentRefusal: Error, Hashable, Sendable {
     /// The customer closed the conversation: nothing can be sent until the customer writes again.
     case closed
@@ -46,14 +46,14 @@ package enum AssignmentRefusal: Error, Hashable, Sendable {
     case withPerson(Person?)
     /// The conversation is with its handler, so there is nothing to release.
     case nothingToRelease
-    /// The conversation changed since the caller looked at it.
+    /// The conversation has changed since the caller read it.
     case changed
     /// Too many conversations are with persons or wait for one.
     case tooMany(maximum: Int)
 }
 
 extension AssignmentRefusal: CustomStringConvertible {
-    /// One line for a person.
+    /// The refusal in one line, for logs and answers.
     package var description: String {
         switch self {
         case .closed: "the customer has closed the conversation and not written since"
@@ -75,17 +75,17 @@ extension Person: CustomStringConvertible {
 extension Assignment {
     /// The result of a change.
     enum Transition: Hashable {
-        /// The assignment after the change, with the record of the one before.
+        /// The assignment after the change; its record is still that of the previous assignment.
         case to(Assignment)
-        /// The conversation is in that state already: no record is needed.
+        /// The conversation is already in the state that the change leads to, so no record is needed.
         case unchanged
         case refused(AssignmentRefusal)
     }
 
-    /// The only table of changes: the state after `change`, without any effect.
+    /// Returns the assignment after `change`, or a refusal; a pure function, and the only table of allowed changes.
     ///
     /// `at` is the time of the change, and `isClosed` says whether the customer closed the conversation and has not written
-    /// since. The caller sets the record, and the beginning when there is none.
+    /// since. The caller sets `record`, and `began` when it is nil.
     func applying(_ change: AssignmentChange, at: Timestamp, isClosed: Bool = false) -> Transition {
         switch (state, change) {
         // A person cannot write to a customer who has closed the conversation.
@@ -127,7 +127,7 @@ extension Assignment {
             return .refused(.nothingToRelease)
 
         case (.person, .silence(let since)):
-            // The person wrote, or another one claimed it, after the caller had looked.
+            // After the caller read the assignment, the person wrote or another person claimed the conversation.
             if let lastSeen, lastSeen > since { return .refused(.changed) }
             return .to(next(.waiting, at))
         case (.waiting, .silence), (.handler, .silence), (.closed, .silence): return .refused(.changed)
@@ -138,7 +138,7 @@ extension Assignment {
         case (.closed, .close): return .unchanged
         case (.handler, .close), (.waiting, .close), (.person, .close): return .to(next(.closed, at))
         case (.waiting, .customerClose), (.person, .customerClose): return .to(next(.closed, at))
-        // The conversation's file says so: with the handler, a close needs no entry.
+        // While the handler answers, the close in the conversation's file suffices, and no entry is needed.
         case (.handler, .customerClose), (.closed, .customerClose): return .unchanged
 
         case (.closed, .customerMessage): return .to(next(.handler, at))
@@ -154,7 +154,7 @@ extension Assignment {
         return next
     }
 
-    /// The same assignment in another state: without a person, whose time has ended.
+    /// This assignment in another state, without the person and the person's times.
     private func next(_ state: State, _ at: Timestamp) -> Assignment {
         var next = self
         next.state = state
@@ -167,7 +167,7 @@ extension Assignment {
 }
 
 extension String {
-    /// The text without the part that is longer than a reason or a note may be.
+    /// The text, cut to the maximum length of a reason or a note.
     fileprivate var cut: String {
         if utf8.count <= Assignment.maximumTextBytes { return self }
         var text = ""

@@ -5,11 +5,12 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The assignments as small JSON files, one for each conversation that is not simply with its handler.
+/// The assignments as small JSON files, one for each conversation whose assignment is shown: see
+/// ``AssignmentTable/shown``.
 ///
 /// `{"format":1,"record":57,"business":"…","customer":"…","state":"person","since":"…","person":{"id":"…","name":"…"},…}` with
-/// the members of the journal's record. For people and commands: the files are derived from the journal, and a start
-/// corrects them.
+/// the members of the journal's record. People and commands read the files, which are derived from the journal; the
+/// server corrects them when it starts.
 final class AssignmentFiles: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.assignments.files")
@@ -20,7 +21,7 @@ final class AssignmentFiles: Sendable {
         self.logger = logger
     }
 
-    /// Writes or removes the files of these conversations, from their entries at that time.
+    /// Queues a task that writes or removes the files of these conversations, as their entries are when it runs.
     func update(_ keys: [ConversationKey], from assignments: Assignments) {
         if keys.isEmpty { return }
         queue.async { [self] in
@@ -28,14 +29,15 @@ final class AssignmentFiles: Sendable {
                 let entry = assignments.withTable { $0.entries[key] }.flatMap { $0.isQuiet ? nil : $0 }
                 do throws(StoreError) { _ = try Self.write(entry, of: key, in: directory) } catch {
                     logger.warning(
-                        "file of an assignment not written; the next start writes it",
+                        "file of an assignment not written; the next start of the server writes it",
                         metadata: ["error": "\(error)"])
                 }
             }
         }
     }
 
-    /// Writes every file that is missing or differs, and removes the others; returns the number of corrected files.
+    /// Writes the files that are missing or differ, and removes those without an entry; returns the number of changed
+    /// files.
     func correctAll(from assignments: Assignments) async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
@@ -47,19 +49,21 @@ final class AssignmentFiles: Sendable {
         }
     }
 
-    /// Corrects the files in the background.
+    /// Corrects all files in the background, when the store opens.
     func begin(_ assignments: Assignments) {
         guard !assignments.isEmpty || Directory.exists(directory) else { return }
         queue.async { [self] in
             do throws(StoreError) {
                 _ = try Self.correctAll(assignments.withTable(\.shown), in: directory)
             } catch {
-                logger.warning("files of assignments not corrected", metadata: ["error": "\(error)"])
+                logger.warning(
+                    "files of assignments not corrected; the next start of the server corrects them",
+                    metadata: ["error": "\(error)"])
             }
         }
     }
 
-    /// Returns when every earlier update is complete.
+    /// Waits until every earlier update is complete.
     func rest() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
@@ -115,7 +119,7 @@ final class AssignmentFiles: Sendable {
         } + [UInt8(ascii: "\n")]
     }
 
-    /// The files' paths below the folder, which may be missing.
+    /// The paths of the files, relative to `directory`; empty when the directory does not exist.
     static func paths(in directory: String) throws(StoreError) -> [String] {
         guard Directory.exists(directory) else { return [] }
         var paths: [String] = []
@@ -140,7 +144,7 @@ final class AssignmentFiles: Sendable {
 
 /// Read-only access to the assignments of a data directory; needs no lock, and works while a server runs.
 package struct AssignmentFolder: Sendable {
-    /// One conversation that is not simply with its handler.
+    /// A conversation with its assignment.
     package struct Item: Sendable {
         /// The business.
         package let business: BusinessID
@@ -155,13 +159,13 @@ package struct AssignmentFolder: Sendable {
     /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).assignments }
 
-    /// Every assignment, those that changed first come first; reads one small file for each.
+    /// Returns every assignment, sorted by the time of its latest change, oldest first; reads one small file for each.
     package func list() throws -> [Item] {
         try AssignmentFiles.paths(in: directory).compactMap { path throws(StoreError) in try item(path) }
             .sorted { ($0.assignment.since?.milliseconds ?? 0) < ($1.assignment.since?.milliseconds ?? 0) }
     }
 
-    /// The file's content; nil when a running server removed it meanwhile.
+    /// Reads a file; nil when a running server has removed it since the folder was listed.
     private func item(_ path: String) throws(StoreError) -> Item? {
         let file = directory + "/" + path
         let bytes: [UInt8]
@@ -177,7 +181,7 @@ package struct AssignmentFolder: Sendable {
 extension AssignmentFolder.Item {
     /// Parses a file; nil when it is damaged or of another version.
     init?(_ bytes: [UInt8]) {
-        // A damaged file is reported by the caller.
+        // The caller reports a file that cannot be parsed as damaged.
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
             let business = root["business"]?.string, let customer = root["customer"]?.string,
             var assignment = Assignment(root), let record = root.record("record")

@@ -1,15 +1,16 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The assignments of all conversations that are not simply with their handler, folded from the journal's records in order.
+/// The assignments of all conversations in which a person answers, answered or was waited for, computed from the
+/// journal.
 ///
-/// The only fold of assignments: recovery, the running store and verification use it. Conversations that a person or
-/// a waiting line left are kept until their handler gets an event, and then as ``Entry/isQuiet`` until no earlier event is
+/// Recovery, the running store and verification all use this table. Conversations that have left a person or
+/// a waiting line are kept until their handler gets an event, and then as ``Entry/isQuiet`` until no earlier event is
 /// unfinished. Of those and of closed ones only the latest ``maximumEnded`` are kept, besides those with an unfinished event
 /// that is left to a person.
 struct AssignmentTable: Sendable {
-    /// Finds those conversations, each with the last record that is left to a person, which have an unfinished event up to that
-    /// record.
+    /// Gets conversations, each with the last record that is left to a person; returns those that have an unfinished
+    /// event up to that record.
     typealias Unfinished = ([ConversationKey: UInt64]) -> Set<ConversationKey>
 
     /// The assignment of one conversation.
@@ -17,10 +18,12 @@ struct AssignmentTable: Sendable {
         var assignment: Assignment
         /// The record at which the conversation last left a person or the waiting line; earlier events are not for the handler.
         var endedIn: UInt64
-        /// The segment of the record that the entry depends on.
+        /// The journal segment of the record that the entry comes from; it must not be deleted before the record is
+        /// copied.
         var segment: UInt64
 
-        /// Whether the conversation is with its handler again, which got an event since: only earlier events are not for it.
+        /// Whether the handler answers again and has got an event since, so that only earlier events are still left to
+        /// a person.
         var isQuiet: Bool { assignment.state == .handler && assignment.began == nil }
     }
 
@@ -31,10 +34,10 @@ struct AssignmentTable: Sendable {
     private var dropped: [ConversationKey] = []
     /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
     var maximumAssigned = 100_000
-    /// The number of ended entries that the last drop kept.
+    /// The number of entries without a person that the last call of `dropOldest` kept.
     private var maximumKept = maximumEnded
 
-    /// The maximum number of entries that neither are with a person nor wait for one.
+    /// The maximum number of entries whose conversations neither are with a person nor wait for one.
     static let maximumEnded = 10_000
 
     /// The assignment of a conversation.
@@ -46,14 +49,15 @@ struct AssignmentTable: Sendable {
     /// The entries that have a file: all but the quiet ones.
     var shown: [ConversationKey: Entry] { entries.filter { !$0.value.isQuiet } }
 
-    /// Whether the event with this record is left to a person: one has the conversation, it waits for one, or the event came
-    /// before that ended.
+    /// Whether the event with this record is left to a person: a person has the conversation or it waits for one, or
+    /// the event arrived while that was so.
     func isWithPerson(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard !entries.isEmpty, let entry = entries[key] else { return false }
         return entry.assignment.isAssigned || record <= entry.endedIn
     }
 
-    /// The number of the first line that the handler has not seen, for the first event after a person.
+    /// For the handler's first event after a person answered, the number of the first line that the handler did not
+    /// see; else nil.
     func afterPerson(_ record: UInt64, of key: ConversationKey) -> Int? {
         guard !entries.isEmpty, let entry = entries[key], entry.assignment.state == .handler,
             record > entry.endedIn
@@ -91,7 +95,7 @@ struct AssignmentTable: Sendable {
         }
     }
 
-    /// Applies a customer's message; returns whether it changed the state.
+    /// Applies what a customer's message does to the assignment; returns whether it changed the state.
     @discardableResult
     mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
@@ -117,13 +121,13 @@ struct AssignmentTable: Sendable {
         entries[key]?.assignment.lastSeen = at
     }
 
-    /// Sets an assignment; a record of 0, and a beginning in record 0, mean the record `number`.
+    /// Sets an assignment that the record `number` made; a record number 0 inside the assignment stands for `number`.
     mutating func set(
         _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, by number: UInt64,
         in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
     ) {
         var assignment = assignment
-        // A copy keeps the number of the record that it repeats.
+        // A copied assignment (`endedIn` is not nil) keeps the number of its original record.
         if endedIn == nil { assignment.record = number }
         if let began = assignment.began, began.record == 0 {
             assignment.began = Assignment.Beginning(record: number, sequence: began.sequence)
@@ -138,7 +142,8 @@ struct AssignmentTable: Sendable {
         dropOldest(unfinished)
     }
 
-    /// Records that the handler got an event of the conversation, so that its entry is quiet; returns whether it was not.
+    /// Records that the handler got an event of the conversation, which makes its entry quiet; returns false if nothing
+    /// changed.
     @discardableResult
     mutating func finish(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard afterPerson(record, of: key) != nil, let entry = entries[key] else { return false }
@@ -160,17 +165,17 @@ struct AssignmentTable: Sendable {
         for key in quiet.keys where !kept.contains(key) { entries[key] = nil }
     }
 
-    /// The conversations whose entries were dropped since the last call.
+    /// Returns the conversations whose entries were dropped since the last call, and forgets them.
     mutating func takeDropped() -> [ConversationKey] {
         defer { dropped = [] }
         return dropped
     }
 
-    /// Drops the oldest entries of conversations without a person that are more than ``maximumEnded``.
+    /// Drops the oldest entries above ``maximumEnded`` whose conversations neither are with a person nor wait for one.
     private mutating func dropOldest(_ unfinished: Unfinished) {
         var ended: Int { entries.count - assignedCount }
         if ended <= Self.maximumEnded { maximumKept = Self.maximumEnded }
-        // In steps, so that sorting is rare.
+        // Entries are dropped only after an eighth more have been added, so that sorting is rare.
         guard ended > maximumKept + Self.maximumEnded / 8 else { return }
         removeQuiet(nil, unfinished)
         guard ended > Self.maximumEnded else { return }
@@ -181,7 +186,7 @@ struct AssignmentTable: Sendable {
             .prefix(ended - Self.maximumEnded)
         for (key, _) in oldest { entries[key] = nil }
         dropped += oldest.map(\.key)
-        // The others are needed until their events are finished; they are not sorted for every change.
+        // Entries with unfinished events must stay; raising the limit avoids sorting them again at every change.
         maximumKept = max(Self.maximumEnded, ended)
     }
 }
@@ -189,9 +194,9 @@ struct AssignmentTable: Sendable {
 /// The part of a journal record that changes an assignment.
 struct AssignmentRecord: Sendable {
     let conversation: ConversationKey
-    /// The assignment after the record; its record is 0 when that is the record itself.
+    /// The assignment after the record; its `record` is 0 when it means the journal record that contains it.
     let assignment: Assignment
-    /// For a copy in a later segment, the record at which a person's time ended; otherwise nil.
+    /// For a copy in a later segment, the record at which the conversation last left a person; otherwise nil.
     let endedIn: UInt64?
 }
 
@@ -220,7 +225,7 @@ extension AssignmentTable {
         }
     }
 
-    /// Loads the table from a snapshot; nil when that is damaged.
+    /// Loads the table from a snapshot; nil when the snapshot is damaged.
     init?(_ bytes: inout SnapshotDecoder) {
         let list = bytes.list { bytes -> (ConversationKey, Entry)? in
             guard case .some(.some(let business)) = bytes.nextText(),

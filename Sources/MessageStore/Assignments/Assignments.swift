@@ -4,9 +4,9 @@ import Synchronization
 
 /// The assignments of a running store.
 ///
-/// Every change and every decided outcome of a conversation is appended to the journal under the lock of this class. An
-/// outcome behind a claim is therefore never in the journal. While a change is on its way to the disk, later
-/// changes and outcomes of its conversation wait, so that a failed sync has nothing to take back.
+/// Every change and every decided outcome of a conversation is appended to the journal under the lock of this class.
+/// The journal therefore never contains a handler's outcome after a claim. While a change is on its way to the disk,
+/// later changes and outcomes of its conversation wait, so that nothing must be undone when the sync fails.
 final class Assignments: Sendable {
     /// The result of a step under the lock.
     enum Step {
@@ -16,8 +16,8 @@ final class Assignments: Sendable {
         case done(@Sendable () -> Void)
     }
 
-    /// A step gets every assignment, and for a watched conversation whether the customer's last message since then closes it;
-    /// nil without such a message.
+    /// A step gets the table, and whether the customer's last message since the watch began closes the conversation;
+    /// nil when the conversation is not watched, or no such message came.
     typealias Body = @Sendable (_ table: AssignmentTable, _ closes: Bool?) -> Step
 
     private struct Waiting: Sendable {
@@ -25,7 +25,7 @@ final class Assignments: Sendable {
         let endsWatch: Bool
     }
 
-    /// The changes of a conversation that read its file, from before they read it until their steps.
+    /// Counts the changes that read a conversation's file, each from before it reads the file until its step runs.
     private struct Watch {
         var count = 0
         /// Whether the customer's last durable message since the first of them closes the conversation.
@@ -40,7 +40,7 @@ final class Assignments: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The number of entries and of changes in flight: most stores have none, and their messages skip the lock.
+    /// The number of entries, changes in flight and watches: most stores have none, and their messages skip the lock.
     private let count: Atomic<Int>
     private let files: AssignmentFiles
     private let unfinished: @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
@@ -56,7 +56,7 @@ final class Assignments: Sendable {
         state = Mutex(State(table: table))
     }
 
-    /// Whether every conversation is with its handler, and no change is in flight.
+    /// Whether the table has no entry, and no change is in flight or being prepared.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// Reads the table; never waits for the disk.
@@ -73,7 +73,7 @@ final class Assignments: Sendable {
         if isChanged { files.update([key], from: self) }
     }
 
-    /// Removes the entry of a conversation, or all entries, that no unfinished event needs any more.
+    /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event needs it.
     func removeQuiet(_ key: ConversationKey? = nil) {
         state.withLock { state in
             state.table.removeQuiet(key, unfinished)
@@ -81,8 +81,8 @@ final class Assignments: Sendable {
         }
     }
 
-    /// Records the customer's acts in a conversation until ``unwatch(_:)``, or until the step of a ``run(_:endingWatch:_:)``
-    /// that ends the watch: called before the caller reads the conversation's file.
+    /// Records from now on whether the customer closes the conversation, until ``unwatch(_:)``, or a
+    /// ``run(_:endingWatch:_:)`` that ends the watch; must be called before the caller reads the conversation's file.
     func watch(_ key: ConversationKey) {
         state.withLock { state in
             state.watches[key, default: Watch()].count += 1
@@ -90,7 +90,7 @@ final class Assignments: Sendable {
         }
     }
 
-    /// Whether a change reads the file of its conversation, or waits for its step.
+    /// Whether any change is reading the file of its conversation or waits for its step.
     var isWatching: Bool { state.withLock { !$0.watches.isEmpty } }
 
     /// Ends a watch.
@@ -106,7 +106,7 @@ final class Assignments: Sendable {
         if count > 1 { state.watches[key]?.count = count - 1 } else { state.watches[key] = nil }
     }
 
-    /// Runs `step` under the lock, now or after the conversation's change that is on its way to the disk.
+    /// Runs `step` under the lock: now, or after the change of the conversation that is being written to the disk.
     func run(_ key: ConversationKey, endingWatch endsWatch: Bool = false, _ step: @escaping Body) {
         run(key, Waiting(step: step, endsWatch: endsWatch))
     }
@@ -130,8 +130,8 @@ final class Assignments: Sendable {
         action?()
     }
 
-    /// Applies the records of a batch in their order, then continues with the steps that waited; on the journal's queue,
-    /// before the callers are told.
+    /// Applies the records of a batch in their order, then runs the steps that waited for them; called on the journal's
+    /// queue before the callers learn the result.
     ///
     /// Returns the conversations that are with a person or wait for one because of the batch.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) -> [ConversationKey] {
@@ -171,7 +171,8 @@ final class Assignments: Sendable {
         return assigned
     }
 
-    /// Writes the entries again whose records are in this segment or an earlier one, so that those can be deleted.
+    /// Writes a new record for each entry whose record is in this or an earlier segment, so that those segments can be
+    /// deleted.
     func copy(through segment: UInt64, to journal: Journal) async throws {
         removeQuiet()
         let keys = withTable { $0.entries.filter { $0.value.segment <= segment }.map(\.key) }
@@ -218,7 +219,7 @@ final class Assignments: Sendable {
 struct AssignmentEffect: Sendable {
     let conversation: ConversationKey
     let assignment: Assignment
-    /// For a copy in a later segment, the record at which a person's time ended; otherwise nil.
+    /// For a copy in a later segment, the record at which the conversation last left a person; otherwise nil.
     var endedIn: UInt64?
 }
 

@@ -1,16 +1,17 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The assignments that the journal adds up to, to be compared with their files.
+/// The assignments that follow from the journal; verification compares the assignments' files with them.
 struct ExpectedAssignments {
     private var table = AssignmentTable()
     /// The record that last changed or removed the entry of each conversation.
     private var changes: [ConversationKey: UInt64] = [:]
     private var checkpoint: UInt64 = 0
-    /// The conversations whose entries were dropped; a store keeps those with unfinished events.
+    /// The conversations whose entries were dropped here; a running store keeps those with unfinished events, and their
+    /// files.
     private var dropped: Set<ConversationKey> = []
 
-    /// Applies a record, before `fold` applies it.
+    /// Applies a journal record; must be called before `fold` applies the same record.
     mutating func apply(_ record: JournalRecord, number: UInt64, segment: UInt64, _ fold: LineFold) {
         let key: ConversationKey?
         switch record {
@@ -37,7 +38,8 @@ struct ExpectedAssignments {
 
     /// The files that are missing, damaged, superfluous or different, as paths below the folder.
     ///
-    /// Files of conversations that changed after the last checkpoint may lag behind.
+    /// Files of conversations that changed after the last checkpoint are not checked, because they may be older than
+    /// the journal.
     func problems(in directory: String) throws(StoreError) -> [String] {
         var problems: [String] = []
         var entries = table.shown
@@ -69,7 +71,8 @@ struct ExpectedAssignments {
 }
 
 extension AssignmentTable.Entry {
-    /// Whether a file's assignment equals this one; a person's last sign of life is not written each time.
+    /// Whether a file's assignment equals this one except for `lastSeen`, which is not written to the file at every
+    /// message.
     fileprivate func hasFile(_ found: Assignment) -> Bool {
         var found = found
         found.lastSeen = assignment.lastSeen

@@ -2,20 +2,21 @@ package import BalloonJSON
 
 /// The author of a sent message.
 ///
-/// In journal and conversation `"author":"handler"`, or `"author":"person"` with `"person":{"id":"…","name":"…"}` for a known one.
+/// In the journal and in a conversation's file it is `"author":"handler"` or, for a known person, `"author":"person"`
+/// with `"person":{"id":"…","name":"…"}`.
 package enum MessageAuthor: Hashable, Sendable {
     /// The business's handler, or its fallback.
     case handler
-    /// Another program.
+    /// A program other than the handler.
     case program
     /// The server itself, with a text from the business's file.
     case server
-    /// A person; nil for one without an identifier.
+    /// A person; nil for a person without an identifier.
     case person(Person?)
-    /// A person, in a record of an earlier version, whose line names no author.
+    /// A person, in a record of an earlier version of the server, whose lines name no author.
     case unnamedPerson
 
-    /// Whether a person wrote it, which a header tells Apple.
+    /// Whether a person wrote the message, which a header field of the request tells Apple.
     package var isPerson: Bool {
         switch self {
         case .person, .unnamedPerson: true
@@ -26,7 +27,7 @@ package enum MessageAuthor: Hashable, Sendable {
     /// The person, if known.
     package var person: Person? { if case .person(let person) = self { person } else { nil } }
 
-    /// The name in journal and conversation; nil where the author has none there.
+    /// The value of `author` in the journal and in conversations' files; nil for ``unnamedPerson``, which has none.
     package var name: String? {
         switch self {
         case .handler: "handler"
@@ -37,7 +38,7 @@ package enum MessageAuthor: Hashable, Sendable {
         }
     }
 
-    /// Parses the members of a record or a line; nil where it names no author.
+    /// Parses the author from a journal record or a conversation's line; nil when it names none.
     package init?(_ root: JSONValue) {
         switch root["author"]?.string {
         case "handler": self = .handler
@@ -52,7 +53,7 @@ package enum MessageAuthor: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the members of an author of a line.
+    /// Writes the members `author` and `person` of a conversation's line.
     package mutating func line(author: MessageAuthor?) {
         guard let name = author?.name else { return }
         field("author", name)
@@ -61,7 +62,7 @@ extension JSONWriter {
         person.write(to: &self)
     }
 
-    /// Writes the members of an author of a record, which are those of a line, and `"person":true` for a person whose
+    /// Writes the author's members of a journal record: those of a line, or `"person":true` for a person whose
     /// line names no author.
     mutating func record(author: MessageAuthor?) {
         if author == .unnamedPerson { field("person", true) }

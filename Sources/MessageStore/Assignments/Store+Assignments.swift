@@ -2,7 +2,7 @@ import BalloonPOSIX
 package import BusinessMessages
 import Dispatch
 
-/// The assignments of conversations.
+/// Reads and changes the assignments of conversations.
 ///
 /// The order of the journal decides races: a change, and an outcome that a handler decides, are appended under one
 /// lock, and each sees every record before it.
@@ -39,7 +39,8 @@ extension Store {
         }
     }
 
-    /// The customers of a business whose conversations have a wanted assignment other than that to the handler.
+    /// The customers whose conversations are not assigned to the handler and have an assignment that `isWanted`
+    /// accepts.
     package func heldConversations(
         of business: BusinessID, where isWanted: (Assignment) -> Bool
     ) -> [CustomerID] {
@@ -70,8 +71,8 @@ extension Store {
     /// Changes who answers in a conversation; durable when it returns the new assignment.
     ///
     /// A change to the current state succeeds without a record. With `expected`, the record of the assignment that the caller
-    /// saw, the change is refused when that is outdated. Throws ``StoreError/assignment(_:)`` for a refusal, and a
-    /// ``StoreError`` when the change cannot be stored; nothing has changed then.
+    /// saw, the change is refused when a later change was made. Throws ``StoreError/assignment(_:)`` for a refusal, and
+    /// another ``StoreError`` when the change cannot be stored; a call that throws has changed nothing.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         expecting expected: UInt64? = nil
@@ -95,15 +96,15 @@ extension Store {
         let assignment = try await withCheckedThrowingContinuation { continuation in
             assign(change, key, context, where: isExpected) { continuation.resume(with: $0) }
         }
-        // A command that lists the files next finds the change.
+        // Wait for the file of the assignment, so that a command that lists the files next finds the change.
         await assignmentFiles.rest()
         return assignment
     }
 
     /// Changes who answers in a conversation; calls the completion once, when the change is durable or refused.
     ///
-    /// Waits for the conversation's file only; for the `record` stage. The completion may run on the journal's queue, and must
-    /// be short.
+    /// Blocks only while it reads the conversation's file; used in the `record` stage. The completion may run on the
+    /// journal's queue, and must be short.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
@@ -130,7 +131,8 @@ extension Store {
             assignments.run(key, endingWatch: context != nil) { [self] table, closes in
                 let context = context?.updated(closes, scheduler.closes(key))
                 var claim: AssignmentEffect?
-                // A repetition neither claims nor is refused: its first copy was.
+                // A repetition of a stored message neither claims nor is refused, because that was decided for the
+                // stored message.
                 if !deduplicator.holds(message) {
                     switch table.claim(with: message, of: key, context, takes: takes) {
                     case .success(let effect): claim = effect
@@ -168,12 +170,12 @@ extension Store {
 
     private func isClosedByCustomer(_ key: ConversationKey) throws(StoreError) -> Bool {
         if let closes = scheduler.closes(key) { return closes }
-        // Each message that was not sent has a line too, so that a close can be many of them away.
+        // Unsent messages have lines too, so the customer's last line may be many lines before the end of the file.
         let last = try conversations.lastInboundLine(in: key, maximumBytes: Self.maximumSearchedBytes)
         return last?.kind == .close
     }
 
-    /// A close before so many bytes of other lines counts as none.
+    /// The maximum bytes of a file's end that are searched for a close; an earlier close is ignored.
     static let maximumSearchedBytes = 16 << 20
 
     /// The facts in a conversation's file that a change depends on.
@@ -183,7 +185,8 @@ extension Store {
         /// The number of the next line.
         let sequence: Int
 
-        /// The same facts after the customer's acts since the file was read: the last durable one, and the last unfinished one.
+        /// These facts after the customer's later messages; `closes` and `unfinished` say whether the last durable
+        /// message, and the last unfinished one, close the conversation, and are nil without such a message.
         func updated(_ closes: Bool?, _ unfinished: Bool?) -> AssignmentContext {
             AssignmentContext(isClosed: closes ?? unfinished ?? isClosed, sequence: sequence)
         }
@@ -203,7 +206,7 @@ extension Store {
         }
     }
 
-    /// Reads it on a queue.
+    /// Reads the context on a queue, so that no task's thread is blocked.
     func assignmentContext(of key: ConversationKey) async throws -> AssignmentContext {
         try await withCheckedThrowingContinuation { continuation in
             assignmentQueue.async {
@@ -248,7 +251,8 @@ extension Store {
 }
 
 extension AssignmentTable {
-    /// The result of a change, with the beginning of the time without a handler, and within the limit.
+    /// The result of a change; sets the point at which the handler stops answering, and refuses above
+    /// ``maximumAssigned``.
     func applying(
         _ change: AssignmentChange, to key: ConversationKey, _ context: Store.AssignmentContext,
         at: Timestamp
@@ -266,7 +270,8 @@ extension AssignmentTable {
         return .to(next)
     }
 
-    /// The claim with a message; nil when the message claims nothing.
+    /// The claim that a message to be sent makes; nil when the message claims nothing, a failure when it must not be
+    /// sent.
     func claim(
         with message: ReceivedMessage, of key: ConversationKey, _ context: Store.AssignmentContext?,
         takes: Bool
@@ -287,7 +292,8 @@ extension AssignmentTable {
         }
     }
 
-    /// The hand-off with an outcome; nil when the conversation cannot wait, because its customer closed it.
+    /// The hand-off that an outcome makes; nil for other outcomes, and when the conversation already waits or is
+    /// closed.
     func handOff(
         _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
     ) throws(StoreError) -> AssignmentEffect? {
