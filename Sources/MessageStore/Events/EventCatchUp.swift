@@ -21,19 +21,19 @@ package struct EventCatchUp: Sendable {
         package let isLast: Bool
     }
 
-    /// A line that is written so many records after its own is sent after its neighbors.
+    /// The number of later records that are read before an event is sent, because one of them may have an earlier line.
     private static let lookaheadRecords: UInt64 = 2048
-    /// The number of events that wait for earlier lines.
+    /// The maximum number of events in the window, where they wait for events with earlier lines.
     private static let maximumWindow = 2048
-    /// The bytes of the lines in the window at which no further ones are read.
+    /// The bytes of the window's lines at which no further records are read.
     private static let maximumWindowBytes = 4 << 20
     /// The number of events whose lines are read at once.
     private static let step = 256
-    /// The bytes of the journal and of conversations that are read for a part.
+    /// The bytes of the journal and of conversations after which reading for one part stops.
     private static let maximumReadBytes = 8 << 20
-    /// The bytes of a part, but at least one event.
+    /// The bytes of events after which a part ends.
     private static let partBytes = 64 << 10
-    /// The number of conversations whose place is known.
+    /// The maximum number of elements in `places`.
     private static let maximumPlaces = 4096
 
     private let first: UInt64
@@ -44,7 +44,7 @@ package struct EventCatchUp: Sendable {
     private let directory: String
     private let abandoned: AbandonedRecords
     private var segments: ArraySlice<UInt64>
-    /// The segments before the first one that is read, which later records may refer to.
+    /// The segments before the first one that is read; later records may refer to messages in them.
     private let earlier: ArraySlice<UInt64>
     private let firstSegment: UInt64
     private var searched: Set<UInt64> = []
@@ -56,14 +56,15 @@ package struct EventCatchUp: Sendable {
     /// The sorted events of the next parts, and the place behind them.
     private var ready: ArraySlice<PlacedEvent> = []
     private var through: UInt64
-    /// Where to look for the next lines of a conversation.
+    /// The offset in each conversation's file at which the search for its next lines begins.
     private var places: [ConversationKey: Int] = [:]
     /// The last record that was read.
     private var read: UInt64
 
-    /// Reads the wanted events of the records behind `through`, up to `last`, but for the excluded ones.
+    /// Prepares to read the wanted events of the records after `through`, up to `last`, except the excluded events.
     ///
-    /// Throws ``MissingRecords`` when the journal has not all of them, and what reading throws.
+    /// Throws ``MissingRecords`` when the journal does not have all of these records, and the errors of reading the
+    /// journal.
     init(
         _ directory: DataDirectory, after through: UInt64, through last: UInt64, excluding: EventExclusion,
         wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool
@@ -88,7 +89,7 @@ package struct EventCatchUp: Sendable {
 
     private var isAtEnd: Bool { segments.isEmpty && reading == nil }
 
-    /// Reads the next part: of bounded size, and after bounded reading, so that it may have no events.
+    /// Reads the next part; both its size and the reading are bounded, so that a part may have no events.
     package mutating func next() throws -> Part {
         if ready.isEmpty { try prepare() }
         var (count, bytes) = (0, 0)
@@ -105,13 +106,13 @@ package struct EventCatchUp: Sendable {
         return Part(events: events, through: through, isLast: isAtEnd && window.isEmpty)
     }
 
-    /// Reads further records, and moves the events without earlier neighbors to `ready`.
+    /// Reads further records, and moves the events that are due to `ready`, sorted.
     private mutating func prepare() throws {
         var budget = Self.maximumReadBytes
         while budget > 0, !isWindowFull, !isAtEnd { try fill(&budget) }
         let sorted = EventOrder.sorted(window)
         let count = isAtEnd ? sorted.count : dueCount(sorted)
-        // Every event of a record before the smallest unsent one is sent.
+        // The place of an event is the record before the smallest record that still has an unsent event.
         var smallest = min(isAtEnd ? last + 1 : read + 1, exclusion.smallest ?? .max)
         for event in sorted[count...] { smallest = min(smallest, event.key.record) }
         through = max(first, smallest) - 1
@@ -131,7 +132,8 @@ package struct EventCatchUp: Sendable {
         window.count >= Self.maximumWindow || windowBytes >= Self.maximumWindowBytes
     }
 
-    /// The number of sorted events that no later line precedes.
+    /// The number of sorted events that are due: no record that is read later has an earlier line, or the window is
+    /// full.
     private func dueCount(_ sorted: [StoreEvent]) -> Int {
         let limit = read - min(read, Self.lookaheadRecords)
         let count = sorted.prefix { $0.key.record <= limit }.count
@@ -166,7 +168,7 @@ package struct EventCatchUp: Sendable {
         windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
     }
 
-    /// The next record up to the last one; nil at the end.
+    /// The number of the next record up to `last`, and its contents if it has events; nil at the end.
     private mutating func nextRecord(_ budget: inout Int) throws -> (UInt64, EventRecord?)? {
         while true {
             if reading == nil {
@@ -193,7 +195,7 @@ package struct EventCatchUp: Sendable {
         do throws(SystemError) {
             return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
         } catch {
-            // A running server deleted it meanwhile.
+            // A running server has deleted the segment since the journal was listed.
             if error.isMissing { throw MissingRecords() }
             throw StoreError.unavailable(path: path, error)
         }
@@ -213,7 +215,7 @@ package struct EventCatchUp: Sendable {
                 _ = found.apply(record, number: line.record)
             }
         } catch is MissingRecords {
-            // Only a segment whose messages have all ended is deleted.
+            // A segment is deleted only when all of its messages have ended, so no conversation is missed.
         }
         subjects.keep(found)
     }

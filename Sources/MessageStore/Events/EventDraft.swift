@@ -6,7 +6,7 @@ struct EventDraft: Sendable {
     var event: StoreEvent
     /// The line that the event contains; nil when it needs none.
     var line: LineIdentity?
-    /// The line that only has the kind of the event's message.
+    /// The line in which the kind of the event's message is looked up; nil when the event has its kind or needs none.
     var kindLine: LineIdentity? {
         guard event.kind == nil, let delivery = event.delivery else { return nil }
         return LineIdentity(record: delivery, reply: nil)
@@ -88,9 +88,11 @@ struct EventDraft: Sendable {
         return completed(with: search?.lines[line], isSearchComplete: search?.isComplete ?? true)
     }
 
-    /// The event with its line; without one when its file refused the line, or the message ended before it was recorded.
+    /// The event with its line; without a line when the file refused it, or the message ended before its line was
+    /// written.
     ///
-    /// A line that a search did not reach is omitted like one that is too large.
+    /// A line that a search did not reach is omitted, and marked as truncated, like a line that is too large for an
+    /// event.
     func completed(with found: FoundLine?, isSearchComplete: Bool = true) -> StoreEvent {
         var event = event
         guard let found else {

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The store's changes on their way to the events, in the order in which they happened; empty while nothing follows them.
+/// A queue of the store's changes, from which events are made, in the order in which they happened; empty while
+/// inactive.
 ///
 /// The journal and the conversations add their changes without waiting; records are parsed later, by the reader.
 final class EventFeed: Sendable {
@@ -16,7 +17,7 @@ final class EventFeed: Sendable {
         var hasOverflowed = false
     }
 
-    /// The bytes that may wait for the reader; further changes are dropped until it comes.
+    /// The maximum bytes of queued changes; beyond them all changes are dropped until the reader calls ``take()``.
     static let maximumBytes = 32 << 20
 
     private let state = Mutex(State())
@@ -30,7 +31,7 @@ final class EventFeed: Sendable {
     /// Whether changes are kept; never blocks.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Keeps changes from now on, or drops them.
+    /// Starts keeping changes, or stops and drops the queued ones.
     func setActive(_ isActive: Bool) {
         active.store(isActive, ordering: .sequentiallyConsistent)
         if !isActive { state.withLock { $0 = State() } }
@@ -62,7 +63,7 @@ final class EventFeed: Sendable {
         wake.yield()
     }
 
-    /// Removes all changes; nil when some were dropped.
+    /// Removes and returns the queued changes; nil when changes were dropped since the last call.
     func take() -> [StoreChange]? {
         let taken = state.withLock { state in
             defer { state = State() }

@@ -4,15 +4,16 @@ import BusinessMessages
 enum StoreChange: Sendable {
     /// A record is on disk; nil for one without events.
     case record(UInt64, EventRecord?)
-    /// A line is in its conversation's file; without a text when it was written before, or when the file refused it.
+    /// A line is in its conversation's file; nil instead of the line when it was written before, or when the file
+    /// refused it.
     case line(LineIdentity, FoundLine?)
 }
 
-/// Makes events of the store's changes: which events, in which order, and which place each one has.
+/// Makes events from the store's changes, in the order in which they are sent, each with its place.
 ///
-/// An event of a line is sent when the line is written, others when their record is durable. So the events of a
-/// conversation have the order of its file, and the place of an event is the last record of which every event was sent.
-/// A value without side effects.
+/// An event with a line is sent when the line is written, every other event when its record is durable. So the events
+/// of a conversation have the order of its file, and the place of an event is the last record of which every event was
+/// sent. A value without side effects.
 struct EventFold {
     /// An event that is due, with its line where that is known.
     struct Due: Sendable {
@@ -32,7 +33,8 @@ struct EventFold {
     /// The last record that was applied.
     private(set) var last: UInt64
 
-    /// Starts behind the record `last`, with the messages that had not ended and the lines that were not written then.
+    /// Starts after the record `last`, with the messages that had not ended and the lines that were not written by
+    /// then.
     init(after last: UInt64, subjects: EventSubjects = EventSubjects(), unwritten: [EventDraft] = []) {
         self.last = last
         self.subjects = subjects
@@ -78,7 +80,7 @@ struct EventFold {
     }
 
     private mutating func apply(_ record: EventRecord, _ number: UInt64) -> [Due] {
-        // The message has ended, so that its line is written unless its file refused it.
+        // A message ends only after its line was written or refused, so the line of a waiting event can be looked up.
         var due: [(EventDraft, FoundLine?, Bool)] = []
         if case .finished(let of, _, _, _, _) = record {
             due = take(LineIdentity(record: of, reply: nil)).map { ($0, nil, true) }
@@ -86,7 +88,7 @@ struct EventFold {
         let about = subjects.apply(record, number: number)
         let drafts =
             about.map { EventDraft.events(of: record, number: number, in: $0.key, kind: $0.kind) } ?? []
-        // Until all of its events are sent, the record is not passed.
+        // `through` stays before this record until all of its events are sent.
         if !drafts.isEmpty { begin(number) }
         last = number
         for draft in drafts {
@@ -113,7 +115,7 @@ struct EventFold {
 }
 
 extension [(EventDraft, FoundLine?, Bool)] {
-    /// The events with their places: a record is passed with the last of its events.
+    /// Returns the events with their places; the place moves past a record with the last of the record's events.
     fileprivate func due(_ fold: inout EventFold) -> [EventFold.Due] {
         var due: [EventFold.Due] = []
         for (index, (draft, line, needsLookup)) in enumerated() {

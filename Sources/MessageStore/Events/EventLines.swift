@@ -5,9 +5,10 @@ import BusinessMessages
 struct FoundLines: Sendable {
     /// The lines that were found.
     fileprivate(set) var lines: [LineIdentity: FoundLine] = [:]
-    /// Whether the missing lines are not in the file; otherwise the search ended before it had read all of it.
+    /// True when lines that were not found are not in the file; false when the search ended before it had read the
+    /// whole file.
     fileprivate(set) var isComplete = true
-    /// The offset behind the last of the lines, where the next search begins; nil when nothing was found.
+    /// The offset behind the last found line, where the next search begins; nil when nothing was found.
     fileprivate(set) var place: Int?
     /// The bytes that were read.
     fileprivate(set) var readBytes = 0
@@ -17,11 +18,11 @@ struct FoundLines: Sendable {
 struct EventLines: Sendable {
     /// The folder of all conversations.
     let directory: String
-    /// The bytes that are read of one file in each direction.
+    /// The maximum bytes that are read from one file in each direction.
     var maximumBytes = 64 << 20
 
-    /// Searches one conversation's file in parts of about a megabyte: from `place` forward, and then from there, or from
-    /// its end, backward.
+    /// Searches one conversation's file in parts of about a megabyte: forward from `place` and then backward from
+    /// `place`, or without a place backward from the end.
     ///
     /// A missing or quarantined file has no lines, and the search of a file that cannot be read is incomplete. Throws
     /// failures that may be temporary, such as too many open files.
@@ -42,7 +43,7 @@ struct EventLines: Sendable {
         } catch {
             if error.isMissing { return FoundLines() }
             if error.isUnreadable || error.isForbidden {
-                // Followers of all conversations would otherwise wait for this file.
+                // An error here would stop the events of all conversations because of one unreadable file.
                 var unread = FoundLines()
                 unread.isComplete = false
                 return unread
@@ -112,7 +113,7 @@ private struct LineSearch {
         result.place = max(result.place ?? 0, end)
     }
 
-    /// The record in a line, without a JSON index where the line has the usual form.
+    /// The record number in a line; parses the line as JSON only when it does not have the usual form.
     private static func record(of text: [UInt8]) -> UInt64? {
         var scanner = RecordScanner(text[...], from: 0)
         if text.starts(with: lineStart), let comma = text.firstIndex(of: UInt8(ascii: ",")) {

@@ -1,9 +1,9 @@
-/// The order in which events are sent that were read from the journal.
+/// Sorts events that were read from the journal into the order in which they are sent.
 enum EventOrder {
     /// Sorts events, which are in the order of their records, so that those with lines have the order of their file.
     ///
-    /// An event waits for the events of earlier lines of its conversation. Nothing that follows from an event overtakes it
-    /// thereby: the record of the earlier line was durable before that line was written, and so before the event's own line.
+    /// An event waits for the events of earlier lines of its conversation. No event is sent before one that caused it:
+    /// the record of the earlier line was durable before that line was written, and so before the event's own line.
     static func sorted(_ events: [StoreEvent]) -> [StoreEvent] {
         var latest: [String: [Int: Int]] = [:]
         for (index, event) in events.enumerated() {

@@ -4,13 +4,13 @@ import BusinessMessages
 
 /// The parts of a journal record that events are made from.
 enum EventRecord: Sendable {
-    /// A message; `isReplay` for one whose line was written before.
+    /// A message; `isReplay` is true when its line was written for an earlier record.
     case message(ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp)
     /// The decision of a handler, with its replies.
     case outcome(of: UInt64, at: Timestamp, replies: [Reply], handOff: AssignedChange? = nil)
-    /// The end of a reply; with the conversation when it is also an event for the handler.
+    /// The end of a reply; `reportedIn` is the conversation when the failure is also an event for the handler.
     case reply(of: UInt64, EndedReply, reportedIn: ConversationKey?)
-    /// A failed attempt to deliver a message, which is parked now.
+    /// A failed attempt to deliver a message, after which the message is parked.
     case parked(of: UInt64, at: Timestamp)
     /// The end of a delivery.
     case finished(of: UInt64, kind: Kind?, at: Timestamp, deadLetter: String?, isDeadLetter: Bool)
@@ -41,7 +41,7 @@ enum EventRecord: Sendable {
         let at: Timestamp
     }
 
-    /// The message or reply failure that the record begins, with its conversation.
+    /// The conversation of the message or reply failure that begins with this record; nil for other records.
     var begins: ConversationKey? {
         switch self {
         case .message(let key, _, _, _, _): key
@@ -50,7 +50,7 @@ enum EventRecord: Sendable {
         }
     }
 
-    /// The conversation that the record names itself.
+    /// The conversation that the record itself names; nil when it names only the record of a message.
     var conversation: ConversationKey? {
         if case .assignment(let key, _, _) = self { key } else { begins }
     }
@@ -65,7 +65,7 @@ enum EventRecord: Sendable {
         }
     }
 
-    /// The parts of a message on its way to the journal.
+    /// Takes the parts from a message that is being appended to the journal.
     init(_ message: ReceivedMessage) {
         self = .message(
             ConversationKey(business: message.business, customer: message.customer), message.id,
@@ -74,7 +74,7 @@ enum EventRecord: Sendable {
 
     /// Parses a record's body; nil for a record without events.
     init?(body: [UInt8]) {
-        // The store wrote it: a body that is not JSON has no events.
+        // The store wrote the body, so it is JSON; a body that cannot be parsed is treated as one without events.
         guard let root = (try? JSONDocument(body, limits: .journal))?.root else { return nil }
         self.init(root)
     }
@@ -83,7 +83,7 @@ enum EventRecord: Sendable {
     init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         let type = line[header.type]
         guard Self.types.contains(where: { type.elementsEqual($0) }) else { return nil }
-        // Only an outcome needs its messages: the ids and kinds of the replies.
+        // Only an outcome is parsed with its messages, because its replies have the wanted ids and kinds.
         let isOutcome = type.elementsEqual("outcome".utf8)
         self.init(body: isOutcome ? Array(line) : JournalLine.withoutMessages(line, header))
     }
@@ -146,7 +146,7 @@ extension StoreEvent.Name {
         case "claim", "take": self = .conversationClaimed
         case "release", "silence", "unclaimed": self = .conversationReleased
         case "close", "customerClose": self = .conversationClosed
-        // The customer writes again, which is an event of its own, or a copy of an earlier record.
+        // `customerMessage` has an event of its own, `message.received`, and a copy repeats an earlier record.
         default: return nil
         }
     }

@@ -2,7 +2,7 @@
 package struct EventRing: Sendable {
     /// How a follower resumes.
     package enum Resumption: Sendable {
-        /// The journal no longer has what follows, or never had it.
+        /// The journal no longer has the events after the follower's place, or never had the place.
         case reset
         /// The ring has all events, from this position on.
         case ring(from: Int)
@@ -11,9 +11,9 @@ package struct EventRing: Sendable {
         case journal(through: UInt64, excluding: EventExclusion, from: Int)
     }
 
-    /// The limit of events.
+    /// The maximum number of events.
     package static let maximumCount = 4096
-    /// The limit of the events' bytes.
+    /// The maximum bytes of the events.
     package static let maximumBytes = 8 << 20
 
     private var events: [PlacedEvent] = []
@@ -27,9 +27,9 @@ package struct EventRing: Sendable {
     private let maximumCount: Int
     private let maximumBytes: Int
 
-    /// Creates a ring that gets the events behind a record, and the earlier ones that were not sent then.
+    /// Creates a ring for the events after a record, and for earlier events that were not sent yet.
     ///
-    /// Its positions begin behind those of the ring that it replaces, so that no position means another event.
+    /// Its positions begin after those of the ring that it replaces, so that a position never stands for two events.
     package init(
         after record: UInt64, replacing earlier: EventRing? = nil, maximumCount: Int = Self.maximumCount,
         maximumBytes: Int = Self.maximumBytes

@@ -1,6 +1,7 @@
 import BusinessMessages
 
-/// The conversations of the messages that have not ended: most records name only the record of their message.
+/// The conversations of the messages that have not ended, by record, because most journal records name only that
+/// record.
 struct EventSubjects: Sendable {
     private struct Subject {
         let conversation: ConversationKey
@@ -49,7 +50,7 @@ struct EventSubjects: Sendable {
 
     mutating func setKind(_ kind: Kind, of record: UInt64) { subjects[record]?.kind = kind }
 
-    /// Applies a record, before or after its events are made; returns the conversation that it is about.
+    /// Applies a record; returns the conversation that the record is about, or nil when it is not known.
     mutating func apply(_ record: EventRecord, number: UInt64) -> (key: ConversationKey, kind: Kind?)? {
         let about = record.subject.flatMap { conversation(of: $0) } ?? record.conversation.map { ($0, nil) }
         switch record {

@@ -44,7 +44,7 @@ package struct EventSource: ~Copyable {
 
     /// The next events; nil when changes were lost, because they were not read in time.
     ///
-    /// Then another source must begin. May read files of conversations.
+    /// After nil, the caller must begin another source. May read files of conversations.
     package mutating func next() -> [PlacedEvent]? {
         guard let changes = store.feed.take() else { return nil }
         var events: [PlacedEvent] = []
@@ -63,7 +63,7 @@ package struct EventSource: ~Copyable {
         do {
             return draft.completed(in: try lines.find([identity], in: draft.conversation))
         } catch {
-            // The file cannot be read: the event says that it omits a line.
+            // The file cannot be read, so the event is sent without the line and marked as truncated.
             return draft.completed(with: nil, isSearchComplete: false)
         }
     }
@@ -85,7 +85,7 @@ extension Store {
     /// The first record that the journal still has.
     package var firstRecord: UInt64 { accounts.withLedger { $0.segments.first?.first ?? 1 } }
 
-    /// Reads the wanted events of the records behind `through`, up to `last`, but for the excluded ones.
+    /// Returns a reader of the wanted events of the records after `through`, up to `last`, except the excluded events.
     package func pastEvents(
         after through: UInt64, through last: UInt64, excluding: EventExclusion,
         wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool = { _ in true }
@@ -117,11 +117,11 @@ extension Store {
         }
         var unwritten: [EventDraft] = []
         for (key, identities) in unrecorded {
-            // An earlier process may have written the line. Its event is one of the past: later lines must not precede it.
-            // A line in a file that cannot be read is written, or refused, later.
+            // An earlier process may have written the line; then its event is in the past, and followers read it from
+            // the journal. If the file cannot be read, the event waits until the line is written or refused.
             let found = (try? lines.find(identities, in: key))?.lines ?? [:]
             for identity in identities where found[identity] == nil {
-                // The line has the time and the id.
+                // The id and the time are placeholders: the line, when it is written, has the right ones.
                 let message = EventRecord.message(
                     key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0))
                 unwritten += EventDraft.events(of: message, number: identity.record, in: key, kind: nil)

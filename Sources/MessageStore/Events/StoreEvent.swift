@@ -66,7 +66,7 @@ package struct StoreEvent: Sendable, Hashable {
     package var sequence: Int?
     /// The line as its file has it, without its line feed.
     package var line: [UInt8]?
-    /// Whether the line is omitted because it is larger than ``maximumLineBytes``.
+    /// Whether the line is omitted, because it is larger than ``maximumLineBytes`` or could not be read.
     package var isTruncated = false
     /// `refused`, `expired`, `dropped` or `failed`.
     package var outcome: String?
@@ -74,7 +74,7 @@ package struct StoreEvent: Sendable, Hashable {
     package var status: Int?
     /// The new state of the conversation: `handler`, `waiting`, `person` or `closed`.
     package var state: String?
-    /// The person who has the conversation.
+    /// The person who has the conversation; nil unless a person claimed it.
     package var person: Person?
     /// The reason, if it is known; it contains no customer text.
     package var reason: String?
