@@ -3,7 +3,7 @@ package import BusinessMessages
 
 /// The SHA-256 of a customer's identifier, which names the conversation's file; ordered like its hexadecimal digits.
 package struct ConversationDigest: Hashable, Comparable, Sendable {
-    // Big-endian words.
+    // The 32 bytes of the digest as four big-endian words.
     let first: UInt64
     let second: UInt64
     let third: UInt64
@@ -62,6 +62,6 @@ package struct ConversationDigest: Hashable, Comparable, Sendable {
         return left.fourth < right.fourth
     }
 
-    // The digest is a hash already.
+    // One word is enough, because the digest is a cryptographic hash.
     package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }

@@ -1,9 +1,11 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Every conversation with its latest line, in the order of these lines: so that a list opens no file that it does not show.
+/// Every conversation with its latest line, in the order of these lines, so that a list opens only the files that it
+/// shows.
 ///
-/// An entry takes 60 to 75 bytes. It has no customer and no text: the file, whose name is the entry's digest, has them.
+/// An entry takes 60 to 75 bytes. The customer and the text are only in the conversation's file, which the digest
+/// names.
 struct ConversationIndex: Sendable {
     /// The facts of a conversation's last line.
     struct Line: Hashable, Sendable {
@@ -14,11 +16,11 @@ struct ConversationIndex: Sendable {
         let sequence: Int
     }
 
-    /// The entries that a list wants.
+    /// The conditions that the entries of a list meet.
     struct Filter: Sendable {
-        /// The digests that are not wanted, by their first words.
+        /// The first words of the digests whose entries are left out.
         var excluded: Set<UInt64> = []
-        /// The kind of the last line.
+        /// The kind of the last line; nil for any kind.
         var kind: Kind?
         /// The earliest time of the last line.
         var since: Timestamp?
@@ -42,7 +44,8 @@ struct ConversationIndex: Sendable {
     private var orders: [IndexOrder] = []
     private var pages = IndexPages()
     private var table = IndexTable()
-    /// The slots of entries that the index's file does not have; a slot may be listed twice, or no longer be unwritten.
+    /// The slots of entries that the index's file does not have; a slot may be listed twice, or may have been written
+    /// since.
     private var unwritten: [UInt32] = []
     /// The removed conversations of which the index's file may have an entry.
     private var removed: [ConversationName] = []
@@ -72,7 +75,7 @@ struct ConversationIndex: Sendable {
         return table.slot(of: name.digest, business: number, in: pages).map { pages[$0] }
     }
 
-    /// Sets the last line of a conversation; the index's file does not have it yet.
+    /// Sets the last line of a conversation, and marks the entry as missing in the index's file.
     mutating func record(_ line: Line, of name: ConversationName) {
         guard let number = number(of: name.business) else { return }
         var entry = IndexEntry(line, name.digest, business: number)
@@ -121,9 +124,9 @@ struct ConversationIndex: Sendable {
         if entry.isUnwritten, !old.isUnwritten { unwritten.append(slot) }
     }
 
-    /// Removes the entry of a conversation; the index's file is told.
+    /// Removes the entry of a conversation, also from the index's file when that is written next.
     mutating func remove(_ name: ConversationName) {
-        // The file may have an entry that was not read yet.
+        // The index's file may have an entry of the conversation that has not been read yet.
         removed.append(name)
         guard let number = numbers[name.business],
             let slot = table.slot(of: name.digest, business: number, in: pages)
@@ -186,7 +189,7 @@ struct ConversationIndex: Sendable {
         return page
     }
 
-    /// The entries of a list before a position that a filter wants, latest first.
+    /// A page of those of `entries` that meet the filter and come before the position, latest first.
     static func page(
         of entries: [IndexEntry], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
     ) -> Page {
@@ -207,7 +210,7 @@ struct ConversationIndex: Sendable {
 }
 
 extension ConversationIndex {
-    /// Removes the marks of up to `maximum` entries that the file does not have, and returns them.
+    /// Returns up to `maximum` entries that the file does not have, and marks them as written.
     mutating func takeUnwritten(maximum: Int) -> [IndexEntry] {
         var entries: [IndexEntry] = []
         while entries.count < maximum, let slot = unwritten.popLast() {
@@ -225,7 +228,8 @@ extension ConversationIndex {
         return removed
     }
 
-    /// A step of a walk through all entries, in the order in which reading them back is fast.
+    /// The position of a walk through all entries, by business and time, because entries in this order are restored
+    /// fastest.
     struct Cursor: Sendable {
         fileprivate var business = 0
         fileprivate var after: IndexEntry.Position?
@@ -233,7 +237,8 @@ extension ConversationIndex {
 
     /// The next entries of a walk, at most `maximum`; empty at its end.
     ///
-    /// An entry that changes during the walk may be missing or occur twice; it is unwritten then.
+    /// An entry that changes during the walk may be missing or occur twice; it is marked as unwritten, so it is written
+    /// again.
     func next(_ cursor: inout Cursor, maximum: Int) -> [IndexEntry] {
         var entries: [IndexEntry] = []
         while cursor.business < orders.count {

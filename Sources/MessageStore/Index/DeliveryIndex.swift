@@ -22,7 +22,7 @@ final class DeliveryIndex: Sendable {
     private let maximumEvents: Int
     private let queue = DispatchQueue(label: "balloon.deliveries")
 
-    /// Caches about so many messages, each with 500 bytes.
+    /// Caches about `maximumEvents` messages, each of about 500 bytes.
     init(directory: String, reader: SegmentReader, maximumEvents: Int = 65_536) {
         self.directory = directory
         self.reader = reader
@@ -76,7 +76,7 @@ final class DeliveryIndex: Sendable {
                         readBytes += try events.read(
                             journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
                     } catch {
-                        // A running server deleted it meanwhile.
+                        // A running server has deleted the segment since the journal was listed.
                         if error.isMissing { continue }
                         throw .unavailable(path: journal.path(segment), error)
                     }
@@ -118,7 +118,8 @@ final class DeliveryIndex: Sendable {
         return nil
     }
 
-    /// The message of a carried dead letter; when only replies were carried, with the facts of the first.
+    /// The message of a dead letter that was carried into a later segment; with the first reply's facts when only
+    /// replies were.
     private func event(ofCarried state: MessageState) throws(StoreError) -> SegmentEvents.Event? {
         if state.isOfRepliesOnly {
             guard let index = state.replies.indices.first(where: { !state.isPlaceholder($0) }) else {
@@ -154,7 +155,7 @@ extension SegmentEvents.Event {
 }
 
 extension [UInt64] {
-    /// Whether the sorted numbers have one in this range.
+    /// Whether one of the sorted numbers is in this range.
     fileprivate func hasNumber(from first: UInt64, through last: UInt64) -> Bool {
         var (low, high) = (0, count)
         while low < high {

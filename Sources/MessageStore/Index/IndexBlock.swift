@@ -13,7 +13,7 @@ struct IndexBlock: Sendable {
         case entries([IndexEntry])
         /// The removed conversations, each as an entry.
         case removed([IndexEntry])
-        /// Nothing: only the record changes.
+        /// Nothing: the block only says through which record the file is complete.
         case nothing
     }
 
@@ -28,7 +28,7 @@ struct IndexBlock: Sendable {
     /// The record of the journal through which the file is complete with this block; 0 when another block follows.
     var through: UInt64 = 0
 
-    /// The size of a block with this header; nil when it is no header.
+    /// The size of a block with this header; nil when the bytes are not a valid header.
     static func sizeBytes(_ header: [UInt8]) -> Int? {
         guard header.count == headerBytes else { return nil }
         var numbers: [UInt64] = []

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// A conversation's entry in an index, in 48 bytes.
+/// A conversation's entry in the index of conversations, in 48 bytes.
 struct IndexEntry: Hashable, Sendable {
     /// The place of an entry in the order of an index: by time, then by digest.
     struct Position: Hashable, Comparable, Sendable {
@@ -43,7 +43,7 @@ struct IndexEntry: Hashable, Sendable {
         static let unwritten: UInt8 = 2
     }
 
-    /// The entry in a list that numbers its business otherwise.
+    /// This entry with another number of its business, for a list that numbers businesses differently.
     func numbered(_ business: UInt16) -> IndexEntry {
         IndexEntry(
             digest, business: business, at: milliseconds, lines: lines, kindNumber: kindNumber,
@@ -55,7 +55,7 @@ struct IndexEntry: Hashable, Sendable {
     /// Whether the last line is a message to the customer.
     var isOutbound: Bool { flags & Flag.outbound != 0 }
 
-    /// Whether the index's file does not have this state of the entry.
+    /// Whether the entry, as it is now, has not been written to the index's file.
     var isUnwritten: Bool {
         get { flags & Flag.unwritten != 0 }
         set { flags = newValue ? flags | Flag.unwritten : flags & ~Flag.unwritten }

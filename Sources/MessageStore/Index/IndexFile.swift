@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// The file of an index of conversations: blocks that are only appended, until a new file replaces it.
 ///
-/// It is derived: everything in it can be read from the conversations. A file that does not fit is therefore not repaired
+/// Everything in the file can be read from the conversations. A damaged or outdated file is therefore not repaired
 /// but written anew.
 struct IndexFile: Sendable {
     /// The reason why a file is not used.
@@ -21,7 +21,7 @@ struct IndexFile: Sendable {
             case .unreadable(let error): "the file is unreadable: \(error)"
             case .foreign: "the file is of another data directory or version, or its beginning is damaged"
             case .outdated(let record):
-                "the file is complete through record \(record), unlike the conversations"
+                "the file is complete through record \(record), which does not fit the journal"
             }
         }
     }
@@ -29,7 +29,7 @@ struct IndexFile: Sendable {
     /// The intact blocks at the beginning of a file.
     struct Content: Sendable {
         var sizeBytes = 0
-        /// The record through which they are complete.
+        /// The journal record through which the blocks are complete.
         var through: UInt64 = 0
         /// The folders of the businesses, by their numbers in the file.
         var businesses: [String] = []
@@ -56,7 +56,7 @@ struct IndexFile: Sendable {
     init(replacing path: String, identity: String, on disk: any StoreDisk) throws(SystemError) {
         self.path = path
         self.disk = disk
-        // A leftover of a killed process; it may not exist.
+        // A killed process may have left the file; if there is none, the error is ignored.
         try? disk.remove(Self.temporary(path))
         file = try disk.create(Self.temporary(path))
         try append(IndexBlock(.header([identity] + Self.kinds)))

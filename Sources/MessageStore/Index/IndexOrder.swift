@@ -48,7 +48,7 @@ struct IndexOrder: Sendable {
         return pages[pieces[piece].slots[0]].position < position
     }
 
-    /// The slot before a place, which moves before it; nil at the start.
+    /// Returns the slot before a place, and moves the place before that slot; nil at the start.
     func previous(_ place: inout Place) -> UInt32? {
         while place.piece >= 0 {
             if place.offset > 0 {
@@ -61,7 +61,7 @@ struct IndexOrder: Sendable {
         return nil
     }
 
-    /// The slot after a place, which moves after it; nil at the end.
+    /// Returns the slot after a place, and moves the place after that slot; nil at the end.
     func next(_ place: inout Place) -> UInt32? {
         if place.piece < 0 { place = Place(piece: 0, offset: 0) }
         while place.piece < pieces.count {
@@ -82,7 +82,7 @@ struct IndexOrder: Sendable {
             return pieces.append(Piece(slots: [slot], first: entry.milliseconds))
         }
         guard entry.position < pages[last].position else {
-            // A full last piece stays full, since later entries are usually appended.
+            // A full last piece is not split, because most new entries are the latest: they begin a new piece.
             if pieces[pieces.count - 1].slots.count < Self.maximumSlots {
                 return pieces[pieces.count - 1].slots.append(slot)
             }
@@ -99,13 +99,13 @@ struct IndexOrder: Sendable {
     private mutating func split(_ piece: Int, _ pages: IndexPages) {
         let slots = pieces[piece].slots
         let half = slots.count / 2
-        // New arrays: a removed half would keep its memory.
+        // Both halves become new arrays, because an array keeps its memory when elements are removed.
         pieces[piece].slots = Array(slots[..<half])
         pieces.insert(
             Piece(slots: Array(slots[half...]), first: pages[slots[half]].milliseconds), at: piece + 1)
     }
 
-    /// Removes the slot of an entry; its entry must be unchanged.
+    /// Removes the slot of an entry; the entry in `pages` must still be the one that was inserted.
     mutating func remove(_ slot: UInt32, in pages: IndexPages) {
         let place = place(pages[slot].position, in: pages)
         guard let found = found(slot, place) else { return }
@@ -126,7 +126,7 @@ struct IndexOrder: Sendable {
         return found
     }
 
-    /// Joins a small piece with its neighbour, so that removals leave no many small pieces.
+    /// Joins a piece with the next one when both are small, so that removals do not leave many small pieces.
     private mutating func merge(_ piece: Int) {
         guard piece + 1 < pieces.count,
             pieces[piece].slots.count + pieces[piece + 1].slots.count < Self.maximumSlots / 2

@@ -26,7 +26,7 @@ struct IndexPages: Sendable {
         return slot
     }
 
-    /// Releases a slot.
+    /// Releases a slot, so that a later entry can use it.
     mutating func remove(_ slot: UInt32) { free.append(slot) }
 
     /// The memory of the pages.

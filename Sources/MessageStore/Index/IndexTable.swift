@@ -2,7 +2,7 @@
 ///
 /// A slot has 4 bytes; the digest itself is in the entry. Tables are 44 to 88 percent full.
 struct IndexTable: Sendable {
-    /// A table of slots plus 1; 0 is empty.
+    /// One hash table; an element is a slot plus 1, or 0 when it is empty.
     private struct Bucket: Sendable {
         var slots: [UInt32] = []
         var count: UInt32 = 0

@@ -6,15 +6,15 @@ import Synchronization
 
 /// The index of a store's conversations: kept up to date with every written line, and loaded from its file in the background.
 ///
-/// Off until it is needed. Lines that are written while it is loaded are in it at once. Every checkpoint of the
-/// conversations appends the changed entries to the file first, so that a file that is complete through the journal's last
-/// checkpoint lacks only lines that the start writes again. Any other file is ignored, and the index is built from the
-/// conversations.
+/// The index is off until it is needed. Lines that are written while it is loaded are in it at once. Every checkpoint
+/// of the conversations appends the changed entries to the file first, so that a file that is complete through the
+/// journal's last checkpoint lacks only lines that the start writes again. Any other file is ignored, and the index is
+/// built from the conversations.
 final class IndexedConversations: Sendable {
     /// Whether the index can be read.
     enum Phase: Hashable, Sendable {
         case off
-        /// The finished part, from 0 to 1.
+        /// The index is being read or built; the value is the finished part, from 0 to 1.
         case loading(Double)
         case ready
     }
@@ -28,13 +28,14 @@ final class IndexedConversations: Sendable {
         var checkpoint: UInt64 = 0
         /// The conversations that were removed during the load, of which it may have read an entry already.
         var removed: Set<ConversationName> = []
-        /// The conversations without an entry because their last line is unreadable; few, or a build fails.
+        /// The conversations without an entry because their last line is unreadable; a build with too many of them
+        /// fails.
         var unreadable: Set<ConversationName> = []
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    /// Whether lines are recorded; read for every line.
+    /// Whether lines are recorded; atomic, because it is read for every line.
     private let isOn = Atomic(false)
     /// The file, used on the queue only; nil when it must be written anew.
     private let file = Mutex<IndexFile?>(nil)
@@ -48,9 +49,10 @@ final class IndexedConversations: Sendable {
     private let maximumFilesPerSecond: Int
     private let logger: Logger
     private static let filesBetweenPauses = 256
-    /// A build with more unreadable files fails.
+    /// The maximum number of unreadable files; a build with more fails.
     private static let maximumUnreadable = 1000
-    /// The pause before the first repetition of a failed build; each one is twice as long as the one before.
+    /// The pause before a failed build is repeated for the first time; each later pause is twice as long as the
+    /// previous one.
     private static let firstPause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(60)
 
@@ -78,10 +80,10 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Collects lines from now on, and removes the file of an index that is not kept.
+    /// Records lines from now on when the index is kept; removes its file when it is not.
     func prepare(isKept: Bool) {
         guard isKept else {
-            // It may not exist.
+            // An error is ignored, because the file may not exist.
             try? disk.remove(path)
             return
         }
@@ -114,7 +116,7 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Starts to keep the index, and builds it in the background; without effect when it is kept.
+    /// Starts to keep the index, and builds it in the background; does nothing when the index is kept already.
     func turnOn(checkpoint: UInt64) {
         let load = state.withLock { state -> Int? in
             guard state.phase == .off, !state.isClosed else { return nil }
@@ -124,7 +126,8 @@ final class IndexedConversations: Sendable {
             return state.load
         }
         guard let load else { return }
-        // Before the build reads the first file: a line is either in its file then, or recorded.
+        // This comes before the build reads the first file, so that each line is either in its file by then or
+        // recorded.
         isOn.store(true, ordering: .sequentiallyConsistent)
         queue.async { self.build(load) }
     }
@@ -141,12 +144,12 @@ final class IndexedConversations: Sendable {
         }
         queue.async {
             self.file.withLock { $0 = nil }
-            // It may not exist.
+            // An error is ignored, because the file may not exist.
             try? self.disk.remove(self.path)
         }
     }
 
-    /// Builds the index anew from the conversations; lists are not available meanwhile.
+    /// Builds the index anew from the conversations; lists are unavailable until the build is complete.
     func rebuild() {
         let load = state.withLock { state -> Int? in
             guard state.phase != .off, !state.isClosed else { return nil }
@@ -158,7 +161,7 @@ final class IndexedConversations: Sendable {
         if let load { queue.async { self.build(load) } }
     }
 
-    /// Records the last line of a conversation, when its file has the line.
+    /// Records the last line of a conversation; called when the line is in the conversation's file.
     func record(_ line: @autoclosure () -> ConversationIndex.Line, of name: ConversationName) {
         guard isOn.load(ordering: .relaxed) else { return }
         let line = line()
@@ -187,7 +190,7 @@ final class IndexedConversations: Sendable {
             }
         } catch {
             logger.warning(
-                "last line of a conversation not read; its entry in the index stays",
+                "last line of a conversation not read; its entry in the index may be outdated",
                 metadata: ["file": "\(name.path)", "error": "\(error)"])
         }
     }
@@ -204,7 +207,8 @@ final class IndexedConversations: Sendable {
 
     /// Appends the changes to the file; returns when they are on disk.
     ///
-    /// Called before the journal gets a checkpoint through this record. A failure costs a build at the next start.
+    /// Called before the journal gets a checkpoint through this record. After a failure, the next start builds the
+    /// index anew.
     func write(through record: UInt64) async {
         guard isOn.load(ordering: .relaxed) else { return }
         let isReady = state.withLock { state in
@@ -216,7 +220,7 @@ final class IndexedConversations: Sendable {
         await onQueue { self.write() }
     }
 
-    /// Stops a load, and returns when the queue is idle; ``write(through:)`` comes before.
+    /// Stops a load, and returns when the queue is idle; must be called after the last ``write(through:)``.
     func close() async {
         state.withLock { state in
             state.isClosed = true
@@ -270,7 +274,7 @@ extension IndexedConversations {
         finish(load)
     }
 
-    /// Builds the index from the files; when that fails, lists stay unavailable and it is repeated after a pause.
+    /// Builds the index from the files; when the build fails, lists stay unavailable, and it is repeated after a pause.
     private func build(_ load: Int, pause: Duration = firstPause) {
         file.withLock { $0 = nil }
         do throws(StoreError) {
@@ -288,7 +292,7 @@ extension IndexedConversations {
         }
     }
 
-    /// Adds the last line of each file, and returns their number; nil when the load is not current any more.
+    /// Adds the last line of each file, and returns the number of files; nil when a later load has replaced this one.
     private func read(_ load: Int) throws(StoreError) -> Int? {
         state.withLock { state in if state.load == load { state.unreadable = [] } }
         var folders: [String] = []
@@ -328,7 +332,7 @@ extension IndexedConversations {
             }
         } catch {
             let count = state.withLock { state in
-                // A line that was written meanwhile is in the index.
+                // If a line was written during the build, the conversation has an entry and is not missing.
                 if state.load == load, state.index.entry(of: name) == nil { state.unreadable.insert(name) }
                 return state.unreadable.count
             }
@@ -339,7 +343,7 @@ extension IndexedConversations {
         }
     }
 
-    /// The names in a folder; none when it is missing, and for a file in its place.
+    /// The names in a folder; empty when the folder is missing, or when its path is that of a file.
     private func names(_ folder: String) throws(StoreError) -> [String] {
         let path = directory + "/" + folder
         do throws(SystemError) {
@@ -366,7 +370,7 @@ extension IndexedConversations {
 /// Writing the file, on the queue.
 extension IndexedConversations {
     private func write() {
-        // The next start would trust a file without the unreadable conversations.
+        // Nothing is written while conversations are missing, because the next start would trust the file as complete.
         guard state.withLock({ $0.phase == .ready && $0.unreadable.isEmpty }) else { return }
         file.withLock { file in
             do throws(SystemError) {
@@ -388,14 +392,14 @@ extension IndexedConversations {
 
     /// Appends changed entries until none is left, and declares the file complete through the last checkpoint.
     private func appendChanges(to file: inout IndexFile) throws(SystemError) {
-        // Before the changes are taken: all lines through it are in the index.
+        // The checkpoint is read before the changes, because all lines through it are in the index by now.
         let checkpoint = state.withLock { $0.checkpoint }
         while true {
             let (entries, removed, folders) = state.withLock { state in
                 let entries = state.index.takeUnwritten(maximum: IndexBlock.maximumElements)
                 return (entries, state.index.takeRemoved(), state.index.businesses)
             }
-            // Removed first: the conversation may have begun again.
+            // Removals are written before entries, because a removed conversation may have begun again.
             let gone = removed.compactMap { name in
                 folders.firstIndex(of: name.business).map {
                     IndexEntry(
@@ -410,7 +414,7 @@ extension IndexedConversations {
         try file.append(IndexBlock(.nothing, through: checkpoint))
     }
 
-    /// A new file with every entry.
+    /// Writes a new file with every entry, and returns it.
     private func rewritten() throws(SystemError) -> IndexFile {
         var file = try IndexFile(replacing: path, identity: identity, on: disk)
         state.withLock { state in
@@ -425,7 +429,7 @@ extension IndexedConversations {
             if entries.isEmpty { break }
             try file.append(entries, of: folders)
         }
-        // An entry that moved during the walk may be missing; it is unwritten.
+        // An entry that moved during the walk may be missing in the file, but is marked as unwritten.
         try appendChanges(to: &file)
         try file.install()
         return file
@@ -439,12 +443,12 @@ extension IndexedConversations {
 }
 
 extension IndexedConversations.State {
-    /// Adds the content of a block; `numbers` are those of the file's businesses in the index.
+    /// Adds the content of a block; `numbers` has the index's number of each business in the file.
     fileprivate mutating func apply(_ content: IndexBlock.Content, _ numbers: inout [UInt16]) {
         switch content {
         case .header, .nothing: break
         case .businesses(let names):
-            // The index has no more businesses than a file.
+            // An index without room for a business returns nil; entries with the number `.max` are ignored.
             numbers += names.map { index.number(of: $0) ?? .max }
         case .entries(let entries):
             for entry in entries where Int(entry.business) < numbers.count {
@@ -484,7 +488,7 @@ extension ConversationIndex.Line {
 }
 
 extension StoreError {
-    /// Whether a file alone is damaged or unreadable, so that others can be read.
+    /// Whether the error is about one file that is damaged or unreadable, so that other files can be read.
     var isOfOneFile: Bool {
         switch self {
         case .damaged: true

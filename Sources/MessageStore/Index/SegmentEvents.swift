@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The messages that begin in one segment of the journal, folded from its records; can be continued while the segment grows.
+/// The messages that begin in one segment of the journal, with their states; reading continues when the segment has
+/// grown.
 struct SegmentEvents: Sendable {
     /// A message, or the event of a failed reply.
     struct Event: Sendable {
@@ -32,7 +33,7 @@ struct SegmentEvents: Sendable {
     private(set) var latestAt: Timestamp?
     /// The records about messages of earlier segments, in order.
     private(set) var later: [Later] = []
-    /// The place behind the last line, where reading continues.
+    /// The offset behind the last line, where reading continues.
     private var endBytes = 0
     private var scan: SegmentScan
     private var places: [UInt64: Int] = [:]
@@ -55,7 +56,7 @@ struct SegmentEvents: Sendable {
         }
     }
 
-    /// Forgets the messages; the records about earlier ones stay.
+    /// Forgets the messages; the records about messages of earlier segments stay.
     mutating func drop() {
         events = nil
         places = [:]
@@ -63,7 +64,7 @@ struct SegmentEvents: Sendable {
 
     /// Reads what was appended, or everything when the messages were dropped; returns the number of bytes.
     ///
-    /// Nothing is appended to a segment that is not the last one.
+    /// `isLast` says whether the segment is the journal's last one, the only one that still grows.
     mutating func read(
         _ path: String, abandoned: AbandonedRecords, isLast: Bool
     ) throws(SystemError) -> Int {
@@ -72,7 +73,7 @@ struct SegmentEvents: Sendable {
         var lines = SegmentLines(try File(path, for: .reading), continuing: scan, at: endBytes)
         while let line = try lines.next() {
             let location = lines.location(of: line, in: segment)
-            // The checksum is correct, so this is what was written.
+            // `SegmentLines` has checked the checksum, so the line is what the store wrote.
             if let record = JournalRecord(lines.buffer[line.range], line.header) {
                 apply(record, number: line.record, at: location)
             }
@@ -129,6 +130,6 @@ extension MessageState {
         }
     }
 
-    /// Whether only replies were carried, so that the message itself is deleted.
+    /// Whether only replies of the message were carried into a later segment, and the message itself was deleted.
     var isOfRepliesOnly: Bool { isCarried && status == .handled }
 }

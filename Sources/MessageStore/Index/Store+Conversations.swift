@@ -2,15 +2,15 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 extension Store {
-    /// The entries that a list of conversations wants.
+    /// The conditions that the conversations of a list meet.
     package struct ConversationQuery: Sendable {
         /// The business.
         package var business: BusinessID
         /// The only wanted customers; nil for all.
         package var only: [CustomerID]?
-        /// The customers that are not wanted, few.
+        /// The customers whose conversations are left out; there should be few.
         package var excluding: [CustomerID] = []
-        /// The kind of the last line.
+        /// The kind of the last line; nil for any kind.
         package var kind: Kind?
         /// The earliest time of the last line.
         package var since: Timestamp?
@@ -21,7 +21,7 @@ extension Store {
         /// The maximum number of conversations.
         package var limit = 50
 
-        /// Wants every conversation of a business.
+        /// Creates a query for every conversation of a business.
         package init(of business: BusinessID) { self.business = business }
     }
 
@@ -40,14 +40,14 @@ extension Store {
             position = IndexEntry.Position(milliseconds: milliseconds, digest: digest)
         }
 
-        /// The time of the last shown conversation's line, and its name.
+        /// The position as text: the time of the last shown conversation's last line, and the name of its file.
         package var text: String { "\(position.milliseconds).\(position.digest.hexadecimal)" }
 
         /// The time of the last shown conversation's line.
         package var at: Timestamp { Timestamp(milliseconds: position.milliseconds) }
     }
 
-    /// A conversation of a list, as the index has it.
+    /// A conversation of a list, with the facts that the index has.
     package struct ListedConversation: Sendable {
         /// The name of its file: the SHA-256 of the customer.
         package let digest: ConversationDigest
@@ -106,7 +106,7 @@ extension Store {
     /// A page of the conversations of a business, latest first; reads no file.
     ///
     /// Compares a bounded number of entries with the filter, so that a page may have fewer conversations than its limit and
-    /// nevertheless a next one. Nil until the index is ``IndexPhase/ready``.
+    /// nevertheless be followed by another page. Nil until the index is ``IndexPhase/ready``.
     package func conversations(_ query: ConversationQuery) -> ConversationPage? {
         guard index.phase == .ready else { return nil }
         let folder = ConversationPath.business(query.business)

@@ -2,17 +2,17 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 extension Store {
-    /// The customers' messages that a list of deliveries wants.
+    /// The conditions that the customers' messages in a list of deliveries meet.
     package struct DeliveryQuery: Sendable {
         /// The wanted statuses.
         package enum Statuses: Hashable, Sendable {
             case all
-            /// Only this one.
+            /// Only messages with this status.
             case only(JournalEvent.Status)
             /// Dead letters, which wait for an operator's decision.
             case dead
 
-            /// Whether all of them are dead letters.
+            /// Whether every message with a wanted status is a dead letter.
             fileprivate var areDead: Bool {
                 switch self {
                 case .all: false
@@ -26,18 +26,18 @@ extension Store {
         package var business: BusinessID
         /// The wanted statuses.
         package var statuses = Statuses.all
-        /// The kind.
+        /// The wanted kind; nil for any kind.
         package var kind: Kind?
-        /// The name of the conversation's file.
+        /// The wanted conversation, by the name of its file; nil for all conversations.
         package var conversation: ConversationDigest?
-        /// The earliest arrival.
+        /// The earliest wanted time of arrival; nil for any time.
         package var since: Timestamp?
         /// The record before which the list continues; nil for the first page.
         package var before: UInt64?
         /// The maximum number of messages.
         package var limit = 50
 
-        /// Wants every message of a business.
+        /// Creates a query for every message of a business.
         package init(of business: BusinessID) { self.business = business }
     }
 
@@ -55,16 +55,17 @@ extension Store {
         case found(Trace)
         /// The business has no such delivery.
         case unknown
-        /// The journal is not read as far as the record yet; a repetition continues.
+        /// The journal has not been read back to the record yet; a repeated call continues reading.
         case unread
     }
 
     /// A page of the deliveries of a business in the journal, newest first.
     ///
     /// Reads at most 64 MiB of the journal, or for 250 ms, and at least one segment: a page may have fewer messages than its
-    /// limit, or none, and nevertheless a next one. Segments that were read before are read only where they have grown.
+    /// limit, or none, although another page follows. Segments that were read before are read only where they have
+    /// grown.
     package func deliveries(_ query: DeliveryQuery) async throws -> DeliveryPage {
-        // A record may still be on its way to the file.
+        // A record may not be in the file yet.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         let wanted = query.statuses.areDead ? deadLetters(of: query.business).filter { $0.reply == nil } : nil
@@ -80,7 +81,7 @@ extension Store {
             }
             var events: [JournalEvent] = []
             for state in states {
-                // Nil when the segment was deleted meanwhile.
+                // Nil when the segment was deleted after the walk.
                 let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
                 if let event, query.wants(event) { events.append(event) }
             }
@@ -98,7 +99,8 @@ extension Store {
         return .found(trace)
     }
 
-    /// The message with this record and its replies; nil when the journal has none, or its part within the budget.
+    /// The message with this record and its replies; nil when the walk did not find it, with `isUnread` if the budget
+    /// ended first.
     func trace(
         of record: UInt64, budget: DeliveryIndex.Budget? = nil
     ) async throws -> (trace: Trace?, isUnread: Bool) {
@@ -122,7 +124,7 @@ extension Store {
         }
     }
 
-    /// The messages of these records; one that is no message is omitted.
+    /// The messages of these records; a record that is not a message is omitted.
     ///
     /// Reads the journal from its end to the earliest of them, and of segments that were read before only the appended part.
     func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
@@ -151,7 +153,7 @@ extension Store {
     }
 }
 
-/// Runs `body`; nil when the segment that it reads was deleted meanwhile.
+/// Runs `body`; returns nil when the segment that it reads has been deleted.
 func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
     do throws(StoreError) { return try body() } catch {
         if case .unavailable(_, let reason) = error, reason.isMissing { return nil }
@@ -160,7 +162,7 @@ func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreEr
 }
 
 extension Store.DeliveryQuery {
-    /// Whether a message is wanted, as far as the journal's records say; a carried one has more facts in its text.
+    /// Whether a message is wanted, as far as its state shows; a carried message is checked again after it is read.
     fileprivate func wants(_ event: SegmentEvents.Event) -> Bool {
         let state = event.state
         guard state.outboundKind == nil, !state.isReplyFailure, !state.isOfRepliesOnly else { return false }

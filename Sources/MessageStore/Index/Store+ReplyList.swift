@@ -1,20 +1,20 @@
 package import BusinessMessages
 
 extension Store {
-    /// The replies that a list of queued and unsent replies wants.
+    /// The conditions that the replies in a list of queued and unsent replies meet.
     package struct ReplyQuery: Sendable {
         /// The business.
         package var business: BusinessID
         /// The only wanted status; nil for queued replies and all dead letters.
         package var status: ReplyState.Status?
-        /// The name of the conversation's file.
+        /// The wanted conversation, by the name of its file; nil for all conversations.
         package var conversation: ConversationDigest?
         /// The reply before which the list continues; nil for the first page.
         package var before: ReplyID?
         /// The maximum number of replies.
         package var limit = 50
 
-        /// Wants every queued or unsent reply of a business.
+        /// Creates a query for every queued or unsent reply of a business.
         package init(of business: BusinessID) { self.business = business }
     }
 
@@ -28,8 +28,9 @@ extension Store {
 
     /// A page of the queued replies and dead letters of a business, those of the latest messages first.
     ///
-    /// Memory has their names, so that only the segments of their messages are read, and no more of the journal than for a page
-    /// of deliveries: a page may have fewer replies than its limit, or none, and nevertheless a next one.
+    /// Their identifiers are in memory, so that only the segments of their messages are read, and no more of the
+    /// journal than for a page of deliveries: a page may have fewer replies than its limit, or none, although another
+    /// page follows.
     package func replies(_ query: ReplyQuery) async throws -> ReplyPage {
         await journal.flush()
         let queued = outbox.all.filter { $0.conversation.business == query.business }.map(\.id)
@@ -66,11 +67,12 @@ extension Store {
 }
 
 extension Store {
-    /// The replies with these names, in order and without duplicates; reads like ``events(of:)``.
+    /// The replies with these identifiers, in this order and without duplicates; reads the journal as ``events(of:)``
+    /// does.
     ///
-    /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown name.
+    /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown identifier.
     func replies(named names: [ReplyID]) async throws -> [JournalReply] {
-        // A reply that ended a moment ago may still be on its way to the file.
+        // The record of a reply that has just ended may not be in the file yet.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         let records = Set(names.map(\.record)).sorted()

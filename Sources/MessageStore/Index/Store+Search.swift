@@ -6,7 +6,7 @@ extension Store {
     package struct FoundConversation: Sendable {
         /// The conversation.
         package let conversation: ListedConversation
-        /// The latest such line.
+        /// The latest line that contains the text.
         package let line: ConversationLine
     }
 
@@ -16,7 +16,7 @@ extension Store {
         package let found: [FoundConversation]
         /// The number of conversations that were read.
         package let searched: Int
-        /// The number of these that could not be read, or not for as far as a search reads.
+        /// The number of conversations that could not be searched, or only in part.
         package let unreadable: Int
         /// The position before which the search continues; nil at the end.
         package let next: ConversationPosition?
@@ -24,9 +24,9 @@ extension Store {
 
     /// Searches the conversations of a list for text, latest first; blocks.
     ///
-    /// Reads for at most 250 ms or 64 MiB, and of each conversation the last 16 MiB. The first conversation alone may take as
-    /// long again. Nil until the index is ``IndexPhase/ready``. Throws ``StoreError/unavailable(path:_:)`` for an error that is
-    /// not one of a single file.
+    /// Reads for at most 250 ms or 64 MiB, and of each conversation the last 16 MiB. The first conversation alone may
+    /// take 250 ms more. Nil until the index is ``IndexPhase/ready``. Throws ``StoreError/unavailable(path:_:)`` for an
+    /// error that is not one of a single file.
     package func search(_ query: ConversationQuery, for text: String) throws(StoreError) -> SearchPage? {
         var query = query
         let limit = query.limit
@@ -52,7 +52,8 @@ extension Store {
                 case .nothing: break
                 case .unreadable: unreadable += 1
                 case .interrupted:
-                    // The next page begins with it, or a page would make no progress.
+                    // The next page begins with this conversation; the page's first one is skipped, so that each page
+                    // makes progress.
                     if searched > 0 {
                         return SearchPage(
                             found: found, searched: searched, unreadable: unreadable, next: query.position)
@@ -84,7 +85,7 @@ private struct SearchBudget {
 
     init() { deadline = began + Self.time }
 
-    /// Extends the time for the first conversation, so that each request gets through one.
+    /// Restarts the time for the first conversation, so that each request can search at least one.
     mutating func beginFirst() { deadline = .now + Self.time }
 
     var isOver: Bool { readBytes >= Self.maximumBytes || isLate }
@@ -95,7 +96,7 @@ private struct SearchBudget {
 extension TextSearch {
     private static let stepBytes = 1 << 20
     private static let maximumFileBytes = 16 << 20
-    /// The bytes of lines between two looks at the time.
+    /// The bytes of lines that are searched between two checks of the time.
     private static let bytesBetweenLooks = 64 << 10
 
     /// The result of the search in one conversation.
@@ -103,11 +104,11 @@ extension TextSearch {
         case found(ConversationLine)
         case nothing
         case unreadable
-        /// The time is over.
+        /// The time ended before the conversation was searched.
         case interrupted
     }
 
-    /// Searches a conversation for the latest line that contains the text; adds the bytes that were read.
+    /// Searches a conversation for the latest line that contains the text; counts the bytes that were read in `budget`.
     fileprivate func latestMatch(
         in name: ConversationName, of data: DataDirectory, _ budget: inout SearchBudget
     ) throws(StoreError) -> Search {
@@ -136,7 +137,7 @@ extension TextSearch {
             return .nothing
         } catch {
             if error.isMissing {
-                // The index has an entry: the conversation was quarantined, or removed a moment ago.
+                // The index had an entry, so the conversation was quarantined, or has just been removed.
                 return Directory.exists(data.damaged + "/" + name.path) ? .unreadable : .nothing
             }
             let error = StoreError.unavailable(path: path, error)

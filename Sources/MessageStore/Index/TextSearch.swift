@@ -5,20 +5,20 @@ import BusinessMessages
 /// A search for text in the lines of conversations; upper and lower case are equal.
 struct TextSearch: Sendable {
     private let wanted: String
-    /// The longest part of the text that every matching line has as bytes, apart from case.
+    /// The longest part of the text that has the same bytes in every matching line, apart from upper and lower case.
     private let part: [UInt8]
 
     init(_ text: String) {
         wanted = text.lowercased()
-        // JSON may escape quotation marks, slashes and control characters, and the case of other letters takes tables.
+        // Characters that JSON may escape, and letters with case outside ASCII, may have other bytes in a line.
         part =
             wanted.split { !Self.isPlain($0) }.map { Array(String($0).utf8) }.max { $0.count < $1.count }
             ?? []
     }
 
-    /// The line, if its message contains the text.
+    /// The parsed line if its message contains the text; nil otherwise.
     func match(_ text: [UInt8]) -> ConversationLine? {
-        // Escaped letters could be any.
+        // A line with an escape such as \u0041 may contain the part in another form, so it must be parsed.
         guard part.isEmpty || contains(text) || text[...].firstPosition(of: Self.escape) != nil else {
             return nil
         }
@@ -26,10 +26,10 @@ struct TextSearch: Sendable {
         return line
     }
 
-    /// Whether every matching text has the character as the same bytes, apart from ASCII letters.
+    /// Whether a character has the same bytes in every matching line, apart from the case of ASCII letters.
     private static func isPlain(_ character: Character) -> Bool {
         guard let byte = character.asciiValue else {
-            // Of letters without case, such as Chinese ones, only the simplest have one spelling.
+            // Outside ASCII, only the common Chinese characters certainly have no case and one form.
             let scalars = character.unicodeScalars
             guard let scalar = scalars.first, scalars.count == 1 else { return false }
             return scalar.value >= 0x4E00 && scalar.value <= 0x9FFF
