@@ -1,6 +1,6 @@
 #include "CWeb.h"
 
-// clang has #embed since version 19, and calls it an extension before C23.
+// clang supports #embed since version 19, and warns that it is an extension in versions of C before C23.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char inbox_html[] = {

@@ -1,4 +1,4 @@
-// The business API as this page uses it: the token in one field, and problems as sentences.
+// A client of the business API, which sends the token and turns problems into sentences.
 
 /// A request that failed, with a sentence that says what to do.
 export class Problem extends Error {
@@ -38,20 +38,20 @@ function sentence(kind, body, status, retryAfter) {
 
 async function problem(answer) {
   let body = {};
-  // The answer of a proxy may be a page instead of a problem.
+  // A proxy may answer with a web page instead of a problem in JSON.
   try { body = await answer.json(); } catch { body = {}; }
   const kind = String(body.type ?? "").split("#")[1] ?? (answer.status === 404 ? "not-found" : "unknown");
   const retryAfter = Number(answer.headers.get("Retry-After")) || 0;
   return new Problem(kind, sentence(kind, body, answer.status, retryAfter), { status: answer.status, body, retryAfter });
 }
 
-/// The operations, each for one token.
+/// The operations of the API with one token.
 export class API {
   #token;
 
   constructor(token) { this.#token = token; }
 
-  /// A short name of the token for other tabs of this browser, from which nobody can find the token.
+  /// A short name by which the tabs of a browser recognize the same token; the token cannot be computed from it.
   get tag() {
     let sum = 0x811c9dc5;
     for (const character of this.#token) sum = Math.imul(sum ^ character.codePointAt(0), 0x01000193) >>> 0;
@@ -74,7 +74,7 @@ export class API {
     return answer;
   }
 
-  /// Reads JSON; `next` is the address of the next page.
+  /// Reads a JSON object, and adds `next`, the address of the next page if there is one.
   async read(path, signal) {
     const answer = await this.send("GET", path, { signal });
     const next = /<([^>]+)>;\s*rel="next"/u.exec(answer.headers.get("Link") ?? "")?.[1];
@@ -91,7 +91,7 @@ export class API {
   }
 }
 
-/// A random UUID; `crypto.randomUUID` exists only on pages with TLS.
+/// A random UUID, also on pages without TLS, on which `crypto.randomUUID` does not exist.
 export function randomUUID() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

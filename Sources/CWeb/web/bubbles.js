@@ -1,4 +1,4 @@
-// The content of a conversation's line as Messages shows it. The inbox and the phone share this file.
+// Renders the content of a conversation's line as Apple's Messages app shows it.
 import { element, fill, icon } from "./dom.js";
 import { isEmoji, link, linked, safe, size, slot, visible, webAddress } from "./text.js";
 
@@ -24,7 +24,7 @@ function interaction(message) {
   };
 }
 
-/// Whether a line is an own bubble; typing and the results of files are not.
+/// Whether a line is shown as a bubble; false for typing and for lines that only have the results of attachments.
 export function isShown(line) {
   return Boolean(line.message) && line.kind !== "typingStart" && line.kind !== "typingEnd";
 }
@@ -63,7 +63,8 @@ export function kindName(kind) {
   }[kind] ?? "Message";
 }
 
-/// The nodes of a line. `options.download(index)` returns a promise of a `Blob`, and is absent without files.
+/// The nodes that show a line. `options.download(index)` returns a promise of a file's `Blob`; it is absent when there
+/// are no files.
 export function content(line, options = {}) {
   const message = object(line.message);
   const isFromCustomer = line.direction === "inbound";
@@ -81,7 +82,7 @@ export function content(line, options = {}) {
       default: return [card("Unknown message", [raw(message, true)])];
     }
   } catch {
-    // A message of a known kind whose parts have unexpected types.
+    // Parts of the message have unexpected types, so show it as JSON.
     return [card(kindName(line.kind), [raw(message, true)])];
   }
 }
@@ -193,7 +194,7 @@ function saveAs(blob, name) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/// A picture of a message; a format that browsers do not show becomes a sentence.
+/// A picture of a message; for a format that browsers cannot show, a sentence that says so.
 function pictureOf(image, alt = "") {
   const data = text(image?.data).replace(/\s/gu, "");
   const type = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
@@ -339,7 +340,7 @@ function invitation(message, isFromCustomer) {
   ]).flat())], { title: text(notification.templateId) })];
 }
 
-/// The message as JSON, made when it is opened.
+/// A section that shows the message as JSON; the JSON is rendered when the section is opened.
 export function raw(message, isOpen = false) {
   const code = element("pre", { tabindex: 0, "aria-label": "JSON" });
   const write = () => {

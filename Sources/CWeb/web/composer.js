@@ -1,10 +1,10 @@
-// Writes to the customer: text with files, a quick reply, or JSON as Apple describes it.
+// The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
 import { randomUUID } from "./api.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { safe, size, visible } from "./text.js";
 
 const checkPause = 500;
-/// A device shows the dots for 30 seconds, so they are renewed before.
+/// The milliseconds after which the typing dots are renewed; the customer's device shows them for 30 seconds.
 const typingRenewal = 12_000;
 const typingEnds = 6_000;
 const largestFile = 100_000_000;
@@ -88,13 +88,13 @@ export class Composer {
     this.update();
   }
 
-  /// Empties the quick reply and the JSON, which belong to one conversation.
+  /// Clears the quick reply and the JSON, so that they are never sent in another conversation.
   #clearMessage() {
     this.#json.value = this.#question.value = "";
     for (const input of this.#choices.querySelectorAll("input")) input.value = "";
   }
 
-  /// Keeps the text of the conversation that is left, and drops its files.
+  /// Called before another conversation is opened: stores the draft of the current one, and drops its files.
   leave() {
     if (!this.#id) return;
     this.#stopTyping();
@@ -104,7 +104,7 @@ export class Composer {
     this.#drawFiles();
   }
 
-  /// Shows the entry only to who may answer; otherwise the reason.
+  /// Shows the entry field when the user may answer in this conversation, otherwise the reason why not.
   update() {
     const one = this.#thread.conversation;
     if (!one) return;
@@ -186,7 +186,7 @@ export class Composer {
     return input;
   }
 
-  /// The message of the panel; undefined while it is not complete.
+  /// The message that is entered in the open panel; undefined while it is incomplete.
   #message() {
     if (this.#mode === "json") {
       const written = this.#json.value.trim();
@@ -285,7 +285,7 @@ export class Composer {
     const one = this.#thread.conversation;
     if (!this.#desk.isMine(one)) return;
     if (this.#text.value === "") return this.#stopTyping();
-    // The server takes one start in three seconds, a colleague's included.
+    // The server accepts one start of typing in three seconds for a conversation, including starts by colleagues.
     if (Date.now() - Math.max(this.#lastTyping, one.lastTyping ?? 0) > (this.#isTyping ? typingRenewal : 3_200)) {
       this.#lastTyping = Date.now();
       this.#isTyping = true;
@@ -301,25 +301,26 @@ export class Composer {
     void this.#desk.type(this.#id, false);
   }
 
-  /// A message ends the dots by itself.
+  /// Forgets that the dots are shown, because the customer's device removes them when a message arrives.
   #forgetTyping() {
     clearTimeout(this.#typingTimer);
     this.#isTyping = false;
   }
 }
 
-/// The name for the customer: the API takes 255 bytes without control characters.
+/// The file's name in a form that the API accepts: at most 255 bytes without control characters.
 function nameOf(file) {
   return [...file.name.replace(/[\u0000-\u001f\u007f]/gu, "_")].slice(-60).join("") || "file";
 }
 
-/// A problem as the API lists it: a rule, the place in the message, and what was found and is allowed there.
+/// The text of one of the API's `problems`: the rule, the place in the message, and what was found and is allowed
+/// there.
 function described({ rule, severity, pointer, found, allowed }) {
   const parts = [String(rule ?? "invalid").replaceAll("-", " "), found && `found ${found}`, allowed && `allowed ${allowed}`];
   return { pointer: String(pointer ?? "").replace(/^\/message(?=\/|$)/u, ""), detail: parts.filter(Boolean).join("; "), severity };
 }
 
-/// The problems of a refused message, at least one.
+/// The problems of a refused message as texts; at least one.
 function listed(error) {
   if (error.kind === "not-showable") return [{ detail: `${error.message} Write instead: “${error.body.fallback ?? ""}”` }];
   const problems = Array.isArray(error.body?.problems) ? error.body.problems.filter((problem) => problem && typeof problem === "object") : [];

@@ -1,4 +1,5 @@
-// The state of the page: who I am, the conversations of one business, and what is unread. Changes are told as events.
+// The state of the page: its user, the conversations of one business, and which are unread. The desk dispatches an
+// event for each change.
 import { Problem, randomUUID } from "./api.js";
 import { summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
@@ -19,7 +20,7 @@ export class Desk extends EventTarget {
   selected = "";
   view = "queue";
   filter = { state: "", q: "" };
-  /// The ids of the view `all`, and where its next page is.
+  /// The conversation ids in the view `all`, and the address of its next page.
   all = { ids: [], next: undefined, searched: undefined };
   isLoading = false;
   hasMoreWaiting = false;
@@ -31,7 +32,7 @@ export class Desk extends EventTarget {
   #refresh = 0;
   #timers = [];
   #isEnded = false;
-  /// The conversations that waited at the last reading: those that wait since then are unread.
+  /// The conversations that waited when the queue was last read; conversations that began to wait later are unread.
   #waited = new Set();
 
   constructor(api, me) {
@@ -46,7 +47,7 @@ export class Desk extends EventTarget {
 
   #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
-  /// Reads the businesses; throws a `Problem`.
+  /// Reads the businesses of the token, and starts to follow events; throws a `Problem` on failure.
   async begin() {
     this.businesses = (await this.api.read("/v1/businesses")).businesses;
     const remembered = recall("business");
@@ -142,7 +143,7 @@ export class Desk extends EventTarget {
     return found;
   }
 
-  /// Reads the first page of all conversations with the filter, or the next one.
+  /// Reads the first page of the view `all` with the filter, or with `isNext` the next page.
   async loadAll(isNext) {
     if (isNext && !this.all.next) return;
     const parameters = new URLSearchParams({ limit: "50" });
@@ -166,7 +167,7 @@ export class Desk extends EventTarget {
     this.#tell("lists");
     try {
       await this.loadAll(false);
-      // A search ends after a quarter of a second, and has a next page although nothing was found yet.
+      // The server searches for a quarter of a second for each page, so an empty page may have a next page.
       for (let page = 0; page < 8 && this.filter === filter && this.all.ids.length === 0 && this.all.next; page += 1) await this.loadAll(true);
     } catch (error) {
       this.#tell("failed", error.message);
@@ -206,7 +207,7 @@ export class Desk extends EventTarget {
 
   isMine(one) { return one?.state === "person" && one.person?.id === this.me.id; }
 
-  /// Opens a conversation: it is read now.
+  /// Opens a conversation, and marks it as read.
   select(id) {
     this.selected = id;
     this.markRead(id);
@@ -286,7 +287,8 @@ export class Desk extends EventTarget {
 
   #isSeen(id) { return id === this.selected && document.visibilityState === "visible"; }
 
-  /// A busy handler has many conversations that nobody looks at: the list is read again at most every five seconds.
+  /// Reads the lists again, at most every five seconds, because a busy handler changes many conversations that nobody
+  /// looks at.
   #refreshSoon() {
     if (this.#refresh || this.filter.q) return;
     this.#refresh = setTimeout(() => {
@@ -322,12 +324,12 @@ export class Desk extends EventTarget {
     try {
       await this.api.change("POST", `${this.conversationPath(id)}/${operation}`, body, headers);
     } finally {
-      // Also after a refusal: it says that the page does not know the latest state.
+      // The conversation is read again also after a refusal, because a refusal means that the page shows an old state.
       await this.refreshConversation(id).catch(() => {});
     }
   }
 
-  /// Tells the customer's device that a person types; a refusal changes nothing for the person.
+  /// Tells the customer's device that a person begins or stops typing; a failure is ignored.
   type(id, typing) {
     return this.api.change("POST", `${this.conversationPath(id)}/typing`, { typing }).catch(() => {});
   }

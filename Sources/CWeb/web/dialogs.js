@@ -1,7 +1,8 @@
-// Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and end by Escape.
+// Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and close
+// on Escape.
 import { button, element, icon, recall, remember } from "./dom.js";
 
-/// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed.
+/// Shows a sheet; the promise resolves with the argument of `finish`, or undefined when the sheet is dismissed.
 function sheet(title, build) {
   return new Promise((resolve) => {
     let result;
@@ -16,7 +17,7 @@ function sheet(title, build) {
       if (before?.isConnected) before.focus();
       resolve(result);
     });
-    // A press on the backdrop dismisses, as on a phone.
+    // A press on the backdrop dismisses the sheet, as apps on a phone do.
     dialog.addEventListener("pointerdown", (event) => { if (event.target === dialog) finish(undefined); });
     document.body.append(dialog);
     dialog.showModal();
@@ -28,7 +29,7 @@ function actions(...buttons) {
   return element("div", { class: "actions" }, buttons);
 }
 
-/// Asks for the receiver of a released conversation, and a note.
+/// Asks whether a conversation is released to the handler or to another person, and for a note.
 export function askRelease() {
   return sheet("Release the conversation", (finish) => {
     const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
@@ -41,14 +42,14 @@ export function askRelease() {
   });
 }
 
-/// Asks before something that a colleague or the customer notices.
+/// Asks for confirmation of a change that a colleague or the customer notices.
 export function confirm(title, text, label) {
   return sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", { dir: "auto" }, text),
     actions(button("Cancel", { class: "secondary" }, () => finish(undefined)),
       button(label, { class: "primary", "data-first": true }, () => finish(true)))));
 }
 
-/// Asks for what customers are told while nobody answers.
+/// Asks for the text that customers are sent while nobody answers.
 export function askClosedText() {
   return sheet("Close the help desk", (finish) => {
     const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });

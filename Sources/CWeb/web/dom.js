@@ -1,6 +1,7 @@
 // Elements without markup: every text becomes a text node, so nothing that a customer writes is ever parsed.
 
-/// Makes an element. `on` has listeners, a false or absent value omits its attribute, and texts become text nodes.
+/// Makes an element. `on` has the event listeners, an attribute that is false or undefined is left out, and texts
+/// become text nodes.
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -29,7 +30,7 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/// Keeps a text in this tab until it is closed; false in a browser that keeps nothing for this address.
+/// Stores a text under a name until the tab is closed; returns false when the browser stores nothing for this page.
 export function remember(name, text) {
   try {
     if (text === undefined) sessionStorage.removeItem(`balloon.${name}`); else sessionStorage.setItem(`balloon.${name}`, text);
@@ -39,7 +40,7 @@ export function remember(name, text) {
   }
 }
 
-/// The kept text; undefined when there is none.
+/// The stored text with this name; undefined when there is none.
 export function recall(name) {
   try { return sessionStorage.getItem(`balloon.${name}`) ?? undefined; } catch { return undefined; }
 }

@@ -1,4 +1,4 @@
-// The inbox for people: signs in, and connects the list, the thread and the keys.
+// The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
 import { askClosedText, hasSingleKeys, showKeys } from "./dialogs.js";
@@ -10,7 +10,7 @@ import { Thread } from "./thread.js";
 const page = document.getElementById("page");
 const noteLasts = 6_000;
 
-/// The identifier of a person, made of the name: colleagues with one name would be one person.
+/// The identifier of a person, made from the name; colleagues with the same name therefore count as one person.
 function identifier(name) {
   return name.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/gu, "").slice(0, 60);
 }
@@ -67,7 +67,7 @@ function signOut(desk, message, name) {
 
 let controller;
 
-/// Opens the inbox with a token; returns the sentence of a failure.
+/// Opens the inbox with a token; returns a sentence that says why it failed, or an empty text.
 async function open(session) {
   const desk = new Desk(new API(session.token), { id: identifier(session.name), name: session.name });
   try {

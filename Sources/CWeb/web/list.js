@@ -1,4 +1,5 @@
-// The column of conversations: queue, mine and all. Rows keep their elements, so that an update never moves the focus.
+// The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
+// moves the focus.
 import { button, element, fill, say } from "./dom.js";
 import { age, customerName, safe, visible, when } from "./text.js";
 
@@ -9,7 +10,7 @@ const empty = {
   found: ["Nothing found", "Try another word or another state."],
 };
 
-/// More rows would make the page slow; a search finds the others.
+/// The maximum number of rows, because more would make the page slow; a search finds the other conversations.
 const mostRows = 400;
 
 const stateNames = { handler: "Bot", waiting: "Waiting", person: "Person", closed: "Closed" };
@@ -47,7 +48,7 @@ export class List {
     this.#state.addEventListener("change", () => this.#applyFilter());
     this.#items.addEventListener("keydown", (event) => this.#move(event));
     desk.addEventListener("lists", () => this.update());
-    // Ages grow while nothing happens.
+    // Update the shown ages, which change although no event arrives.
     desk.every(20_000, () => this.update());
   }
 

@@ -1,4 +1,4 @@
-// Follows the server's events: one connection for all tabs of a browser, resumed where it broke.
+// Follows the server's events: all tabs of a browser share one connection, which resumes after the last received event.
 import { Problem } from "./api.js";
 
 /// The server sends a comment every 15 seconds, so a longer silence means that the connection is dead.
@@ -7,7 +7,7 @@ const longestPause = 15_000;
 const rememberedKeys = 2_000;
 
 /// Calls `received(event)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
-/// events are missing and everything must be read again.
+/// events were missed and everything must be read again.
 export class Stream {
   #api;
   #handlers;
@@ -25,8 +25,8 @@ export class Stream {
     this.#handlers = handlers;
   }
 
-  /// Begins. A browser opens six connections to a server, so only one tab connects and tells the others. A page without
-  /// TLS on another machine has no locks; then each tab connects.
+  /// Connects. A browser opens at most six connections to a server, so only one tab connects and tells the others. A
+  /// page without TLS from another machine may not use `navigator.locks`; then each tab connects.
   start() {
     addEventListener("online", () => this.#wake());
     if (!navigator.locks || !window.BroadcastChannel) {
@@ -114,7 +114,7 @@ export class Stream {
         signal: attempt.signal,
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
-      // Without a place to resume from, events of the break are unknown.
+      // Without the id of an event to resume after, events during the interruption are missed.
       const mustReadAgain = this.#hasOpened && !this.#lastID;
       this.#hasOpened = true;
       this.#change("open");
@@ -154,7 +154,7 @@ export class Stream {
         this.#deliver(event);
       }
     }
-    // After the event, so that a break before it brings it again.
+    // The id is stored after the event is handled, so that an interruption before that repeats the event.
     if (id && id !== this.#lastID) {
       this.#lastID = id;
       this.#tell({ id });

@@ -12,7 +12,7 @@ const dateAndClock = new Intl.DateTimeFormat(undefined, {
   weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
 });
 
-/// How long ago: `now`, `4 min`, `2 h`, `3 d`.
+/// The time since `time` as a short text: `now`, `4 min`, `2 h` or `3 d`.
 export function age(time, now = Date.now()) {
   const passed = now - Date.parse(time);
   if (!(passed >= minute)) return "now";
@@ -28,7 +28,7 @@ export function when(time) {
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : dateAndClock.format(date);
 }
 
-/// The day of a message, for the line between two days.
+/// The day of a message, as a heading above the day's first message.
 export function dayOf(time) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
@@ -36,7 +36,7 @@ export function dayOf(time) {
   return days === 0 ? "Today" : days === 1 ? "Yesterday" : dateOnly.format(date);
 }
 
-/// A slot of a time picker, whose `startTime` has no seconds and no colon in its zone.
+/// The text of a time picker's slot; its `startTime` has no seconds, and its time zone no colon.
 export function slot(startTime, durationSeconds) {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?([+-]\d\d):?(\d\d)$/.exec(startTime ?? "");
   const date = new Date(match ? `${match[1]}${match[2] ?? ":00"}${match[3]}:${match[4]}` : NaN);
@@ -45,7 +45,7 @@ export function slot(startTime, durationSeconds) {
   return dateAndClock.format(date) + (minutes > 0 ? `, ${minutes} min` : "");
 }
 
-/// `149 kB`.
+/// A number of bytes as text, such as `149 kB`.
 export function size(bytes) {
   const count = Number(bytes);
   if (!Number.isFinite(count) || count < 0) return "";
@@ -62,7 +62,8 @@ export function visible(name) {
   return String(name).replace(controls, named);
 }
 
-/// A message with the characters shown that reverse text; those that Arabic and Hebrew need stay as they are.
+/// A message in which characters that reverse text are made visible; those that Arabic and Hebrew need stay as they
+/// are.
 export function safe(text) {
   return String(text).replace(overrides, named);
 }
@@ -84,7 +85,7 @@ export function linked(text) {
   return nodes.filter((node) => node !== "");
 }
 
-/// The address when it is one of the web; undefined for `javascript:` and all others.
+/// The URL when its scheme is `http` or `https`; undefined for `javascript:` and all others.
 export function webAddress(text) {
   try {
     const parsed = new URL(String(text));
@@ -107,7 +108,7 @@ export function isEmoji(text) {
   return parts.length <= 3 && parts.every((part) => /\p{Extended_Pictographic}|\p{Regional_Indicator}/u.test(part.segment));
 }
 
-/// A customer's name: Apple gives an opaque identifier only, so its end has to do.
+/// A customer's name for people: Apple gives only an opaque identifier, so the page shows the identifier's end.
 export function customerName(customer) {
   const text = visible(customer ?? "");
   if (text.startsWith("tel:")) return text.slice(4);

@@ -1,4 +1,4 @@
-// One conversation: who has it, its lines as bubbles, and the changes of its state.
+// The view of one conversation: who has it, its lines as bubbles, and the buttons that change its state.
 import { content, isShown, raw, summary } from "./bubbles.js";
 import { Composer } from "./composer.js";
 import { askRelease, confirm } from "./dialogs.js";
@@ -6,7 +6,7 @@ import { button, element, fill, icon, say } from "./dom.js";
 import { age, customerName, dayOf, safe, visible, when } from "./text.js";
 
 const pageSize = 50;
-/// The number of lines in the document; a longer thread shows a window of it.
+/// The maximum number of lines in the document; of a longer conversation only a part is shown at a time.
 const longestWindow = 400;
 const typingLasts = 60_000;
 
@@ -15,14 +15,14 @@ export class Thread {
   #id = "";
   #lines = new Map();
   #nodes = new Map();
-  /// The messages that the server has not confirmed, by conversation: they stay while another one is open.
+  /// The messages that the server has not confirmed, by conversation; they are kept while another conversation is open.
   #unconfirmed = new Map();
   #hasEarlier = false;
   #hasLater = false;
   #reading = 0;
   #isAtEnd = true;
   #catchUp = undefined;
-  /// The largest number of a line that an event named.
+  /// The largest line number that an event has named since lines were last read.
   #awaited = 0;
 
   #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
@@ -49,7 +49,7 @@ export class Thread {
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#none, this.#pane);
     this.#scroll.addEventListener("scroll", () => { this.#isAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 60; });
-    // The entry grows, or a keyboard appears: the last message stays visible.
+    // Keep the last message visible when the entry field grows or a keyboard appears.
     new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); }).observe(this.#scroll);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
@@ -60,7 +60,7 @@ export class Thread {
 
   get conversation() { return this.#desk.conversations.get(this.#id); }
 
-  /// Opens a conversation, or none.
+  /// Opens a conversation, or closes the open one when `id` is empty.
   async open(id) {
     if (id !== this.#id) this.composer.leave();
     this.#id = id;
@@ -108,7 +108,7 @@ export class Thread {
     this.#hasLater = false;
     this.#draw();
     this.#toEnd();
-    // A line that was written while the page was read.
+    // Read lines that were written while the page was being read.
     if (this.#awaited > Math.max(0, ...this.#lines.keys())) await this.#readLater();
     this.#awaited = 0;
   }
@@ -163,7 +163,7 @@ export class Thread {
 
   #hear(event) {
     if (!this.#id || this.#hasLater) return;
-    // After a lost connection; a thread that was opened meanwhile has no lines yet.
+    // No event means that the connection was lost. A thread that was opened during the interruption has no lines yet.
     if (!event) return void (this.#lines.size === 0 ? this.#readLatest() : this.#readLater());
     if (event.type === "typing") return this.update();
     if (!event.seq) return;
@@ -196,7 +196,7 @@ export class Thread {
     if (!line) return;
     pending.delete(key);
     const isKnown = id === this.#id && [...this.#lines.values()].some((one) => one.direction === "outbound" && one.id === newKey);
-    // A confirmed message of another conversation is read from the server when that one is opened.
+    // A confirmed message of another conversation need not be kept: its line is read when that conversation is opened.
     const isKept = change && !isKnown && (id === this.#id || !change.id || change.problem);
     if (isKept) pending.set(newKey, { ...line, ...change });
     else if (pending.size === 0) this.#unconfirmed.delete(id);
@@ -301,7 +301,7 @@ export class Thread {
     say(this.#typing.lastChild, customer ? "The customer is typing" : colleague ? `${who} is typing` : "");
   }
 
-  /// Shows who has the conversation and what can be done, before anybody types.
+  /// Shows who has the conversation, and the buttons for the changes that its state allows.
   update() {
     const one = this.conversation;
     if (!one) return;
@@ -337,12 +337,13 @@ export class Thread {
     return button(label, { class: name === "claim" || name === "take" ? "primary" : "secondary", "data-action": name }, () => this.act(name));
   }
 
-  /// Does one of the offered changes: `claim`, `take`, `release` or `close`.
+  /// Makes one of the offered changes: `claim`, `take`, `release` or `close`.
   async act(name) {
     if (!this.#actions.dataset.offered?.split(",").includes(name)) return;
     const id = this.#id;
     const one = this.conversation;
-    // A colleague may take the conversation while a question is open; the answer concerns what was shown with the question.
+    // A colleague may take the conversation while a dialog is open, so the change is made only to the state that the
+    // dialog showed.
     const shown = { state: one?.state, person: one?.person?.id };
     try {
       if (name === "claim") {
@@ -376,7 +377,8 @@ function isFailure(line) {
   return Boolean(line.problem) || (line.direction === "outbound" && line.outcome && line.outcome !== "accepted" && line.outcome !== "queued");
 }
 
-/// Apple says only that it accepted a message, so nothing here says that the customer has it.
+/// The outcome of a message as text. Apple only says that it accepted a message, so no text says that the customer
+/// received it.
 function outcome(line) {
   if (line.direction !== "outbound") return "";
   if (line.problem) return line.problem;
