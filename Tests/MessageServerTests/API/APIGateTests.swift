@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageServer
 
-/// The decisions about the head of a request.
+/// Checks of a request's head: token, `Host`, quota and entity tags.
 @Suite struct APIGateTests {
     private static let token = APIToken(
         name: "crm", digest: SHA256.hash(Array("bln_good".utf8)), businesses: ["one"], rights: [.read])
@@ -24,7 +24,9 @@ import Testing
         "Bearer BLN_GOOD",
         "bln_good", "Basic Y3JtOmJsbl9nb29k", "Token bln_good", "Bearer bln_good,bln_good",
     ])
-    func `a wrong Authorization field is unauthenticated, with a challenge`(authorization: String?) {
+    func `a wrong Authorization field is answered with unauthenticated and a challenge`(
+        authorization: String?
+    ) {
         let problem = #expect(throws: APIProblem.self) {
             _ = try APIGate.token(of: head(authorization), among: [Self.token])
         }
@@ -33,7 +35,7 @@ import Testing
         #expect(problem?.fields.first?.value.hasPrefix("Bearer realm=") == true)
     }
 
-    @Test func `an issued token is recognized by the object that is printed with it`() throws {
+    @Test func `an issued token is accepted when the object printed with it is configured`() throws {
         let (text, object) = try #require(
             APIToken.issue(name: "crm", businesses: ["demo"], rights: [.send, .read]))
         #expect(text.hasPrefix("bln_") && text.utf8.count == 4 + 43 && !object.contains(text))
@@ -45,7 +47,7 @@ import Testing
         #expect(APIToken.issue(name: "a", businesses: ["A"], rights: [.read]) == nil)
     }
 
-    @Test func `a token of an unknown business, two of one name and two of one hash are problems`() throws {
+    @Test func `an unknown business, and tokens with equal names or hashes, are problems`() throws {
         let hash = String(repeating: "0", count: 64)
         let token = { (name: String, more: String) in
             #"{"name":"\#(name)","sha256":"\#(hash)","may":["read"]\#(more)}"#
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated Authorization field is unauthenticated`() {
+    @Test func `a repeated Authorization field is answered with unauthenticated`() {
         #expect(throws: APIProblem.self) {
             _ = try APIGate.token(of: head("Bearer bln_good", repeated: true), among: [Self.token])
         }
@@ -80,7 +82,7 @@ import Testing
         ("10.0.0.7", "10.0.0.7:80", true), (":8081", "0.0.0.0:8081", false), ("", "127.0.0.1:8081", false),
         ("localhost", "unix:/tmp/admin", true), ("evil.example", "unix:/tmp/admin", false),
     ])
-    func `Host names the listener's own address or a configured name`(
+    func `only a Host with the listener's own address or a configured name is accepted`(
         host: String, listener: String, isOwn: Bool
     ) throws {
         let address = try #require(SocketAddress(listener))
@@ -96,7 +98,7 @@ import Testing
         #expect(!APIGate.isOwn(host: nil, listener: address, isSecure: true, names: []))
     }
 
-    @Test func `the quota of a minute is exceeded by one more request, and renewed after the minute`() {
+    @Test func `the first request beyond a minute's quota exceeds it, and a new minute renews the quota`() {
         let start = ContinuousClock.now
         var quota = RequestQuota(now: start)
         #expect(quota.count(limit: 2, now: start).remaining == 1)

@@ -23,7 +23,7 @@ import Testing
         await server.stop(secrets: ["bln_"])
     }
 
-    @Test func `a request without a valid token is unauthenticated, and good tokens pass after many of them`()
+    @Test func `requests without a valid token get 401, and a valid token works after many of them`()
         async throws
     {
         let server = try await ServerUnderTest.withAPI()
@@ -38,7 +38,7 @@ import Testing
         await server.stop(secrets: ["bln_"])
     }
 
-    @Test func `the refusal of a request has the reference of its log line, which names the token`()
+    @Test func `a refusal's reference is also in its log line, which names the token`()
         async throws
     {
         let server = try await ServerUnderTest.withAPI()
@@ -50,7 +50,7 @@ import Testing
         await server.stop(secrets: ["bln_"])
     }
 
-    @Test func `an unknown parameter is refused by its name`() async throws {
+    @Test func `an unknown parameter is refused, and the answer names it`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let answer = try await server.api("/v1/businesses?colour=blue")
         #expect(answer.status == 400 && answer.problem == "unknown-parameter")
@@ -58,7 +58,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a Host of another name is misdirected, before its token is looked at`() async throws {
+    @Test func `a request with a foreign Host gets misdirected before its token is checked`() async throws {
         let server = try await ServerUnderTest.withAPI { $0.api.hosts = ["desk.example.com"] }
         let evil = try await server.api("/v1/businesses", headers: [("Host", "evil.example")])
         #expect(evil.status == 421 && evil.problem == "misdirected")
@@ -84,7 +84,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func `another method is refused with the allowed ones, and another path is not found`() async throws
+    @Test func `an unsupported method is refused with the allowed methods, and an unknown path is not found`()
+        async throws
     {
         let server = try await ServerUnderTest.withAPI()
         let other = try await server.api("/v1/businesses", method: "DELETE")
@@ -96,7 +97,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a page of a configured origin may read answers, and another may not`() async throws {
+    @Test func `a web page of a configured origin may read answers, and a page of another origin may not`()
+        async throws
+    {
         let origin = "https://desk.example.com"
         let server = try await ServerUnderTest.withAPI { $0.api.origins = [origin] }
         let asks = [(name: "Origin", value: origin), ("Access-Control-Request-Method", "GET")]
@@ -117,7 +120,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `without configured origins no answer has a field for other origins`() async throws {
+    @Test func `without configured origins no answer has CORS fields`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let origin = [(name: "Origin", value: "https://desk.example.com")]
         for method in ["OPTIONS", "GET"] {
@@ -222,7 +225,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a client that has the content of a GET gets its header only`() async throws {
+    @Test func `a GET whose If-None-Match names the current content gets 304 without a body`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let first = try await server.api("/v1/businesses")
         let tag = try #require(first.header("ETag"))

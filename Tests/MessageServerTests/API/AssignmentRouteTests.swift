@@ -83,7 +83,9 @@ import Testing
         await server.stop(secrets: Self.secrets)
     }
 
-    @Test func `an old, a weak and a foreign If-Match change nothing`() async throws {
+    @Test func `a change whose If-Match is outdated, weak or of another conversation is refused`()
+        async throws
+    {
         let (server, _, path) = try await server()
         let old = try #require(try await server.api(path).header("ETag"))
         let claimed = try await post(server, path + "/claim", Self.ana, ifMatch: old)
@@ -119,7 +121,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a conversation that its customer closed cannot be claimed, and shows no typing`() async throws
+    @Test func `a conversation that the customer closed can be neither claimed nor sent a typing indicator`()
+        async throws
     {
         let (server, customer, path) = try await server()
         let open = try #require(try await server.api(path).header("ETag"))
@@ -179,7 +182,7 @@ import Testing
         ("people", #"{"open":true,"text":1}"#, "bad-member"),
         ("people", #"{"open":true,"until":9}"#, "unknown-member"),
     ])
-    func `a body with another member or value is refused with its place`(
+    func `a body with an unknown member or a wrong value is refused, and the answer names the place`(
         _ action: String, _ body: String, _ problem: String
     ) async throws {
         let (server, _, path) = try await server()
@@ -192,7 +195,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the presence of people is durable, and said to the customer`() async throws {
+    @Test func `the presence of people is durable, and the customer is told about it`() async throws {
         let (server, customer, path) = try await server()
         let people = Self.base + "people"
         #expect(try await server.api(people).json["open"]?.bool == true)
@@ -215,7 +218,8 @@ import Testing
         await server.stop(secrets: Self.secrets)
     }
 
-    @Test func `typing is sent once in three seconds, and ends by request`() async throws {
+    @Test func `a typing indicator is sent at most once in three seconds, and ends on request`() async throws
+    {
         let (server, customer, path) = try await server()
         #expect(try await post(server, path + "/typing", #"{"typing":true}"#).status == 200)
         let again = try await post(server, path + "/typing", #"{"typing":true}"#)
@@ -228,7 +232,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `typing is an event without a place`() async throws {
+    @Test func `typing is an event without an id`() async throws {
         let (server, _, path) = try await server()
         let address = String(try #require(server.adminURL).dropFirst("http://".count))
         let isFollowed = Mutex(false)
@@ -237,7 +241,7 @@ import Testing
             defer { isFollowed.withLock { $0 = true } }
             return try follower.events { $0.data["typing"]?.bool == false }
         }
-        // Only a follower that has arrived gets it.
+        // Only a follower that has subscribed gets the event.
         let isDone = try await eventually {
             _ = try await post(server, path + "/typing", #"{"typing":true}"#)
             _ = try await post(server, path + "/typing", #"{"typing":false}"#)
@@ -251,7 +255,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a client that knows who answers gets no content`() async throws {
+    @Test func `a GET with the current ETag of a conversation gets 304 without a body`() async throws {
         let (server, _, path) = try await server()
         let tag = try #require(try await server.api(path).header("ETag"))
         let known = [(name: "If-None-Match", value: tag)]

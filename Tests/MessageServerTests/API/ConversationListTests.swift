@@ -68,7 +68,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a conversation that is written to between two pages moves no other one`() async throws {
+    @Test func `a new line between two requests does not change which other conversations the pages have`()
+        async throws
+    {
         let server = try await server(["a", "b", "c", "d"])
         let first = try await server.api(Self.path + "?limit=2")
         #expect(try names(first) == ["d", "c"])
@@ -79,7 +81,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the summary of a quick reply that was offered has the titles of its items`() async throws {
+    @Test func `the summary of a quick reply to the customer has the titles of its items`() async throws {
         let server = try await ServerUnderTest.withAPI(OfferingHandler())
         let customer = server.customer("urn:mbid:a")
         _ = try await customer.post(customer.message(.text))
@@ -117,7 +119,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a conversation that its customer closed is listed as closed, and not with its handler`()
+    @Test func `a conversation that the customer closed is listed as closed, not as with its handler`()
         async throws
     {
         let server = try await server(["a", "b", "c"])
@@ -144,7 +146,7 @@ import Testing
         let none = try await server.api(Self.path + "?q=nothing")
         #expect(try names(none).isEmpty)
         #expect(try none.json["searched"]?.int == 3)
-        // Identifiers are no text of a message.
+        // The search ignores identifiers in a message.
         #expect(try await names("?q=m-anna", server).isEmpty)
         #expect(try await names("?q=ask&customer=urn:mbid:anna", server) == ["anna"])
         await server.stop()

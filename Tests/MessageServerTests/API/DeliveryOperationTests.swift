@@ -24,7 +24,7 @@ import Testing
                 customer.message(.text, id: MessageID("m-\(number)"), text: "secret text"))
         }
         for number in 0..<count {
-            // Ends when the delivery has ended and the journal's file has that.
+            // The wait ends when the delivery has ended, and its end is in the journal's file.
             _ = try await server.control(
                 DeliveryAnswer.target(MessageID("m-\(number)"), to: customer.business, waiting: 20))
         }
@@ -111,7 +111,9 @@ import Testing
         (#"{"records":[1],"all":true}"#, "unknown-member"),
         (#"{"records":[1],"records":[2]}"#, "bad-member"),
     ])
-    func `a wrong body is refused with its place`(body: String, problem: String) async throws {
+    func `an invalid body is refused, and the answer names the place`(body: String, problem: String)
+        async throws
+    {
         let server = try await ServerUnderTest.withAPI()
         let answer = try await server.api(Self.base + "deliveries/replay", method: "POST", body: body)
         #expect(answer.status == 400 && answer.problem == problem)
@@ -120,7 +122,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `an unsent reply is listed, retried once and dropped, and unknown to another business`()
+    @Test func `an unsent reply is listed, retried once and dropped, and another business does not find it`()
         async throws
     {
         let server = try await ServerUnderTest.withAPI()

@@ -12,9 +12,9 @@ import Testing
 
 @testable import MessageServer
 
-/// Slow downloads: they wait for their clients, and for nobody else.
+/// Slow downloads, which must not delay other requests.
 @Suite struct DownloadTests {
-    @Test func `downloads that no client reads leave the other requests of every token alone`() async throws {
+    @Test func `downloads whose clients do not read delay no other request of any token`() async throws {
         let server = try await ServerUnderTest.withAPI { $0.api.requestsPerMinute = 100_000 }
         let customer = server.customer()
         let client = try GatewayClient(
@@ -49,7 +49,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the operations of one token are counted until they end, and leave those of others alone`() {
+    @Test func `operations count for their token until they end, and not for other tokens`() {
         let operations = InFlightOperations(maximum: 2)
         let first = operations.begin("crm")
         var second = operations.begin("crm")
@@ -93,7 +93,7 @@ private final class IdleDownload {
 
     func waitForHead() -> String {
         var bytes = [UInt8](repeating: 0, count: 64)
-        // A connection that fails has no head.
+        // Returns without a head when the connection fails.
         let count = (try? descriptor.read(into: &bytes, at: 0)) ?? 0
         return String(decoding: bytes[..<count], as: UTF8.self)
     }

@@ -70,25 +70,26 @@ import Testing
         }
     }
 
-    @Test func `followers that do not take their part lose their turn to others`() async throws {
+    @Test func `followers that do not read their next part lose their turn to other followers`() async throws
+    {
         let hub = try await hub(messages: 20)
         var stalled: [EventCursor] = []
         for _ in 0..<JournalTurn.maximumCount + 4 {
             var cursor = EventCursor(after: "0")
-            // The latest ones get a turn when the earlier ones have lost theirs.
+            // The last followers get a turn when the first ones have lost theirs.
             let part = try await cursor.next(of: hub, filter(reader), patience: .seconds(60), arrive: {})
             guard case .events = part else { throw TestFailure("no part") }
             stalled.append(cursor)
         }
         #expect(try await follow(EventCursor(after: "0"), of: hub, filter(other)) == 20)
-        // A stalled one continues at its place.
+        // A follower that lost its turn continues at its place.
         let rest = try await follow(stalled[0], of: hub, filter(reader))
         #expect((16...20).contains(rest), "\(rest)")
         hub.stop()
         await hub.store.close()
     }
 
-    @Test func `a follower whose turn does not begin in time is told so`() async throws {
+    @Test func `a follower whose turn does not begin in time gets the part waiting`() async throws {
         let hub = try await hub(messages: 20)
         for _ in 0..<JournalTurn.maximumCount { #expect(await hub.turns.acquire()) }
         var late = EventCursor(after: "0")
@@ -101,7 +102,7 @@ import Testing
         await hub.store.close()
     }
 
-    @Test func `the place of a follower moves through events that it does not want`() async throws {
+    @Test func `the place of a follower also advances over events that it does not want`() async throws {
         let hub = try await hub(messages: 20)
         var cursor = EventCursor(after: "0")
         let wanted = filter(reader, types: ["delivery.deadLetter"])

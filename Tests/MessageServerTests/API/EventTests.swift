@@ -23,7 +23,7 @@ import Testing
             headers: [("Accept", "application/json"), ("Prefer", "wait=\(wait)")])
     }
 
-    /// The events behind a place, read until one has this type `count` times.
+    /// The events after a place, read until `count` events have this type.
     private func events(
         _ server: ServerUnderTest, after start: String = "0", until name: String, count: Int = 1
     ) async throws -> [JSONValue] {
@@ -32,7 +32,7 @@ import Testing
         while all.count(where: { $0["type"]?.string == name }) < count {
             let json = try await page(server, "?after=\(after)").json
             let events = json["events"]?.elements.map { $0 } ?? []
-            // No event within the wait.
+            // A page without events: none came during the wait.
             if events.isEmpty { break }
             all += events
             after = json["after"]?.string ?? ""
@@ -67,7 +67,7 @@ import Testing
         await server.stop(secrets: ["Hello"])
     }
 
-    @Test func `a stream sends what happens, and resumes behind its last id`() async throws {
+    @Test func `a stream sends events as they happen, and resumes after its last id`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let customer = server.customer()
         let address = String(try #require(server.adminURL).dropFirst("http://".count))
@@ -93,7 +93,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a token sees only its businesses, and a filter only what it names`() async throws {
+    @Test func `a token gets only events of its businesses, and a filter only events that it names`()
+        async throws
+    {
         let server = try await ServerUnderTest.withAPI()
         try await text(server, server.customer(), "one")
         try await text(server, server.customer(to: ServerUnderTest.otherBusiness), "two")
@@ -114,7 +116,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a place that the journal never had is reset, and a page without events waits`() async throws {
+    @Test func `a place that the journal never had leads to a reset, and a page without events waits`()
+        async throws
+    {
         let server = try await ServerUnderTest.withAPI()
         for after in ["999999", "yesterday"] {
             let json = try await page(server, "?after=\(after)", wait: 0).json
@@ -136,7 +140,7 @@ import Testing
             try EventFollower(address, token: TestTokens.reader).isEnded()
         }
         async let stopped = onThread { try EventFollower(address, token: TestTokens.all).isEnded() }
-        // Both are connected when both get the head.
+        // Both followers are connected when both have received the head.
         #expect(await eventually { server.leftover.connections >= 2 })
         var configuration = server.configuration
         configuration.api.tokens.removeAll { $0.name == "reader" }
@@ -206,7 +210,7 @@ import Testing
         var configuration = server.configuration
         configuration.api.tokens.removeAll { $0.name == "reader" }
         let reloaded = configuration
-        // The page may begin to wait after the reload: then it is refused at once.
+        // If the page begins to wait after the reload, it is refused at once.
         await server.reload { () throws(ConfigurationError) in reloaded }
         let answer = try await waiting
         #expect(answer.status == 401 && answer.problem == "unauthenticated")
@@ -225,7 +229,7 @@ import Testing
                 return seen == 2
             }
         }
-        // The follower subscribes at some time after the first of them.
+        // Several messages are sent, because the follower may subscribe after the first of them.
         let posting = Task {
             while !Task.isCancelled {
                 for kind in [Kind.typingStart, .typingEnd] {
@@ -258,7 +262,7 @@ import Testing
     }
 }
 
-/// A handler whose health is another one each time, for each of two businesses.
+/// A handler whose health changes each time it is asked, for each of two businesses.
 private final class FlappingHandler: EventHandler {
     private let reports = Atomic(0)
 

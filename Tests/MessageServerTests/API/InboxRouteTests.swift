@@ -28,7 +28,7 @@ import Testing
         page.split(separator: "\"").map(String.init).filter { $0.hasPrefix("/inbox/") }
     }
 
-    @Test func `the page needs no token and has the policy, and nothing about businesses or customers`()
+    @Test func `the page needs no token, has the Content-Security-Policy, and names no business or customer`()
         async throws
     {
         let server = try await Self.server()
@@ -120,7 +120,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a Host of another name is misdirected, and one of api hosts is served`() async throws {
+    @Test func `a foreign Host gets misdirected, and a Host in api hosts is served`() async throws {
         let server = try await Self.server { $0.api.hosts = ["desk.example.com"] }
         let page = Self.text(try await server.api("/inbox", nil))
         let file = try #require(Self.addresses(in: page).first)
@@ -154,7 +154,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a folder for work on the files is read for each request, and nothing of it is kept`()
+    @Test func `with a folder of web files each request reads the folder, and browsers cache nothing`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -178,7 +178,7 @@ import Testing
         withExtendedLifetime(directory) {}
     }
 
-    @Test func `a condensed script keeps its lines, and loses indentation and comment lines`() {
+    @Test func `a condensed script keeps its line numbers, and loses indentation and comment lines`() {
         let script = WebFile(name: "a.js", bytes: Array("// one\n  two // three\n    //\n\nfour".utf8))
         #expect(script.condensed.bytes == Array("\ntwo // three\n\n\nfour".utf8))
         let sheet = WebFile(name: "a.css", bytes: Array("  a {\n    b: c;\n  }".utf8))

@@ -101,7 +101,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `another business is answered like an unknown one`() async throws {
+    @Test func `a business of another token gets the same answer as an unknown business`() async throws {
         let (server, path) = try await server(1)
         let other = try await server.api(path.replacing("/one/", with: "/two/"), TestTokens.operatorOfOne)
         let unknown = try await server.api(path.replacing("/one/", with: "/six/"), TestTokens.operatorOfOne)
@@ -165,7 +165,7 @@ import Testing
         if value == "bytes=-5" { #expect(ByteRange(value, sizeBytes: 0) == .unsatisfiable) }
     }
 
-    @Test func `a cursor is valid for its own list only, and unaltered`() throws {
+    @Test func `a cursor is valid only for its own list, and only unaltered`() throws {
         let cursors = APICursor(secret: .random(byteCount: 32))
         let text = cursors.text("57", in: "/a?status=dead")
         #expect(try cursors.position(text, in: "/a?status=dead") == "57")

@@ -18,7 +18,7 @@ enum SchemaCheck {
         }
         let root = try await loaded(server)
         let path = target.prefix { $0 != "?" }
-        // A path with literal segments is also matched by one with parameters, which has other methods.
+        // A path may match two operations, one with literal segments and one with parameters; only one has the method.
         let operation = root["paths"]?.members.lazy.filter { matches($0.key, path) }
             .compactMap { $0.value[method.lowercased()] }.first
         let isProblem = answer.status >= 400

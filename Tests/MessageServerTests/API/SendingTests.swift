@@ -66,7 +66,7 @@ import Testing
         #expect(sent(server, customer) == ["loaf of rye"])
         let reused = try await post(#"{"text":"loaf of oat"}"#, path, server)
         #expect(reused.status == 422 && reused.problem == "key-reused")
-        // The key of another token, and another key, mean another message.
+        // The same key with another token, and another key, send another message.
         let other = try await post(Self.text, path, server, token: TestTokens.all)
         let second = try await post(Self.text, path, server, key: "key-2")
         #expect(try Set([first, other, second].map { try $0.json["id"]?.string }).count == 3)
@@ -96,7 +96,7 @@ import Testing
         let location = try #require(queued.header("Location"))
         let state = try await server.api(location)
         #expect(try state.json["outcome"]?.string == "queued" && state.json["line"] == nil)
-        // Another conversation does not have it.
+        // The message is not found in another conversation.
         let other = location.replacing(
             ConversationFiles.name(of: customer.id), with: String(repeating: "a", count: 64))
         #expect(try await server.api(other).status == 404)
@@ -135,7 +135,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a malformed body is refused with its place`() async throws {
+    @Test func `a malformed body is refused, and the answer names the place`() async throws {
         let (server, customer, path) = try await start()
         let place = try await post("{\"text\":\"x\",\n  \"colour\": \"blue\"}", path, server)
         #expect(place.status == 400 && place.problem == "unknown-member")
@@ -183,9 +183,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a message that the device cannot show is refused with a text, which is sent when it has one`()
-        async throws
-    {
+    @Test func `a message that the device cannot show is refused unless it has a fallback`() async throws {
         let (server, customer, path) = try await start(capabilities: [.authentication])
         let picker = try OutboundMessage.quickReply(
             QuickReplyRequest(
@@ -225,7 +223,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a conversation that its customer closed gets no message`() async throws {
+    @Test func `a message in a conversation that the customer closed is refused`() async throws {
         let (server, customer, path) = try await start()
         #expect(try await post(Self.text, path, server).status == 201)
         #expect(try await customer.post(customer.message(.close)).status == 200)
@@ -241,7 +239,7 @@ import Testing
                 #expect(answer.status == 409 && answer.problem == "closed", "\(body)")
             }
         }
-        // The first message is not refused afterwards.
+        // Repeating the first message succeeds, although a new one would be refused.
         #expect(try await post(Self.text, path, server).json["outcome"]?.string == "accepted")
         await server.stop()
     }
@@ -286,7 +284,7 @@ import Testing
                 Self.base + "/conversations/" + ConversationFiles.name(of: customer) + "/messages/") == true)
         #expect(try await post(body, Self.base + "/messages", server).body == first.body)
         #expect(server.gateway.messages(for: customer).count == 1)
-        // A text to a number is no invitation.
+        // A text to a telephone number is refused, because it is not an invitation.
         let text = #"{"customer":"tel:+4912345678","text":"x"}"#
         #expect(try await post(text, Self.base + "/messages", server, key: "x").status == 422)
         for number in ["", #""customer":"tel:+49 1","#, #""customer":"urn:mbid:AQAA","#, #""customer":5,"#] {
@@ -296,7 +294,7 @@ import Testing
         await server.stop(secrets: ["4912345678", "Bakery"])
     }
 
-    @Test func `a key never means the message of a handler, another token, business or customer`() throws {
+    @Test func `a key's message id differs for a handler, another token, business or customer`() throws {
         let customer = CustomerID("c")
         let business = ServerUnderTest.business
         func id(

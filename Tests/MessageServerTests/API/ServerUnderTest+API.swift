@@ -71,7 +71,7 @@ extension TransportResponse {
     /// The kind of the problem in the body: what follows `#` in its `type`.
     var problem: String? {
         guard header("Content-Type") == "application/problem+json" else { return nil }
-        // A body that is not JSON is no problem.
+        // A body that is not JSON has no kind of problem.
         let type = (try? JSONDocument(body))?.root["type"]?.string
         return type.flatMap { $0.split(separator: "#").last }.map(String.init)
     }

@@ -110,7 +110,8 @@ import Testing
         withExtendedLifetime(disk) {}
     }
 
-    @Test func `uploads expire after a day, used ones soon, and incomplete ones at the next start`() throws {
+    @Test func `uploads expire after a day, used ones after ten minutes, incomplete ones at a start`() throws
+    {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")
         let uploads = UploadedFiles(dataDirectory: directory.path)
@@ -141,7 +142,7 @@ import Testing
         withExtendedLifetime(unfinished) {}
     }
 
-    @Test func `a business has a limited number of uploads, of files and of their bytes`() throws {
+    @Test func `uploads at a time, files and bytes are limited for each business`() throws {
         let directory = TemporaryDirectory()
         let (one, two) = (BusinessID("1"), BusinessID("2"))
         let uploads = UploadedFiles(

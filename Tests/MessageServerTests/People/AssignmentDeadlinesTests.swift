@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: waiting)
-    func `a waiting customer gets the texts, and the handler answers again at the end`(
+    func `a waiting customer gets the texts, and the handler answers again when the wait is too long`(
         _ minute: Int, _ isAnnounced: Bool, _ steps: [AssignmentDeadlines.Step]
     ) {
         let assignment = Self.assignment(.waiting, isAnnounced: isAnnounced)
@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: [
         (29, 0, false), (30, 0, true), (31, 0, true), (40, 11, false), (40, 10, true), (100_000, 0, true),
     ])
-    func `a silent person loses the conversation, counted from the last sign of life`(
+    func `a silent person loses the conversation some time after the last sign of life`(
         _ minute: Int, _ lastSeen: Int, _ waits: Bool
     ) {
         let assignment = Self.assignment(.person, lastSeen: Self.minutes(lastSeen))
@@ -49,7 +49,7 @@ import Testing
         #expect(steps.isEmpty)
     }
 
-    @Test func `without people no text is due, and the default times hold`() {
+    @Test func `without people no text is due, and the default times apply`() {
         let deadlines = AssignmentDeadlines(people: nil)
         let waiting = Self.assignment(.waiting)
         #expect(deadlines.steps(for: waiting, at: Self.minutes(1439)).isEmpty)
@@ -58,7 +58,7 @@ import Testing
         #expect(deadlines.steps(for: person, at: Self.minutes(30)) == [.waitAgain(lastSeen: Self.start)])
     }
 
-    @Test func `without an unclaimed text none is due`() {
+    @Test func `without unclaimedText the step sayUnclaimedText is never due`() {
         let deadlines = AssignmentDeadlines(people: PeopleConfiguration(text: "Soon."))
         #expect(
             deadlines.steps(for: Self.assignment(.waiting), at: Self.minutes(60)) == [.sayText])

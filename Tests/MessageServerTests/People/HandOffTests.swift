@@ -39,7 +39,9 @@ import Testing
         test.store.assignment(of: ServerUnderTest.business, customer)
     }
 
-    @Test func `a customer who asks for a person waits for one, although the handler is down`() async throws {
+    @Test func `a conversation waits for a person when the customer asks for one while the handler is down`()
+        async throws
+    {
         let test = try await start(DownHandler())
         let running = test.run()
         await test.append("hello", from: "c")
@@ -56,7 +58,9 @@ import Testing
         #expect(try statuses(test.directory) == [.withPerson, .withPerson, .withPerson])
     }
 
-    @Test func `without people a word is a text like any other`() async throws {
+    @Test func `without people a customer's word for a person goes to the handler like any text`()
+        async throws
+    {
         let handler = RecordingHandler()
         let test = try await start(handler, people: nil)
         let running = test.run()
@@ -88,12 +92,12 @@ import Testing
         #expect(try statuses(test.directory) == [.handedOff, second])
     }
 
-    @Test func `a text is said once, whatever process asks for it again`() async throws {
+    @Test func `a text is sent once, although later processes try again`() async throws {
         let directory = TemporaryDirectory()
         for _ in 1...3 {
             let test = try await start(RecordingHandler(), in: directory)
             let running = test.run()
-            // A process that ends here has handed the conversation off, and said nothing.
+            // This process hands the conversation off, and ends before it sends the text.
             if assignment(test).state == .handler {
                 _ = try await test.store.assign(
                     .handOff(reason: nil), ServerUnderTest.business, customer)
@@ -135,7 +139,7 @@ import Testing
         await test.gateway.stop()
     }
 
-    @Test func `while nobody is there the customer is told so, and no more`() async throws {
+    @Test func `while nobody is there the customer is sent only the text that says so`() async throws {
         let test = try await start(RecordingHandler())
         let running = test.run()
         let closed = try #require(Presence(isOpen: false, text: "Back at 9."))
@@ -149,7 +153,7 @@ import Testing
         #expect(texts(test) == ["Back at 9."])
     }
 
-    @Test func `a refused hand-off is tried again, and the customer is promised nothing`() async throws {
+    @Test func `a refused hand-off is tried again, and no text is sent to the customer`() async throws {
         let handler = AskingHandler()
         let test = try await PipelineUnderTest(
             handler, people: Self.people, maximumAssignedConversations: 0)
@@ -165,7 +169,7 @@ import Testing
         #expect(test.log.lines.count { $0.contains("hand-off to a person refused") } == 2)
     }
 
-    @Test func `a person's conversation loses a retry at once`() async throws {
+    @Test func `a planned retry ends at once when a person claims the conversation`() async throws {
         let handler = RetryingHandler()
         let test = try await start(handler)
         let running = test.run()
@@ -201,7 +205,7 @@ import Testing
         await again.gateway.stop()
     }
 
-    @Test func `a silent person loses the conversation, and a conversation that waits too long its people`()
+    @Test func `a silent person loses the conversation, and after too long a wait the handler answers again`()
         async throws
     {
         let handler = RecordingHandler()

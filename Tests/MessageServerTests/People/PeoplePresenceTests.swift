@@ -37,7 +37,7 @@ import Testing
         (#"{"open":false,"text":"\#(String(repeating: "x", count: 2000))"}"#, true),
         (#"{"open":false,"text":"\#(String(repeating: "x", count: 2001))"}"#, false),
     ])
-    func `a presence has a text when nobody is there`(_ json: String, _ isValid: Bool) throws {
+    func `a presence that says that nobody is there needs a text`(_ json: String, _ isValid: Bool) throws {
         #expect((Presence(try JSONDocument(Array(json.utf8)).root) != nil) == isValid)
     }
 

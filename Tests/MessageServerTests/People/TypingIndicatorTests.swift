@@ -22,7 +22,7 @@ import Testing
         await task.value
     }
 
-    @Test func `an indicator ends by itself, and is forgotten`() async {
+    @Test func `an indicator ends after its time, and its entry is removed`() async {
         let indicators = indicators(lifetime: .milliseconds(20))
         await running(indicators) {
             #expect(indicators.begin(in: name) == .begun)
@@ -32,8 +32,7 @@ import Testing
         #expect(Set(sent.texts) == ["event true", "start", "event false", "end"])
     }
 
-    @Test func `a start within three seconds of another one is refused, and a later one lengthens it`() async
-    {
+    @Test func `a start within three seconds of the last is refused, and a later one extends it`() async {
         let indicators = indicators()
         let now = ContinuousClock.now
         await running(indicators) {
@@ -48,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a message to the customer ends the indicator without another one`() async {
+    @Test func `after a message to the customer no end of the indicator is sent`() async {
         let indicators = indicators()
         await running(indicators) {
             _ = indicators.begin(in: name)
@@ -61,7 +60,7 @@ import Testing
         #expect(sent.texts.filter { !$0.hasPrefix("event") } == ["start"])
     }
 
-    @Test func `too many conversations with an indicator are refused`() {
+    @Test func `a start in one conversation too many is refused`() {
         let indicators = indicators()
         for number in 0..<TypingIndicators.maximumCount {
             let name = ConversationName(business: BusinessID("b"), customer: CustomerID("\(number)"))

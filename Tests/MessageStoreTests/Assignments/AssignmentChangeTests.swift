@@ -3,7 +3,7 @@ import Testing
 
 @testable import MessageStore
 
-/// The table of changes, every state with every change.
+/// The table of allowed changes: the result of every change in every state.
 @Suite struct AssignmentChangeTests {
     private static let ana = person("ana")
     private static let ben = person("ben")
@@ -19,7 +19,7 @@ import Testing
 
     struct Row: CustomTestStringConvertible {
         let change: AssignmentChange
-        /// For the states handler, waiting, person (Ana) and closed.
+        /// The results in the states handler, waiting, person (Ana) and closed.
         let expected: [Expected]
 
         init(_ change: AssignmentChange, _ expected: Expected...) {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(arguments: table) func `every change of every state has one result`(_ row: Row) {
+    @Test(arguments: table) func `each change has the expected result in each state`(_ row: Row) {
         for (state, expected) in zip(Assignment.State.allCases, row.expected) {
             let transition = Self.assignment(state).applying(row.change, at: Self.now)
             #expect(Self.found(transition) == expected, "from \(state)")
@@ -101,7 +101,7 @@ import Testing
         #expect(released.reason == nil)
     }
 
-    @Test func `a person has an identifier without control characters`() {
+    @Test func `a person whose identifier has control characters, or is empty or too long, is refused`() {
         #expect(Person(id: "") == nil)
         #expect(Person(id: "a\nb") == nil)
         #expect(Person(id: "a", name: "") == nil)

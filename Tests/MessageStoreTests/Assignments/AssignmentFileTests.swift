@@ -6,7 +6,7 @@ import Testing
 
 @testable import MessageStore
 
-/// The files of assignments, and what outlives the journal's segments.
+/// The files of assignments, and assignments whose segment is deleted.
 @Suite struct AssignmentFileTests {
     private let directory = StoreDirectory()
     private let ana = person("ana", name: "Ana")
@@ -28,7 +28,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    @Test func `a file says who answers until the handler does again`() async throws {
+    @Test func `a file says who answers, and is removed when the handler answers again`() async throws {
         let store = try directory.open()
         #expect(!Directory.exists(directory.path + "/assignments"))
         let claimed = try await store.assign(.claim(ana), business, customer)
@@ -84,7 +84,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `an assignment outlives the segment of its records`() async throws {
+    @Test func `an assignment is kept when the segment of its records is deleted`() async throws {
         let store = try directory.open {
             $0.deduplicationWindow = .zero
             $0.maximumSegmentAge = .zero

@@ -41,7 +41,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `an outdated caller changes nothing`() async throws {
+    @Test func `a change that expects an outdated assignment is refused`() async throws {
         let store = try directory.open()
         let claimed = try await store.assign(.claim(ana), business, customer)
         await #expect(throws: StoreError.assignment(.changed)) {
@@ -57,7 +57,7 @@ import Testing
         let claims = await withTaskGroup(of: String?.self) { group in
             for number in 0..<50 {
                 group.addTask {
-                    // A refusal is the other result.
+                    // Every other claim throws a refusal.
                     try? await store.assign(.claim(person("p\(number)")), business, customer).person?.id
                 }
             }
@@ -80,7 +80,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `an outcome behind a claim is dropped, and one before it is kept`() async throws {
+    @Test func `an outcome after a claim is dropped, and an outcome before it is kept`() async throws {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         _ = await store.append(message("m2"))
@@ -132,13 +132,15 @@ import Testing
         #expect(try directory.records("finished").first?["result"]?.string == "handedOff")
     }
 
-    @Test func `the first event after a release says where the person began`() async throws {
+    @Test func `the first event after a release names the first line that the handler did not see`()
+        async throws
+    {
         let store = try directory.open()
         _ = await store.append(message("m1"))
         try await store.finish(try await store.lease(), result: .handled)
         let claimed = try await store.assign(.claim(ana), business, customer)
         #expect(claimed.began?.sequence == 2)
-        // It came while the person had the conversation.
+        // The message arrived while the person had the conversation.
         _ = await store.append(message("m2"))
         _ = try await store.assign(.releaseToHandler(note: "done"), business, customer)
         let left = try await store.lease()
@@ -164,7 +166,7 @@ import Testing
         await last.close()
     }
 
-    @Test func `the customer's close ends the person's time, and the next message is the handler's`()
+    @Test func `the customer's close ends the person's assignment, and the next message goes to the handler`()
         async throws
     {
         let store = try directory.open()
@@ -183,7 +185,7 @@ import Testing
         #expect(!(await store.isWithPerson(next)))
         #expect(next.afterPerson == 1)
         await store.close()
-        // From the snapshot, and from the whole journal.
+        // Read from the snapshot, and then from the whole journal.
         let fromSnapshot = try directory.open()
         #expect(fromSnapshot.assignment(of: business, customer).state == .handler)
         #expect(try await fromSnapshot.lease().afterPerson == 1)
@@ -217,9 +219,7 @@ import Testing
         _ = try await store.assign(.releaseToHandler(), business, customer)
     }
 
-    @Test func `an event that a person answered is left to that person after the handler got a later one`()
-        async throws
-    {
+    @Test func `an answered event stays with its person after the handler got a later event`() async throws {
         let store = try directory.open()
         try await answeredByPerson(store)
         _ = await store.append(message("m2"))
@@ -234,7 +234,7 @@ import Testing
             if !snapshot { try Directory.remove(directory.path + "/snapshot") }
             let copy = try directory.copy()
             let reopened = try copy.open()
-            // It is not for the handler, so it is due now.
+            // The event is left to the person, so it is due at once and ends.
             let first = try await reopened.lease()
             #expect(first.id == MessageID("m1"))
             #expect(await reopened.isWithPerson(first))
@@ -245,9 +245,7 @@ import Testing
         }
     }
 
-    @Test func `our close and the customer's next message forget no event that a person answered`()
-        async throws
-    {
+    @Test func `an answered event stays with its person after a close and a new message`() async throws {
         let store = try directory.open()
         try await answeredByPerson(store)
         _ = await store.append(message("m2"))
@@ -261,8 +259,7 @@ import Testing
         await reopened.close()
     }
 
-    @Test func `an event that a person answered is remembered behind many other conversations`() async throws
-    {
+    @Test func `an answered event stays with its person after many other conversations ended`() async throws {
         let store = try directory.open()
         try await answeredByPerson(store)
         _ = await store.append(message("m2"))
@@ -294,13 +291,13 @@ import Testing
         await store.close()
     }
 
-    @Test func `a claim that waited for another one behind a customer's close is refused`() async throws {
+    @Test func `a claim is refused when the customer closes the conversation while it waits`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
         disk.hold()
         let (results, continuation) = AsyncStream.makeStream(of: Result<Assignment, StoreError>.self)
         store.append(message("first", from: CustomerID("urn:mbid:d"))) { _ in }
-        // The journal has taken the first batch: what follows is in the next one.
+        // The journal is writing the first batch, so later records are in the next batch.
         #expect(await eventually { disk.isHolding })
         store.assign(.claim(ana), business, customer) { continuation.yield($0) }
         store.append(close("m1")) { _ in }
@@ -317,7 +314,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a customer's close is found behind many lines of ours, within a bound`() async throws {
+    @Test func `a customer's close is found before many lines of the business, up to a limit`() async throws {
         let store = try directory.open(recordingAs: .close)
         _ = await store.append(close("m1"))
         try await store.finish(try await store.lease(), result: .handled)

@@ -24,7 +24,7 @@ import Testing
         while let entry = store.leaseReply() { try await store.settle(entry, .accepted(status: 200)) }
     }
 
-    @Test func `a message with a person is a claim in one record`() async throws {
+    @Test func `a person's message claims the conversation in the message's own record`() async throws {
         let store = try directory.open()
         #expect(try await store.send(outbound("s1", by: .person(ana))) == .stored)
         let claimed = store.assignment(of: business, customer)
@@ -41,14 +41,13 @@ import Testing
         #expect(try await store.send(outbound("s1", by: .person(ana))) == .duplicate)
         #expect(try await store.send(outbound("s3", by: .person(ben)), takes: true) == .stored)
         #expect(store.assignment(of: business, customer).person == ben)
-        // The first copy was accepted, so its repetition is no second claim.
+        // The message is stored already, so its repetition is not a second claim.
         #expect(try await store.send(outbound("s1", by: .person(ana))) == .duplicate)
         #expect(store.assignment(of: business, customer).person == ben)
         await store.close()
     }
 
-    @Test func `no program may write over a person, but the server and a person without an identifier may`()
-        async throws
+    @Test func `while a person answers, a program's message is refused and the server's is not`() async throws
     {
         let store = try directory.open()
         #expect(try await store.send(outbound("s1", by: .handler)) == .stored)
@@ -102,7 +101,7 @@ import Testing
         for (number, author) in [MessageAuthor.program, .server, .person(nil), .person(ana)].enumerated() {
             #expect(try await store.send(outbound("s\(number)", by: author)) == .stored)
         }
-        // Records of an earlier version.
+        // Records that an earlier version of the server wrote.
         #expect(try await store.send(outbound("old", by: nil)) == .stored)
         #expect(try await store.send(outbound("older", by: .unnamedPerson)) == .stored)
         try await settleAll(store)

@@ -10,7 +10,7 @@ import Testing
 
     private static let nothing = EventExclusion(keys: [], records: [])
 
-    /// A store with these messages, each in a segment of its own.
+    /// A store with these messages, each in its own segment.
     private func store(_ ids: [String]) async throws -> Store {
         let store = try directory.open { $0.maximumSegmentBytes = 1 }
         for id in ids { #expect(await store.append(message(id)) == .stored) }
@@ -18,7 +18,7 @@ import Testing
         return store
     }
 
-    @Test func `a record about a message of an earlier segment has the message's conversation`() async throws
+    @Test func `an event about a message of an earlier segment has the message's conversation`() async throws
     {
         let store = try await store(["m1"])
         let delivery = try await store.lease()
@@ -37,7 +37,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a catch-up of which nothing is wanted still moves to the last record`() async throws {
+    @Test func `a catch-up without wanted events moves to the last record`() async throws {
         let store = try await store(["m1", "m2", "m3"])
         let last = store.journal.lastRecord
         var past = try store.pastEvents(after: 0, through: last, excluding: Self.nothing) { _ in false }
@@ -47,7 +47,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a part has about 64 KiB, and the next one continues behind it`() async throws {
+    @Test func `a part has about 64 KiB, and the next part continues after it`() async throws {
         let store = try directory.open()
         let text = String(repeating: "x", count: 20_000)
         for number in 1...20 { #expect(await store.append(message("m\(number)", text: text)) == .stored) }
@@ -57,7 +57,7 @@ import Testing
         let first = try past.next()
         #expect(first.events.count == 4 && !first.isLast)
         #expect(first.through == first.events.last?.through)
-        // A new reader at the place of the first part has the same rest.
+        // A new reader that begins after the first part reads the same remaining events.
         var later = try store.pastEvents(after: first.through, through: last, excluding: Self.nothing)
         let rest = try past.readAll()
         #expect(rest.map(\.event.sequence) == Array(5...20))
@@ -65,8 +65,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a line beyond the searched bytes is omitted as truncated, and found from a nearer place`()
-        async throws
+    @Test func `a line beyond the searched bytes is omitted, and found by a search from nearby`() async throws
     {
         let store = try directory.open()
         let ids = (1...20).map { "m\($0)" }
@@ -92,7 +91,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a conversation whose file cannot be read has events without lines, and ends no catch-up`()
+    @Test func `an unreadable conversation has events without lines, and the catch-up continues`()
         async throws
     {
         let store = try await store(["m1"])

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MessageStore
 
-/// Which events the store's changes become, in which order, and which place each one has.
+/// The events that are made from the store's changes: their order, and the place of each event.
 @Suite struct EventFoldTests {
     static let key = ConversationKey(business: business, customer: customer)
     static let at = Timestamp(milliseconds: 1_000)
 
-    /// One change, in few letters.
+    /// One change in a short notation.
     enum Step: Sendable {
         case message(UInt64)
         case proactive(UInt64)
@@ -134,7 +134,7 @@ import Testing
         return "\(event.key) \(event.name.rawValue) \(sequence) @\(due.through)"
     }
 
-    @Test func `a line of more than 32 KiB is omitted and said to be truncated`() throws {
+    @Test func `a line of more than 32 KiB is omitted, and its event is marked as truncated`() throws {
         for (count, isTruncated) in [(32 << 10, false), (32 << 10 + 1, true)] {
             var fold = EventFold(after: 0)
             _ = fold.apply(Step.message(1).change)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `messages whose lines were not written before the beginning hold the place`() {
+    @Test func `the place stays before a message whose line was not written when the fold began`() {
         let draft = EventDraft.events(
             of: .message(Self.key, MessageID(""), outboundKind: nil, isReplay: false, at: Self.at), number: 3,
             in: Self.key, kind: nil)
@@ -157,7 +157,8 @@ import Testing
         #expect(fold.unsentRecords.isEmpty)
     }
 
-    /// A store in few lines: messages whose references resolve late, replies and lines, in a random order that is possible.
+    /// Simulates a store: messages whose references resolve late, replies and lines, in a random order that a store can
+    /// have.
     @Test(arguments: 0..<300) func `a follower that resumes at any place misses nothing`(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var model = EventModel()
@@ -171,7 +172,7 @@ import Testing
         for change in model.finish() { sent += fold.apply(change).map { ($0.draft.event.key, $0.through) } }
         #expect(Set(sent.map(\.key)).count == sent.count, "an event was sent twice")
         #expect(Set(sent.map(\.key)) == model.keys, "an event is missing")
-        // Cut behind any event: every event that was not sent by then has a later record than the place says.
+        // A follower may stop after any event: every event that it has not got yet has a later record than its place.
         for (index, event) in sent.enumerated() {
             #expect(sent[(index + 1)...].allSatisfy { $0.key.record > event.through })
             if index > 0 { #expect(event.through >= sent[index - 1].through) }
@@ -234,7 +235,7 @@ struct EventModel {
         }
     }
 
-    /// Every line that is missing, and every end.
+    /// Writes every missing line, and ends every message.
     mutating func finish() -> [StoreChange] {
         var changes: [StoreChange] = []
         for conversation in unrecorded.indices {

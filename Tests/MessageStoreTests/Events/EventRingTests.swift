@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func `a place decides between the ring, the journal and a reset`() {
+    @Test func `a follower resumes from the ring, from the journal or with a reset, depending on its place`()
+    {
         let ring = ring([11, 12, 9, 13])
         #expect(resume(ring, after: 10) == "ring 0")
         #expect(resume(ring, after: 30) == "ring 0")
@@ -41,7 +42,7 @@ import Testing
         #expect(resume(ring, after: 3) == "reset")
     }
 
-    @Test func `a ring that replaces another one has none of its positions`() {
+    @Test func `a ring that replaces another ring uses none of the old positions`() {
         let old = ring([11, 12, 13])
         var new = EventRing(after: 20, replacing: old)
         for record in 21..<30 {
@@ -69,8 +70,8 @@ import Testing
         #expect(large.end - large.start == 3 && large.evictedThrough == 7)
     }
 
-    @Test func `events from the journal have the order of their file, and follow their causes`() {
-        // The reference of 10 resolved late: its line is the second one, behind that of 12.
+    @Test func `events from the journal follow the order of lines, and come after their causes`() {
+        // The reference of record 10 resolved late, so its line is the second, after the line of record 12.
         let events = [
             event(10, seq: 2), event(11, .messageQueued), event(12, .messageAccepted, seq: 1),
             event(13, .messageQueued), event(14, .messageFailed, seq: 3), event(15, .replyDeadLetter, seq: 3),

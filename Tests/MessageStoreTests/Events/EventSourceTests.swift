@@ -12,7 +12,9 @@ import Testing
         (events ?? []).map { "\($0.event.name.rawValue) \($0.event.sequence.map { "\($0)" } ?? "-")" }
     }
 
-    @Test func `a line of an earlier process precedes the lines of this one`() async throws {
+    @Test func `events of lines from an earlier process come before events of lines from this process`()
+        async throws
+    {
         let first = try directory.open()
         #expect(await first.append(message("m1")) == .stored)
         let delivery = try await first.lease()
@@ -20,7 +22,7 @@ import Testing
         try await first.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
         #expect(await first.append(message("m2")) == .stored)
         await first.rest()
-        // The process is killed with two recorded messages whose deliveries have not ended.
+        // The process is killed while the deliveries of two recorded messages have not ended.
         let copy = try directory.copy()
         let store = try copy.open(recordingAs: nil)
         var source = await store.followEvents()

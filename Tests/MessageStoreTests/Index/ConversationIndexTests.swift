@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStore
 
-/// Compares the index with a list that is sorted for each question.
+/// Compares the index with a plain list that is sorted for each query.
 struct ConversationIndexTests {
     /// Random numbers that are the same in every run.
     private struct Sequence: RandomNumberGenerator {
@@ -16,7 +16,7 @@ struct ConversationIndexTests {
         }
     }
 
-    /// The list without an index.
+    /// The expected list, made without an index.
     private struct List {
         var known: [ConversationName: ConversationIndex.Line] = [:]
 
@@ -70,7 +70,7 @@ struct ConversationIndexTests {
             let name = name(Int.random(in: 0..<4000, using: &random), of: businesses[step % 2])
             switch UInt8.random(in: 0..<20, using: &random) {
             case 0..<17:
-                // Usually the latest line; sometimes the clock was set back.
+                // The new line is usually the latest; sometimes it is older, as after the clock was set back.
                 let isLate = Bool.random(using: &random) || Bool.random(using: &random)
                 let at = isLate ? Int64(step) : Int64.random(in: 0...Int64(step), using: &random)
                 let line = line(
@@ -118,12 +118,12 @@ struct ConversationIndexTests {
         }
     }
 
-    @Test func `a page continues behind its last entry when newer lines arrive`() {
+    @Test func `the next page continues after the last entry although newer lines arrived`() {
         var index = ConversationIndex()
         for number in 1...9 { index.record(line(Int64(number)), of: name(number)) }
         let first = index.page(of: "b", limit: 3)
         #expect(first.entries.map(\.milliseconds) == [9, 8, 7])
-        // A new conversation, and one that was on the first page.
+        // A new conversation, and a conversation of the first page, get a line.
         index.record(line(100), of: name(100))
         index.record(line(101), of: name(7))
         index.remove(name(6))
@@ -134,7 +134,7 @@ struct ConversationIndexTests {
         #expect(third.next == nil)
     }
 
-    @Test func `a full last page has no next one`() {
+    @Test func `a full last page has no next page`() {
         var index = ConversationIndex()
         for number in 1...4 { index.record(line(Int64(number)), of: name(number)) }
         #expect(index.page(of: "b", limit: 4).next == nil)
@@ -142,7 +142,7 @@ struct ConversationIndexTests {
         #expect(index.page(of: "unknown", limit: 3).entries.isEmpty)
     }
 
-    @Test func `a list whose filter matches nothing stops at its budget and says where`() {
+    @Test func `a list whose filter matches nothing stops at its budget and returns the position`() {
         var index = ConversationIndex()
         for number in 1...100 { index.record(line(Int64(number)), of: name(number)) }
         let filter = ConversationIndex.Filter(kind: .form)
@@ -161,7 +161,7 @@ struct ConversationIndexTests {
         #expect(index.entry(of: name(1))?.lines == 7)
         let written = index.takeUnwritten(maximum: 10)
         #expect(written.map(\.lines) == [7])
-        // The file has it now: what is read later is newer.
+        // The entry is written now, so an entry that is read from the file replaces it.
         let isAdded = index.restore(old)
         #expect(isAdded)
         #expect(index.entry(of: name(1))?.lines == 6)
@@ -171,7 +171,7 @@ struct ConversationIndexTests {
         #expect(!isUnknownAdded)
     }
 
-    @Test func `unwritten entries are taken once, and removed ones are named`() {
+    @Test func `unwritten entries are returned once, and so are removed conversations`() {
         var index = ConversationIndex()
         for number in 1...10 { index.record(line(Int64(number)), of: name(number)) }
         index.record(line(20), of: name(3))
@@ -206,7 +206,7 @@ struct ConversationIndexTests {
         #expect(Set(digests) == Set((0..<5000).map { name($0).digest }))
     }
 
-    @Test func `a digest is written and read as hexadecimal digits`() {
+    @Test func `a digest is formatted as hexadecimal digits and parsed from them`() {
         let digest = ConversationDigest(of: CustomerID("urn:mbid:c"))
         #expect(ConversationDigest(digest.hexadecimal) == digest)
         #expect(digest.hexadecimal.count == 64)

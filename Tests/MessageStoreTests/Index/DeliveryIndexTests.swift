@@ -74,7 +74,7 @@ struct DeliveryIndexTests {
         await store.close()
     }
 
-    @Test func `messages that end after a list was read have their new state in the next`() async throws {
+    @Test func `a message that ends between two lists has its new state in the second list`() async throws {
         let store = try directory.open { $0.maximumSegmentBytes = 3000 }
         try await fill(store)
         _ = try await store.deliveries(Store.DeliveryQuery(of: business))
@@ -133,10 +133,12 @@ struct DeliveryIndexTests {
         await store.close()
     }
 
-    @Test func `a walk for single records reads complete segments without them once only`() async throws {
+    @Test func `a walk for single records reads a complete segment without these records only once`()
+        async throws
+    {
         let store = try directory.open { $0.maximumSegmentBytes = 3000 }
         try await fill(store)
-        // Every segment but the newest is dropped after each walk.
+        // The cache keeps only the newest segment after each walk.
         let index = DeliveryIndex(directory: directory.journal, reader: store.reader, maximumEvents: 1)
         let last = try #require(
             try JournalFiles(dataDirectory: directory.path).events { _ in true }.last?.record)
@@ -158,7 +160,7 @@ struct DeliveryIndexTests {
         await store.close()
     }
 
-    @Test func `a walk stops at its budget and continues there`() async throws {
+    @Test func `a walk stops at its budget, and the next walk continues there`() async throws {
         let store = try directory.open { $0.maximumSegmentBytes = 3000 }
         try await fill(store)
         let index = DeliveryIndex(directory: directory.journal, reader: store.reader, maximumEvents: 1)

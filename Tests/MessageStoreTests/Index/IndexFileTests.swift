@@ -31,7 +31,7 @@ struct IndexFileTests {
         return entries
     }
 
-    @Test func `a file is read as it was written`() throws {
+    @Test func `a file's blocks are read as they were written`() throws {
         var file = try IndexFile(replacing: path, identity: "i", on: SystemDisk())
         let all = (0..<5000).map { entry($0, business: UInt16($0 % 2)) }
         try file.append(all, of: ["b", "x-" + String(repeating: "0f", count: 32)])
@@ -55,7 +55,7 @@ struct IndexFileTests {
         #expect(try entries().map(\.business) == [0, 0, 1])
     }
 
-    @Test func `a file cut at any byte has its intact blocks`() throws {
+    @Test func `of a file that is cut at any byte, the intact blocks are read`() throws {
         var file = try IndexFile(replacing: path, identity: "i", on: SystemDisk())
         let header = file.sizeBytes
         try file.append([entry(1), entry(2)], of: ["b"])
@@ -68,7 +68,7 @@ struct IndexFileTests {
         for cut in stride(from: 0, to: bytes.count, by: 3) {
             try AtomicFile.write(Array(bytes[..<cut]), to: path)
             guard let content = try? read() else {
-                // Not even the header.
+                // Not even the header block is intact.
                 #expect(cut < header)
                 continue
             }
@@ -77,7 +77,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test func `a file with any changed byte has only the blocks before it`() throws {
+    @Test func `of a file with one changed byte, only the blocks before that byte are read`() throws {
         var file = try IndexFile(replacing: path, identity: "i", on: SystemDisk())
         try file.append([entry(1), entry(2)], of: ["b"])
         try file.append(IndexBlock(.nothing, through: 5))

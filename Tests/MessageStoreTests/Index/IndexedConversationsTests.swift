@@ -53,7 +53,7 @@ struct IndexedConversationsTests {
         return Dictionary(uniqueKeysWithValues: page.conversations.map { ($0.digest, $0.lines) })
     }
 
-    /// The list without an index.
+    /// The expected list, read from the conversations without an index.
     private func inFiles(_ directory: StoreDirectory) throws -> [ConversationDigest: Int] {
         let summaries = try ConversationFiles(dataDirectory: directory.path).list()
         return Dictionary(uniqueKeysWithValues: summaries.map { (digest($0.customer.rawValue), $0.lines) })
@@ -107,7 +107,7 @@ struct IndexedConversationsTests {
         let first = try await open()
         try await receive(["a", "b", "a"], by: first)
         await first.close()
-        // The conversations could not be read.
+        // The conversations are moved away, so the list can only come from the index's file.
         try Directory.rename(directory.path + "/conversations/b", to: directory.path + "/moved")
         // A store that records would begin both conversations anew.
         let store = try await open(recordingAs: nil)
@@ -115,7 +115,7 @@ struct IndexedConversationsTests {
         await store.close()
     }
 
-    @Test func `a killed process loses no entry`() async throws {
+    @Test func `after a kill the index has every entry`() async throws {
         let store = try await open()
         try await receive(["a", "b"], by: store)
         await store.checkpointer.run(isDue: true)
@@ -144,7 +144,7 @@ struct IndexedConversationsTests {
         }
     }
 
-    @Test func `a file that lacks a checkpoint is not used`() async throws {
+    @Test func `an index file that is older than the last checkpoint is not used`() async throws {
         let first = try await open()
         try await receive(["a", "b"], by: first)
         await first.close()
@@ -160,7 +160,9 @@ struct IndexedConversationsTests {
     }
 
     @Test(arguments: [0, 10, 200, 400])
-    func `a damaged file is replaced by one from the conversations`(_ place: Int) async throws {
+    func `a damaged index file is replaced by one that is built from the conversations`(_ place: Int)
+        async throws
+    {
         let first = try await open()
         try await receive(["a", "b", "a"], by: first)
         await first.close()
@@ -184,7 +186,7 @@ struct IndexedConversationsTests {
         store.index.refresh(name)
         #expect(try listed(store) == [digest("b"): 1])
         await store.close()
-        // The message is not recorded again.
+        // This start records nothing, so the line of the message is not written again.
         let again = try await open(recordingAs: nil)
         #expect(try listed(again) == [digest("b"): 1])
         await again.close()
@@ -205,7 +207,7 @@ struct IndexedConversationsTests {
         await store.close()
     }
 
-    @Test func `conversations are read at the allowed rate, and a stop ends that at once`() async throws {
+    @Test func `a build reads files at the allowed rate, and a stop ends it at once`() async throws {
         let first = try await open(keepsIndex: false)
         try await receive((0..<600).map { "c\($0)" }, by: first)
         await first.close()
@@ -229,7 +231,7 @@ struct IndexedConversationsTests {
         await first.close()
         let folder = directory.path + "/conversations/b"
         try Directory.rename(folder, to: directory.path + "/moved")
-        // A link to itself cannot be opened, and is not missing.
+        // A symbolic link to itself exists, but cannot be opened.
         #expect(symlink(folder, folder) == 0)
         let store = try await open(recordingAs: nil)
         #expect(store.conversations(Store.ConversationQuery(of: BusinessID("b"))) == nil)
@@ -353,14 +355,14 @@ struct IndexedConversationsTests {
         #expect(try problems() == ["indexUnusable"])
         try AtomicFile.write(bytes, to: indexPath)
         #expect(try problems() == [])
-        // An open store has lines that its file lacks.
+        // The index of an open store has lines that are not in its file yet.
         let store = try await open()
         try await receive(["a", "c"], by: store)
         #expect(try problems() == [])
         await store.close()
     }
 
-    @Test func `a file that grew is written anew`() async throws {
+    @Test func `an index file that has grown too large is written anew`() async throws {
         let store = try await open()
         try await receive(["a"], by: store)
         let name = store.conversations.name(

@@ -12,7 +12,7 @@ struct ReplyListTests {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)"}"#.utf8))
     }
 
-    /// Decides two replies to each of `count` messages, of which the first is refused.
+    /// Decides two replies to each of `count` messages; the first reply of each is refused.
     private func fill(_ store: Store, _ count: Int) async throws {
         for number in 0..<count {
             #expect(await store.append(message("m\(number)", from: CustomerID("c\(number % 3)"))) == .stored)
@@ -21,7 +21,7 @@ struct ReplyListTests {
                 delivery, DecidedOutcome(.handled, replies: [reply("r\(number)-0"), reply("r\(number)-1")]))
             try await store.finish(delivery, result: .handled)
             let entry = try #require(store.leaseReply(of: business, delivery.customer))
-            // The first of the conversation: of an earlier message while that one's second reply is queued.
+            // The outbox returns the first queued reply of the conversation, which may belong to an earlier message.
             try await store.settle(entry, .refused(status: 400, reason: "no"), isReported: false)
         }
     }
