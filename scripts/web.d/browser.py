@@ -1,4 +1,4 @@
-"""Chromium by W3C WebDriver, with the standard library only."""
+"""Controls Chromium through W3C WebDriver, with the standard library only."""
 import base64, http.client, json, re, subprocess, tempfile, time
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -6,7 +6,7 @@ KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015"
 
 
 class Failure(Exception):
-    """A wrong state of the page, or an error of the driver."""
+    """The page is not in the expected state, or the driver reports an error."""
 
 
 class Driver:
@@ -39,7 +39,7 @@ class Driver:
 
 
 class Page:
-    """One browser with a profile of its own: one person."""
+    """One browser with its own profile, which stands for one person."""
 
     def __init__(self, driver, width=1280, height=800, origin=""):
         self.driver, self.origin = driver, origin
@@ -98,7 +98,7 @@ class Page:
         self.call("POST", f"/element/{self.find(css)}/click")
 
     def press_button(self, label, within="document"):
-        """Clicks the visible button with this label, when no animation moves it any more."""
+        """Waits until the visible button with this label has stopped moving, and clicks it."""
         self.wait(f"the button {label!r}",
                   f"""(() => {{ const found = [...{within}.querySelectorAll("button")].find((one) => one.checkVisibility()
                   && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0]));
@@ -111,7 +111,7 @@ class Page:
         self.call("POST", f"/element/{self.find(css)}/value", {"text": text})
 
     def keys(self, *names):
-        """Presses keys, where the focus is."""
+        """Presses keys in the focused element."""
         actions = []
         for name in names:
             for kind in ("keyDown", "keyUp"):
@@ -119,7 +119,7 @@ class Page:
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def focus(self):
-        """The focused element: its label, id or text."""
+        """Returns the label, id or text of the focused element."""
         return self.script("const one = document.activeElement; return one === document.body ? 'body' : one.id || one.getAttribute('aria-label') || one.innerText.slice(0, 60) || one.className")
 
     def picture(self, path):
@@ -127,7 +127,7 @@ class Page:
             file.write(base64.b64decode(self.call("GET", "/screenshot")))
 
     def complaints(self):
-        """The lines of the console, and the requests to another origin, since the last call."""
+        """Returns the console's lines and the requests to other origins since the last call."""
         found = [f"console: {entry['message']}" for entry in self.call("POST", "/se/log", {"type": "browser"})
                  if not any(re.search(allowed, entry["message"]) for allowed in self.allowed)]
         for entry in self.call("POST", "/se/log", {"type": "performance"}):
@@ -140,7 +140,7 @@ class Page:
         return found
 
     def violations(self, axe):
-        """What axe-core finds at WCAG 2.2 AA."""
+        """Returns the violations of WCAG 2.2 AA that axe-core finds."""
         if not self.script("return typeof window.axe === 'object'"):
             self.script(axe)
         answer = self.script_async("""const done = arguments[arguments.length - 1];

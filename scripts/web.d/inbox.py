@@ -1,4 +1,4 @@
-"""The inbox in Chromium: one function for each test, each with a console that must stay empty."""
+"""Tests of the inbox in Chromium: one function for each test; the browser's console must stay empty."""
 import argparse, json, pathlib, shutil, sys, time, traceback
 
 from browser import Driver, Failure, Page
@@ -19,7 +19,7 @@ class Tests:
         self.server = None
 
     def run(self, name):
-        """Runs one test with a server of its own; throws when it fails, or when it leaves complaints."""
+        """Runs one test with its own server; raises when the test fails, or when the console is not empty."""
         self.server = Server(self.options.binary, self.options.web_dir)
         try:
             getattr(self, name)()
@@ -33,7 +33,7 @@ class Tests:
             self.server.stop()
 
     def page(self, name="", size=DESK, token=None):
-        """A browser; with a name, signed in."""
+        """Opens a browser; with a name, signs in as that person."""
         page = Page(self.driver, *size, origin=self.server.origin)
         self.pages.append(page)
         page.complaints()
@@ -96,7 +96,7 @@ class Tests:
         ana.see("You have this conversation")
         ben.see("Ana has this conversation")
         ben.wait("no entry for Ben", "!document.querySelector('#text').checkVisibility()")
-        # A claim that loses a race is refused with who was faster.
+        # A claim that comes second is refused, and the answer names the person who claimed first.
         status = ben.script_async("""const done = arguments[arguments.length - 1]; const { token } = JSON.parse(sessionStorage.getItem("balloon.inbox"));
             const id = document.querySelector(".row[aria-current]") ? arguments[0] : arguments[0];
             fetch(`/v1/businesses/fish/conversations/${id}/claim`, { method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
@@ -176,7 +176,7 @@ class Tests:
         page.wait("one found row", "document.querySelectorAll('.row').length === 1")
         page.keys("Tab", "Tab", "Enter")
         page.see("Hello by keys")
-        # Every control of the page can be reached.
+        # The tab key must reach every control of the page.
         reached = set()
         page.script("document.querySelector('.side h1').setAttribute('tabindex', '-1'); document.querySelector('.side h1').focus()")
         for _ in range(60):
@@ -216,13 +216,13 @@ class Tests:
         page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
         self.server.write("Are you there again?", "lost01")
         page.see("Are you there again?")
-        # A text that is sent while the server is away is sent once, when it is back.
+        # A text that is entered while the server is down is sent once, when the server is up again.
         self.server.kill()
         page.see("Connection lost")
         page.script("document.querySelector('#text').focus()")
         page.keys("Enter")
         page.see("Try again")
-        # It stays with its conversation while another one is open.
+        # The unsent text stays with its conversation while another conversation is open.
         page.script("document.querySelector('.row:not([aria-current])').click()")
         page.wait("another thread", "!document.querySelector('.thread-title h2')?.innerText.includes('lost01')")
         page.script("[...document.querySelectorAll('.row')].find((one) => one.innerText.includes('lost01')).click()")
@@ -234,7 +234,7 @@ class Tests:
         self.until("one text at the gateway", lambda: len(self.at_gateway("A draft that stays")) == 1)
 
     def stream_reset(self):
-        """A server with another journal does not know the place in the events: every list is read again."""
+        """After a restart with an empty journal the server does not know the page's last event id: the page reads every list again."""
         self.server.ask_for_person("reset1")
         page = self.page("Ria", PHONE)
         self.open(page, "reset1")
@@ -353,7 +353,7 @@ class Tests:
         page.wait("more lines", "document.querySelectorAll('.line').length > arguments[0]", before)
 
     def large_message(self):
-        """A message of 1.8 MB is not in its event, and is shown shortened."""
+        """A message of 1.8 MB is left out of its event, and the page shows it shortened."""
         self.server.ask_for_person("large1")
         page = self.page("Lex")
         self.open(page, "large1")
@@ -395,7 +395,7 @@ class Tests:
         page.see("This browser keeps nothing for this address")
 
     def two_tabs(self):
-        """One tab connects for both, and the other one continues when it is closed."""
+        """Of two tabs one connects to the server; when it is closed, the other one connects."""
         self.server.ask_for_person("tabs01")
         page = self.page("Tia")
         first = page.call("GET", "/window")
@@ -449,7 +449,7 @@ class Tests:
                 check("keys")
                 page.keys("Escape")
                 if size == "desk" and scheme == "light":
-                    # A planted field without a name is found.
+                    # Proves that axe-core works: it must find an input without a label that the test adds.
                     page.script("const field = document.createElement('input'); field.id = 'planted'; document.querySelector('.thread').append(field)")
                     assert any("label" in one for one in page.violations(self.axe)), "axe does not find an unnamed field"
                     page.script("document.querySelector('#planted').remove()")
@@ -461,7 +461,7 @@ class Tests:
         assert not found, "\n".join(found)
 
     def planted(self):
-        """The checks after each test see an inline style, a missing icon and a request elsewhere."""
+        """Proves that the checks after each test detect an inline style, a missing icon and a request to another origin."""
         page = self.page("Pia", DESK)
         assert page.complaints() == [], "complaints before the plants"
         page.script("document.body.setAttribute('style', 'color: red')")

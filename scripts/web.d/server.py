@@ -1,4 +1,4 @@
-"""A server of `balloon dev` with an inbox, for the tests in a browser: started, killed and started again on the same ports."""
+"""A `balloon dev` server with an inbox, for tests in a browser, which can be killed and started again on the same ports."""
 import base64, json, os, pathlib, signal, socket, subprocess, tempfile, time, urllib.request
 
 from browser import Failure
