@@ -8,10 +8,11 @@ extension Conversations {
     /// `balloon conversations claim`.
     struct Claim: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Claim a conversation for a person: no handler answers in it from then on.",
+            abstract:
+                "Claim a conversation for a person: its handler gets no messages until the person releases it.",
             discussion: """
-                Uses the running server, or the directory when none runs. Succeeds when the same person has the conversation \
-                already; exits with 1 and says who has it when another person does, unless --take is given.
+                Uses the running server, or the data directory when no server runs. Succeeds when the person already has \
+                the conversation. When another person has it, exits with 1 and names that person, unless --take is given.
                 """)
 
         @OptionGroup var choice: ConversationChoice
@@ -43,10 +44,10 @@ extension Conversations {
     struct Release: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "End a person's time in a conversation: the handler answers again, or it waits for another person.",
+                "End a person's claim of a conversation: the handler answers again, or it waits for another person.",
             discussion: """
-                The first event that the handler gets afterwards says where the person began. Exits with 1 when the conversation \
-                is with its handler already.
+                The handler's next event says from which line on the person answered. Exits with 1 when the conversation \
+                is already with its handler.
                 """)
 
         /// The values of `--to`.
@@ -54,7 +55,8 @@ extension Conversations {
 
         @OptionGroup var choice: ConversationChoice
 
-        @Option(help: "The handler, or waiting: another person.")
+        @Option(
+            help: "handler: the handler answers again. waiting: the conversation waits for another person.")
         var to: Receiver
 
         @Option(help: ArgumentHelp("A note, for other people.", valueName: "text"))
@@ -78,7 +80,7 @@ extension Conversations {
     /// `balloon conversations close`.
     struct Close: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Close a conversation: the customer's next message begins with the handler.",
+            abstract: "Close a conversation: the customer's next message goes to the handler.",
             discussion: "Nothing is sent to the customer.")
 
         @OptionGroup var choice: ConversationChoice
@@ -92,16 +94,16 @@ extension Conversations {
 
 /// The conversation that a command changes.
 struct ConversationChoice: ParsableArguments {
-    @Argument(help: "The customer's identifier, or its beginning.")
+    @Argument(help: "The customer's identifier, or the beginning of it.")
     var customer: String
 
     @Option(
         help: ArgumentHelp(
-            "The business, when several have that customer: its slug, its identifier, or the beginning of one.",
+            "The business, if several have this customer: its slug or identifier, or the beginning of either.",
             valueName: "business"))
     var business: String?
 
-    /// Makes a change and writes the assignment after it.
+    /// Makes the change that `request` returns, and prints the assignment after it.
     func change(
         _ options: ReadingOptions, _ request: (ConversationFiles.Summary) -> AssignmentRequest
     ) async throws {

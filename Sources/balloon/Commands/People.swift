@@ -11,7 +11,7 @@ struct People: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "List the businesses with people: open or closed, conversations that wait and that persons have."
+                "List the businesses with people: open or closed, and how many conversations wait or are claimed."
         )
 
         @OptionGroup var options: ReadingOptions
@@ -40,7 +40,8 @@ struct People: AsyncParsableCommand {
     struct Open: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Say that people are there: a customer who waits is told the text of the business's file.")
+                "Say that people are there: customers who ask for a person get the text of the business's file."
+        )
 
         @Argument(help: "The business's slug.")
         var business: String
@@ -54,12 +55,13 @@ struct People: AsyncParsableCommand {
     struct Close: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Say that nobody is there: a customer who waits is told this text until people open again.")
+                "Say that nobody is there: customers who ask for a person get --text until people open again."
+        )
 
         @Argument(help: "The business's slug.")
         var business: String
 
-        @Option(help: ArgumentHelp("The text for customers, such as \"Back at 9.\".", valueName: "text"))
+        @Option(help: ArgumentHelp("The text that customers get, such as \"Back at 9.\".", valueName: "text"))
         var text: String
 
         @OptionGroup var options: ReadingOptions

@@ -14,7 +14,7 @@ struct Send: AsyncParsableCommand {
             server, or by this command when no server runs. Exits with 0 when Apple has accepted it, with 1 when Apple or \
             the network refused it, with 65 when it breaks a rule, and with 75 when it is on disk but not sent yet: \
             then the server continues to retry. With --person that person claims the conversation, so that no handler \
-            answers in it; the command exits with 1 and says who has it when another person does.
+            answers in it; when another person has it, the command exits with 1 and names that person.
             """)
 
     @Option(help: ArgumentHelp("The customer's identifier; tel:+… for an invitation.", valueName: "id"))
@@ -53,7 +53,7 @@ struct Send: AsyncParsableCommand {
     func validate() throws {
         guard (0...50).contains(wait) else { throw ValidationError("--wait takes 0 to 50 seconds.") }
         guard person == nil || !autoReply else {
-            throw ValidationError("Name one of --person and --auto-reply: a person or a program wrote it.")
+            throw ValidationError("Use --person or --auto-reply, not both: a person or a program writes.")
         }
         guard person != nil || (personName == nil && !take) else {
             throw ValidationError("--person-name and --take require --person.")
@@ -61,7 +61,7 @@ struct Send: AsyncParsableCommand {
         _ = try author()
     }
 
-    /// The person of `--person`.
+    /// The person that `--person` and `--person-name` name; nil without `--person`.
     private func author() throws -> Person? {
         guard let person else { return nil }
         guard let author = Person(id: person, name: personName) else { throw Person.invalid }
@@ -75,7 +75,7 @@ struct Send: AsyncParsableCommand {
             message: try content.document(),
             files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply,
             person: try author(), takes: take)
-        // Checked here as well, so that problems are reported before anything is opened.
+        // The server checks the message too; checking here reports problems before a connection or file is opened.
         let message: DecidedReply
         do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {
             throw CommandFailure.unsendable(error)
@@ -115,7 +115,7 @@ struct Send: AsyncParsableCommand {
 }
 
 extension Person {
-    /// The error of an identifier or a name that is no valid one.
+    /// The error for an invalid identifier or name of a person.
     static var invalid: ValidationError {
         ValidationError(
             "A person's identifier and name have 1 to \(maximumBytes) bytes without control characters.")
@@ -123,7 +123,7 @@ extension Person {
 }
 
 extension SendAnswer {
-    /// `accepted`, `refused (400): …`, `expired: …`, `dropped: …` or `queued`.
+    /// The outcome as text: `accepted`, `refused (400): …`, `expired: …`, `dropped: …`, `failed: …` or `queued`.
     fileprivate var text: String {
         guard let result else { return "queued" }
         let status = result.name == "refused" ? result.status.map { " (\($0))" } ?? "" : ""
@@ -142,7 +142,8 @@ struct SendContent: ParsableArguments {
     )
     var message: String?
 
-    @Option(help: ArgumentHelp("A web page, shown with --title.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp("The URL of a web page to send as a link, shown with --title.", valueName: "url"))
     var link: String?
 
     @Option(help: ArgumentHelp("The title of the link.", valueName: "text"))
@@ -150,7 +151,7 @@ struct SendContent: ParsableArguments {
 
     @Flag(
         help:
-            "Let Apple make the preview of the link: an App Clip, a song or a place; --title is for a link without one."
+            "Let Apple make the preview of the link, such as for an App Clip or a song; --title is used if it has none."
     )
     var preview = false
 
@@ -166,11 +167,11 @@ struct SendContent: ParsableArguments {
     func validate() throws {
         let isText = text != nil || (!attach.isEmpty && message == nil && link == nil)
         guard [isText, message != nil, link != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Name one of --text, --message and --link; --attach requires --text.")
+            throw ValidationError("Use exactly one of --text, --message and --link.")
         }
         guard attach.isEmpty || isText else { throw ValidationError("--attach requires --text.") }
         guard (link == nil) == (title == nil) || (preview && title == nil) else {
-            throw ValidationError("--link and --title require each other.")
+            throw ValidationError("--link requires --title or --preview, and --title requires --link.")
         }
         guard !preview || link != nil else { throw ValidationError("--preview requires --link.") }
         guard !reusable || message != nil else { throw ValidationError("--reusable requires --message.") }
@@ -213,13 +214,13 @@ struct SendContent: ParsableArguments {
     func files() throws -> [OutboundFile] {
         try attach.map { path in
             let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path
-            // Checked before the server is called.
+            // A file that cannot be read is reported before the server is called.
             try CommandFile.check(whole)
             return OutboundFile(path: whole, mimeType: Self.mediaType(of: path))
         }
     }
 
-    /// The media type by the name's extension; Apple refuses no type.
+    /// The media type, chosen by the extension of the name; Apple accepts every type.
     static func mediaType(of path: String) -> String {
         let ending = path.split(separator: ".").last?.lowercased() ?? ""
         return mediaTypes[ending] ?? "application/octet-stream"

@@ -4,7 +4,7 @@ import BalloonPOSIX
 import BalloonWire
 import MessageServer
 
-/// `balloon token …`: signs and checks the tokens of both directions.
+/// `balloon token …`: issues tokens of the business API, and signs and checks the tokens between Apple and the server.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Issue tokens of the business API; sign or check tokens with a server's secret.",
@@ -15,8 +15,8 @@ struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print a new token of the business API, and the object for \"api\": {\"tokens\": […]}.",
             discussion: """
-                The token goes to standard output and the object to standard error. The server keeps its hash only: the token \
-                is not printed again.
+                The token goes to standard output and the object to standard error. The object has only the token's hash, \
+                so the token cannot be printed again.
                 """)
 
         @Option(help: "The token's name in the server's log: 1 to 64 of a-z, 0-9 and -.")
@@ -29,7 +29,8 @@ struct Token: AsyncParsableCommand {
         var business: [String] = []
 
         @Option(
-            help: ArgumentHelp("Its rights: read, send, operate, separated by commas.", valueName: "rights"))
+            help: ArgumentHelp(
+                "The token's rights, separated by commas: read, send, operate.", valueName: "rights"))
         var may = APIRight.read.rawValue
 
         func run() throws {
@@ -54,9 +55,9 @@ struct Token: AsyncParsableCommand {
     /// `balloon token sign`: a token like Apple's, or like the server's.
     struct Sign: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print a token like Apple's, for a request to the server.")
+            abstract: "Print a token such as Apple sends with a request to the server.")
 
-        @Flag(help: "Print a token like the server's instead, for a request to the gateway.")
+        @Flag(help: "Print a token such as the server sends with a request to Apple's gateway.")
         var outbound = false
 
         @OptionGroup var options: ServerOptions
@@ -74,7 +75,7 @@ struct Token: AsyncParsableCommand {
     /// `balloon token verify`: shows why a token is refused.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check a token like the server, and print its claims.")
+            abstract: "Check a token as the server does, and print its claims.")
 
         @Argument(help: "The token, without Bearer; - reads it from standard input.")
         var token: String
@@ -105,7 +106,7 @@ struct Token: AsyncParsableCommand {
             } catch {
                 throw CommandFailure.notAToken
             }
-            // The claims are signed but not JSON; the position of the error is irrelevant.
+            // The signature is valid, so the position of the error in the claims does not matter.
             guard let claims = try? JSONDocument(bytes) else {
                 throw CommandFailure.tokenRefused(reason: "the claims are not JSON")
             }
