@@ -15,7 +15,7 @@ internal import COpenSSL
 
     /// The number of decrypted bytes, and whether the peer has ended its data.
     package struct Opened: Sendable, Hashable {
-        /// The number of bytes at the start of the buffer.
+        /// The number of decrypted bytes, which are at the start of the buffer.
         package var count = 0
         /// Whether the peer's `close_notify` arrived.
         package var isFinished = false

@@ -335,7 +335,7 @@ package actor ChildSession {
             // Before the handshake the process knows no customer, so the line may be quoted.
             let quoted = isIntroduced ? "" : beginning
             logger.warning(
-                "handler wrote a line to standard output that is no protocol message",
+                "handler wrote a line to standard output that is not a protocol message",
                 metadata: ["line": "\(quoted)"])
         }
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }

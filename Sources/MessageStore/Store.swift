@@ -300,7 +300,9 @@ private func countCrashes(
         try calls.clear()
     } catch {
         // The lines stay in the file, so the next start counts these crashes.
-        logger.error("record of handler crashes not written", metadata: ["error": "\(error)"])
+        logger.error(
+            "crashes during deliveries not recorded; the next start records them",
+            metadata: ["error": "\(error)"])
     }
     return (calls, left)
 }

@@ -46,7 +46,7 @@ struct AssignmentRoutes: Sendable {
         guard let member = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
         let take = root["take"]
         guard take == nil || take?.bool != nil else {
-            throw APIProblem(.badMember, "take is true or false", at: take ?? root)
+            throw APIProblem(.badMember, "take must be true or false", at: take ?? root)
         }
         return .claim(try person(member), takes: take?.bool ?? false)
     }
@@ -54,7 +54,7 @@ struct AssignmentRoutes: Sendable {
     /// The person in a request's body; throws `bad-member` when it is malformed.
     static func person(_ member: JSONValue) throws(APIProblem) -> Person {
         guard member.kind == .object else {
-            throw APIProblem(.badMember, "a person is an object with id and name", at: member)
+            throw APIProblem(.badMember, "person must be an object with id and name", at: member)
         }
         try APIRequest.check(member, ["id", "name"])
         guard let id = member["id"]?.string, member["name"] == nil || member["name"]?.string != nil,
@@ -62,7 +62,7 @@ struct AssignmentRoutes: Sendable {
         else {
             throw APIProblem(
                 .badMember,
-                "id and name are texts of 1 to \(Person.maximumBytes) bytes without control characters",
+                "id and name must be texts of 1 to \(Person.maximumBytes) bytes without control characters",
                 at: member)
         }
         return person
@@ -72,12 +72,12 @@ struct AssignmentRoutes: Sendable {
         let root = try request.object(["to", "note"])
         let note = root["note"]
         guard note == nil || note?.string != nil else {
-            throw APIProblem(.badMember, "note is a text", at: note ?? root)
+            throw APIProblem(.badMember, "note must be a text", at: note ?? root)
         }
         switch root["to"]?.string {
         case "handler": return .releaseToHandler(note: note?.string)
         case "waiting": return .releaseToWaiting(note: note?.string)
-        default: throw APIProblem(.badMember, "to is handler or waiting", at: root["to"] ?? root)
+        default: throw APIProblem(.badMember, "to must be handler or waiting", at: root["to"] ?? root)
         }
     }
 

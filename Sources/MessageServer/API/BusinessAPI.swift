@@ -241,7 +241,7 @@ extension StoreError {
         case .quarantined, .damaged: APIProblem(.unavailable, "a file of the store is damaged")
         case .unavailable, .notDurable: APIProblem(.unavailable, "the disk cannot be used")
         case .overloaded, .tooManyPending, .quotaReached: APIProblem(.unavailable, "the store is overloaded")
-        case .closed: APIProblem(.unavailable, "the server stops")
+        case .closed: APIProblem(.unavailable, "the server is stopping")
         case .assignment(let refusal): refusal.problem
         case .inUse, .unknownVersion, .noData: APIProblem(.internalError)
         }
@@ -257,7 +257,8 @@ extension AssignmentRefusal {
         case .withPerson(let person):
             person.map { APIProblem(.claimed).member("person", $0.json) }
                 ?? APIProblem(.conflict, "the conversation waits for a person")
-        case .nothingToRelease: APIProblem(.conflict, "the conversation is with its handler")
+        case .nothingToRelease:
+            APIProblem(.conflict, "the conversation is with its handler, so there is nothing to release")
         case .changed: APIProblem(.changed)
         case .tooMany(let maximum):
             APIProblem(.unavailable, "\(maximum) conversations are with persons or wait for one")

@@ -57,7 +57,8 @@ struct ConversationListRoutes: Sendable {
         guard case .loading(let part) = store.indexPhase else {
             return APIProblem(.indexLoading).field("Retry-After", "1")
         }
-        return APIProblem(.indexLoading, "\(Int(part * 100)) % are read").field("Retry-After", "1")
+        return APIProblem(.indexLoading, "\(Int(part * 100)) % of the index are read").field(
+            "Retry-After", "1")
     }
 
     private func query(_ request: APIRequest) throws -> Store.ConversationQuery {

@@ -132,12 +132,12 @@ struct DeliveryOperations: Sendable {
         guard let list = root["records"], list.kind == .array, (1...Self.maximumRecords).contains(list.count)
         else {
             throw APIProblem(
-                .badMember, "records is a list of 1 to \(Self.maximumRecords) numbers",
+                .badMember, "records must be a list of 1 to \(Self.maximumRecords) numbers",
                 at: root["records"] ?? root)
         }
         let records = try list.elements.map { value throws(APIProblem) in
             guard let record = value.int.flatMap(UInt64.init(exactly:)), record <= Self.maximumRecord else {
-                throw APIProblem(.badMember, "a record is a whole number up to 2^53 - 1", at: value)
+                throw APIProblem(.badMember, "a record must be a whole number up to 2^53 - 1", at: value)
             }
             return record
         }

@@ -26,12 +26,12 @@ struct PresenceRoutes: Sendable {
                 let business = try business(request)
                 let root = try request.object(["open", "text"])
                 guard root["open"]?.bool != nil else {
-                    throw APIProblem(.badMember, "open is true or false", at: root["open"] ?? root)
+                    throw APIProblem(.badMember, "open must be true or false", at: root["open"] ?? root)
                 }
                 guard let presence = Presence(root) else {
                     throw APIProblem(
                         .badMember,
-                        "text is a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and required while open is false",
+                        "text must be a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and is required while open is false",
                         at: root["text"] ?? root)
                 }
                 do throws(SystemError) {

@@ -23,7 +23,7 @@ struct TypingRoutes: Sendable {
     private func change(_ request: APIRequest) throws -> APIAnswer {
         let root = try request.object(["typing"])
         guard let isTyping = root["typing"]?.bool else {
-            throw APIProblem(.badMember, "typing is true or false", at: root["typing"] ?? root)
+            throw APIProblem(.badMember, "typing must be true or false", at: root["typing"] ?? root)
         }
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }

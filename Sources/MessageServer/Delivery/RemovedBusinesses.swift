@@ -70,7 +70,7 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "removal times of businesses not written; after a restart, removals count from the restart",
+                "removal times of businesses not written; after a restart the deadlines of their messages begin anew",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -217,7 +217,7 @@ struct ConversationPool: Sendable {
     /// Repairs a conversation whose only damaged lines were never synced; returns false when other lines are
     /// damaged.
     ///
-    /// In place and without a sync, because every written line is in the journal.
+    /// The file is repaired in place and without a sync, because every written line is in the journal.
     private mutating func repairInPlace(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> Bool {

@@ -135,7 +135,7 @@ final class Checkpointer: Sendable {
                 state.isTrusted = false
                 state.failure = "\(error)"
             }
-            logger.error("rewriting of conversations failed", metadata: ["error": "\(error)"])
+            logger.error("rewriting of conversations failed; it is retried", metadata: ["error": "\(error)"])
         }
         // Another round is scheduled, as after any written line.
         recordWrite()

@@ -116,7 +116,8 @@ final class Retention: Sendable {
                 ])
         } catch {
             // The next round continues where this one ended.
-            logger.error("deletion of a journal segment failed", metadata: ["error": "\(error)"])
+            logger.error(
+                "deletion of a journal segment failed; it is retried", metadata: ["error": "\(error)"])
         }
     }
 

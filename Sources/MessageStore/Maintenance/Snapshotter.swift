@@ -95,7 +95,9 @@ final class Snapshotter: Sendable {
         do throws(StoreError) {
             if let snapshot = try read(through: last) { write(snapshot) }
         } catch {
-            logger.warning("journal snapshot failed", metadata: ["error": "\(error)"])
+            logger.warning(
+                "journal snapshot not made; the next start reads more of the journal",
+                metadata: ["error": "\(error)"])
         }
         FreeMemory.trim()
     }

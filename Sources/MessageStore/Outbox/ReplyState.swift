@@ -40,7 +40,7 @@ package struct ReplyState: Sendable {
     private(set) var next: Timestamp?
     /// The record that ended the reply, and its time.
     private(set) var end: (record: UInt64, at: Timestamp)?
-    /// The record of the message that sends the reply again.
+    /// The record of the message that sends the reply again; nil when the reply was not retried.
     private(set) var retriedAs: UInt64?
     /// The place of the reply's copy in a later segment, for when its own segment is deleted; nil when there is no
     /// copy.

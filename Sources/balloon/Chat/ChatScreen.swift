@@ -13,7 +13,7 @@ actor ChatScreen {
     private var rendering: SimulationRendering
     /// The gateway's number of the last printed message.
     private var lastNumber = 0
-    /// The unanswered questions, oldest first.
+    /// The business's messages that ask the customer for a choice and are not answered yet, oldest first.
     private var questions: [DeviceOffer] = []
 
     /// Skips the messages that the gateway already has, and keeps the newest unanswered question.

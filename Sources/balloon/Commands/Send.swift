@@ -53,7 +53,7 @@ struct Send: AsyncParsableCommand {
     func validate() throws {
         guard (0...50).contains(wait) else { throw ValidationError("--wait takes 0 to 50 seconds.") }
         guard person == nil || !autoReply else {
-            throw ValidationError("Use --person or --auto-reply, not both: a person or a program writes.")
+            throw ValidationError("Use either --person or --auto-reply, not both.")
         }
         guard person != nil || (personName == nil && !take) else {
             throw ValidationError("--person-name and --take require --person.")

@@ -378,7 +378,7 @@ extension EventHub {
     /// Throws a problem when the token has too many pages, when it was removed, and when the server stops.
     func beginPage(of token: APIToken) throws(APIProblem) -> Page {
         let page = try state.withLock { state throws(APIProblem) in
-            guard !state.isClosed else { throw APIProblem(.unavailable, "the server stops") }
+            guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
             guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
                 throw APIProblem(.unavailable, "too many pages of the token wait for events")
                     .field("Retry-After", "1")

@@ -24,6 +24,6 @@ enum ContentDigest {
     private static var malformed: APIProblem {
         APIProblem(
             .badRequest,
-            "Content-Digest is not a list of digests such as sha-256=:…: with Base64 between the colons")
+            "Content-Digest must be a list of digests such as sha-256=:…: with Base64 between the colons")
     }
 }

@@ -40,10 +40,10 @@ struct SendingBody {
         takes = try Self.flag("take", of: root)
         person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
         if isAutomatic, person != nil, let value = root["autoReply"] {
-            throw APIProblem(.badMember, "a program's message has no person", at: value)
+            throw APIProblem(.badMember, "a message with autoReply must not have a person", at: value)
         }
         if takes, person == nil, let value = root["take"] {
-            throw APIProblem(.badMember, "take needs a person", at: value)
+            throw APIProblem(.badMember, "take requires the member person", at: value)
         }
     }
 
@@ -55,7 +55,7 @@ struct SendingBody {
                 text.utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
             else {
                 throw APIProblem(
-                    .badMember, "customer is tel:+ and 5 to 15 digits", at: root["customer"] ?? root)
+                    .badMember, "customer must be tel:+ and 5 to 15 digits", at: root["customer"] ?? root)
             }
             return CustomerID(text)
         }
@@ -158,7 +158,7 @@ extension SendingBody {
         guard let message = root["message"] else {
             let text = try root["text"].map { value throws(APIProblem) in
                 guard let text = value.string else {
-                    throw APIProblem(.badMember, "text is a string", at: value)
+                    throw APIProblem(.badMember, "text must be a string", at: value)
                 }
                 return text
             }
@@ -177,7 +177,7 @@ extension SendingBody {
             }
         }
         guard message.kind == .object else {
-            throw APIProblem(.badMember, "message is an object", at: message)
+            throw APIProblem(.badMember, "message must be an object", at: message)
         }
         if let type = message["type"], type.string?.hasPrefix("typing_") ?? false {
             throw APIProblem(.badMember, "a typing indicator is sent with POST …/typing", at: type)
@@ -200,7 +200,7 @@ extension SendingBody {
     private static func flag(_ name: String, of root: JSONValue) throws(APIProblem) -> Bool {
         guard let value = root[name] else { return false }
         guard let flag = value.bool else {
-            throw APIProblem(.badMember, "\(name) is true or false", at: value)
+            throw APIProblem(.badMember, "\(name) must be true or false", at: value)
         }
         return flag
     }
@@ -209,27 +209,29 @@ extension SendingBody {
         guard let list = root["attachments"] else { return [] }
         guard list.kind == .array, (1...maximumAttachments).contains(list.count) else {
             throw APIProblem(
-                .badMember, "attachments is a list of 1 to \(maximumAttachments) objects", at: list)
+                .badMember, "attachments must be a list of 1 to \(maximumAttachments) objects", at: list)
         }
         return try list.elements.map(\.self).map { value throws(APIProblem) in
             guard value.kind == .object else {
-                throw APIProblem(.badMember, "an attachment is an object", at: value)
+                throw APIProblem(.badMember, "an attachment must be an object", at: value)
             }
             try APIRequest.check(value, ["id", "name", "mimeType"])
             guard let id = value["id"]?.string, UploadedFiles.isIdentifier(id) else {
                 throw APIProblem(
-                    .badMember, "id is the identifier of an uploaded attachment", at: value["id"] ?? value)
+                    .badMember, "id must be the identifier of an uploaded attachment",
+                    at: value["id"] ?? value)
             }
             guard let name = value["name"]?.string, (1...maximumNameBytes).contains(name.utf8.count),
                 name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
             else {
                 throw APIProblem(
-                    .badMember, "name has 1 to \(maximumNameBytes) bytes without control characters",
+                    .badMember, "name must have 1 to \(maximumNameBytes) bytes without control characters",
                     at: value["name"] ?? value)
             }
             guard let type = value["mimeType"]?.string, AttachmentAnswer.isMediaType(type) else {
                 throw APIProblem(
-                    .badMember, "mimeType is a media type such as image/jpeg", at: value["mimeType"] ?? value)
+                    .badMember, "mimeType must be a media type such as image/jpeg",
+                    at: value["mimeType"] ?? value)
             }
             return Attachment(id: id, name: name, mimeType: type, value: value)
         }
@@ -239,7 +241,9 @@ extension SendingBody {
 extension Person {
     /// The person in a request's body.
     init(api value: JSONValue) throws(APIProblem) {
-        guard value.kind == .object else { throw APIProblem(.badMember, "person is an object", at: value) }
+        guard value.kind == .object else {
+            throw APIProblem(.badMember, "person must be an object", at: value)
+        }
         try APIRequest.check(value, ["id", "name"])
         for name in ["id", "name"] {
             guard let member = value[name] else {
@@ -248,7 +252,8 @@ extension Person {
             }
             guard let text = member.string, Person(id: text) != nil else {
                 throw APIProblem(
-                    .badMember, "\(name) has 1 to \(Person.maximumBytes) bytes without control characters",
+                    .badMember,
+                    "\(name) must have 1 to \(Person.maximumBytes) bytes without control characters",
                     at: member)
             }
         }
