@@ -18,9 +18,9 @@ package enum HTTPVerdict: Sendable {
 /// It must not block. The request has no body yet.
 package typealias HTTPAdmission = (_ head: HTTPRequest) -> HTTPVerdict
 
-/// One method on one path, and the delivery of its body.
+/// A route of the server: the method, the path, and the way in which the handler receives the body.
 package struct HTTPRoute: Sendable {
-    /// The delivery of the body to the handler.
+    /// The way in which the handler receives the body.
     package enum Body: Sendable {
         /// Complete, up to a limit; a longer body gets 413.
         case collected(maximumBytes: Int)

@@ -229,7 +229,7 @@ private final class ReaderCounts: Sendable {
             return true
         }
         guard isAdmitted else {
-            throw APIProblem(.unavailable, "\(Self.maximum) requests of this token read the journal already")
+            throw APIProblem(.unavailable, "\(Self.maximum) requests of this token are already reading the journal")
                 .field("Retry-After", "1")
         }
         defer {

@@ -52,7 +52,7 @@ final class DeliveryWatch: StageObserver {
         return isAdded ? Waiter(number: number, wakeups: wakeups) : nil
     }
 
-    /// Names the message's record, so that the ends of its replies wake the waiter too.
+    /// Sets the record of the waiter's message, so that the ends of the message's replies wake the waiter too.
     func setRecord(_ record: UInt64, for waiter: Waiter) {
         waiting.withLock { $0[waiter.number]?.record = record }
     }

@@ -163,8 +163,8 @@ extension Store {
         return nil
     }
 
-    /// The leased delivery with its journal data; nil when that is unreadable, and then the lease is released
-    /// or blocked.
+    /// Reads the journal data of a leased delivery; when the data is unreadable, releases or blocks the lease, and
+    /// returns nil.
     private func delivery(_ lease: Lease) -> Delivery? {
         let record = lease.pending.record
         // The call is recorded before the message is read, so that a crash counts from the lease on.

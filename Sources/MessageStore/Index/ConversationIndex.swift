@@ -22,9 +22,9 @@ struct ConversationIndex: Sendable {
         var excluded: Set<UInt64> = []
         /// The kind of the last line; nil for any kind.
         var kind: Kind?
-        /// The earliest time of the last line.
+        /// The earliest time of the last line; nil for any time.
         var since: Timestamp?
-        /// The time before which the last line was written.
+        /// The time before which the last line was written; nil for any time.
         var until: Timestamp?
     }
 

@@ -12,9 +12,9 @@ extension Store {
         package var excluding: [CustomerID] = []
         /// The kind of the last line; nil for any kind.
         package var kind: Kind?
-        /// The earliest time of the last line.
+        /// The earliest time of the last line; nil for any time.
         package var since: Timestamp?
-        /// The time before which the last line was written.
+        /// The time before which the last line was written; nil for any time.
         package var until: Timestamp?
         /// The position before which the list continues; nil for the first page.
         package var position: ConversationPosition?

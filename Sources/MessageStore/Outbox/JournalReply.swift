@@ -65,7 +65,7 @@ package struct JournalReply: Sendable {
         status = reply.status.isDeadLetter ? result ?? reply.status : reply.status
     }
 
-    /// The message for a retry: with the same id and bytes, or as `edited`.
+    /// Returns the message that retries the reply: with the same id and bytes, or with those of `edited`.
     func retry(as edited: DecidedReply?) -> ReceivedMessage {
         ReceivedMessage(
             business: business, customer: customer, id: edited?.id ?? messageID, attributes: attributes,
