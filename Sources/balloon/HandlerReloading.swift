@@ -93,7 +93,8 @@ final class HandlerReloading {
         // An editor may remove the old file first; the appearance of the new file calls this function again.
         guard Directory.exists(file) else { return }
         logger.notice(
-            "handler file changed; restarting the handler", metadata: ["business": "\(slug)", "file": "\(file)"])
+            "handler file changed; restarting the handler",
+            metadata: ["business": "\(slug)", "file": "\(file)"])
         Task {
             do {
                 let question = JSONWriter.object { $0.field("business", slug) }

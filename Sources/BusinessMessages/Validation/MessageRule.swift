@@ -70,7 +70,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case bubbleText
     /// A bubble's style is `icon`, `small` or `large`.
     case bubbleStyle
-    /// A bubble has only members that the device shows: some members work only in iMessage apps, other members never do.
+    /// A bubble has only members that the device shows: some members work only in iMessage apps, and some never there.
     case bubbleMember
     /// `appId`, `appName` and `appIcon` are for iMessage apps only.
     case builtinMember

@@ -229,8 +229,10 @@ private final class ReaderCounts: Sendable {
             return true
         }
         guard isAdmitted else {
-            throw APIProblem(.unavailable, "\(Self.maximum) requests of this token are already reading the journal")
-                .field("Retry-After", "1")
+            throw APIProblem(
+                .unavailable, "\(Self.maximum) requests of this token are already reading the journal"
+            )
+            .field("Retry-After", "1")
         }
         defer {
             counts.withLock { counts in

@@ -211,7 +211,7 @@ package struct ReplayAnswer: Sendable {
 
 /// The body of `POST /drop` without the job, and its answer.
 package struct DropRequest: Sendable {
-    /// The messages' records.
+    /// The journal records of the messages to drop.
     package let records: [UInt64]
 
     /// Creates a request for these records.

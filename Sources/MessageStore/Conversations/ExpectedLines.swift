@@ -70,7 +70,7 @@ struct ExpectedLines {
         lines = lines.filter { !isBelow[Int($0.value.path)] }
     }
 
-    /// Marks a line that was found in a conversation's file.
+    /// Marks a line that was found in a conversation's file, and returns whether it is the expected one.
     mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
         let key = key(path, line.identity)
         guard let known = lines[key] else { return .unknown }

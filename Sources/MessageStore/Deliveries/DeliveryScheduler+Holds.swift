@@ -35,7 +35,8 @@ extension DeliveryScheduler {
     /// Records whether the leased suspect waits for its handler; false when no suspect runs alone.
     func setTrialWaiting(_ isWaiting: Bool) -> Bool { ready.withLock { $0.setTrialWaiting(isWaiting) } }
 
-    /// Ends the lone run of a suspect that did not crash the process; does nothing for other deliveries.
+    /// Ends the time in which a suspect runs alone, because it did not crash the process; does nothing for other
+    /// deliveries.
     func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
         let (hasRun, handovers) = ready.withLock { $0.endTrial() }

@@ -26,7 +26,7 @@ final class IndexedConversations: Sendable {
         var load = 0
         /// The last checkpoint of the conversations.
         var checkpoint: UInt64 = 0
-        /// The conversations that were removed during the load, of which it may have read an entry already.
+        /// The conversations that were removed during the load, although the load may have read their entries already.
         var removed: Set<ConversationName> = []
         /// The conversations without an entry because their last line is unreadable; a build with too many of them
         /// fails.

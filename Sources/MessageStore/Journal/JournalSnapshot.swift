@@ -131,7 +131,7 @@ struct SnapshotEncoder {
         append(UInt64(bitPattern: time?.milliseconds ?? 0))
     }
 
-    /// Appends a short text: its size, and its bytes in numbers.
+    /// Appends a text: its size plus 1, and its bytes, packed into 8-byte numbers; appends only 0 for nil.
     mutating func append(_ text: String?) {
         guard let text else { return append(0) }
         let utf8 = Array(text.utf8)

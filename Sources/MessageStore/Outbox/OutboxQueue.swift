@@ -212,7 +212,7 @@ struct OutboxQueue: Sendable {
         advance(node.entry.conversation)
     }
 
-    /// Removes an entry, leased or not; the next of its conversation becomes available.
+    /// Removes an entry, leased or not, so that the conversation's next entry becomes available; nil for an unknown id.
     mutating func settle(_ id: ReplyID) -> Entry? {
         guard let node = nodes[id] else { return nil }
         let key = node.entry.conversation
