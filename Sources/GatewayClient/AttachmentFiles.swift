@@ -120,7 +120,7 @@ package final class AttachmentFiles: Sendable {
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }
     }
 
-    /// Removes every file that no message has brought since `seconds` after 1970; returns the number of
+    /// Removes every file that was last part of a message before `seconds` since 1970; returns the number of
     /// removed files.
     package func sweep(before seconds: Int) throws(SystemError) -> Int {
         guard Directory.exists(directory) else { return 0 }

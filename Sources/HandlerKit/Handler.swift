@@ -62,13 +62,13 @@ public protocol InvitationHandler: Handler {
     func invitation(_ invitation: Invitation, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of customers who begin to write.
+/// A handler that is called when a customer begins to type.
 public protocol TypingStartHandler: Handler {
     /// Records the event; a reply before the first message is impolite.
     func typingStart(_ typingStart: TypingStart, _ context: Context) async throws -> Outcome
 }
 
-/// A handler of customers who stop writing.
+/// A handler that is called when a customer stops typing.
 public protocol TypingEndHandler: Handler {
     /// Records the event; a reply before the first message is impolite.
     func typingEnd(_ typingEnd: TypingEnd, _ context: Context) async throws -> Outcome

@@ -130,7 +130,7 @@ final class BusinessHandler: Sendable {
 
     /// Returns the fallback for an event to which the handler's answer was refused; nil when there is none.
     ///
-    /// Here, the fallback answers however short the handler was down.
+    /// Unlike ``fallbackResponder(for:)``, the fallback answers even if the handler is not down.
     func fallbackAfterRefusal(for subscription: Subscription) async -> Responder? {
         guard let fallback, isSubscribed(fallback.life.handler, to: subscription),
             await fallback.life.waitUntilReady(within: deadline) == true

@@ -1,7 +1,7 @@
 import BusinessMessages
 
-/// The conversations of the messages that have not ended, by record, because most journal records name only that
-/// record.
+/// Finds the conversation of an unfinished message by the message's record, because most journal records refer to a
+/// message only by its record.
 struct EventSubjects: Sendable {
     private struct Subject {
         let conversation: ConversationKey

@@ -77,7 +77,7 @@ extension Store {
     package enum IndexPhase: Hashable, Sendable {
         /// No index is kept.
         case off
-        /// The index is read or built; the finished part, from 0 to 1.
+        /// The index is being read or built; the value is the finished part, from 0 to 1.
         case loading(Double)
         /// Lists are available.
         case ready

@@ -5,7 +5,7 @@ import MessageServer
 import MessageStore
 import Simulator
 
-/// The business's side of a conversation in the terminal: prints each message once and keeps the questions.
+/// Shows the business's messages of a conversation in the terminal, each once, and keeps those that ask for a choice.
 actor ChatScreen {
     private static let maximumQuestions = 100
 
