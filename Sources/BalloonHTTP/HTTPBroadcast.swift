@@ -10,15 +10,15 @@ import Synchronization
 /// ``maximumUntakenBytes``, or when the listener has no memory left for answers. The socket buffers of the kernel are
 /// not counted. A shard that is behind by ``maximumWaitingBytes`` cuts off all its subscribers.
 package final class HTTPBroadcast: Sendable {
-    /// The bytes that a subscriber may leave untaken; one batch may be larger.
+    /// The maximum bytes that may wait to be sent to one subscriber; a single batch may be larger.
     package static let maximumUntakenBytes = 65536
-    /// The bytes of batches that may wait for one shard; one batch may be larger.
+    /// The maximum bytes of batches that may wait for one shard; a single batch may be larger.
     package static let maximumWaitingBytes = 1 << 20
     /// The number of batches that may wait for one shard: each that is sent separately has a list of its subscribers.
     static let maximumWaitingBatches = 256
 
     private struct State {
-        /// One for each shard with subscribers.
+        /// The section of each shard with subscribers.
         var sections: [BroadcastSection] = []
         var isFinished = false
     }

@@ -146,7 +146,8 @@ struct ConversationQueues: Sendable {
         conversations.keys.filter { nextSuspectToRecord(of: $0) != nil }
     }
 
-    /// The first unrecorded message of a conversation, when it is to be recorded alone or precedes such a one.
+    /// The first unrecorded message of a conversation, if it, or a message after it, is to be recorded alone; otherwise
+    /// nil.
     func nextSuspectToRecord(of key: ConversationKey) -> Lease? {
         guard conversations[key]?.hasUnrecordedSuspect == true else { return nil }
         return nextToRecord(of: key)

@@ -115,7 +115,8 @@ final class DeliveryScheduler: Sendable {
     /// Makes the postponed and parked deliveries of a conversation available now.
     func resumeAll(of key: ConversationKey) { change(key) { $0.resumeAll(of: key) } }
 
-    /// Those of the conversations that have an unfinished message up to the given record.
+    /// Returns those of `conversations` that have an unfinished message up to the record that is given for each of
+    /// them.
     func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
         Set(
             conversations.lazy.filter { key, last in

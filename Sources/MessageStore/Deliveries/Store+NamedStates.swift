@@ -106,15 +106,15 @@ extension Store {
 
 /// The result for one message that an operator named as a dead letter.
 package enum DeadLetterResult: Hashable, Sendable {
-    /// It was delivered again as this record.
+    /// The message was replayed as this record.
     case replayed(as: UInt64)
     /// An earlier change had delivered it again as this record.
     case alreadyReplayed(as: UInt64)
-    /// It is no dead letter any more.
+    /// The message was dropped, so it is no longer a dead letter.
     case dropped
     /// An earlier change had dropped it.
     case alreadyDropped
-    /// It is no dead letter, or reports a failed reply, which is retried itself.
+    /// The record is not a dead letter, or it reports a failed reply, which can only be retried as a reply.
     case notDead
     /// The business has no message with this record.
     case unknown

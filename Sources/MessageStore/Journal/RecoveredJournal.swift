@@ -141,7 +141,8 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Those of the conversations that have an unfinished delivery up to the given record.
+    /// Returns those of the conversations that have an unfinished delivery up to the record that is given for each of
+    /// them.
     private static func withUnfinished(
         _ conversations: [ConversationKey: UInt64], among open: [UInt64: Recovered]
     ) -> Set<ConversationKey> {
