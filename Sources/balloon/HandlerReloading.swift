@@ -17,7 +17,7 @@ final class HandlerReloading {
 
     private var watches: [DirectoryWatch] = []
 
-    /// Watches the programs of the businesses until it is destroyed.
+    /// Starts to watch the handler programs of the businesses, until this object is destroyed.
     init(of businesses: [BusinessConfiguration], data: String, logger: Logger) {
         let queue = DispatchQueue(label: "balloon.reload")
         for business in businesses {

@@ -34,7 +34,7 @@ final class AsyncSemaphore: Sendable {
     /// How many permits are held.
     var heldCount: Int { state.withLock { $0.count - $0.free } }
 
-    /// Changes the number of permits; held ones stay held.
+    /// Changes the number of permits; permits that are held stay held.
     func resize(to count: Int) {
         let ready = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
             state.free += max(1, count) - state.count

@@ -59,8 +59,8 @@ final class TypingIndicators: Sendable {
     private let work: AsyncStream<ConversationName>
     private let workers: AsyncStream<ConversationName>.Continuation
 
-    /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and run on any
-    /// thread.
+    /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and may be called
+    /// on any thread.
     init(
         lifetime: Duration = .seconds(30), send: @escaping Sender,
         publish: @escaping @Sendable (ConversationName, Bool) -> Void

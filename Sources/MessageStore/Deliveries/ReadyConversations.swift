@@ -175,7 +175,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect()
     }
 
-    /// Cancels a waiter; nil when it does not wait any more.
+    /// Removes a waiter, and returns the handover that ends its wait without a delivery; nil when it no longer waits.
     mutating func cancel(_ waiter: UInt64, of business: BusinessID) -> Handover? {
         guard let index = businesses[business]?.waiters.firstIndex(where: { $0.id == waiter }) else {
             return nil
