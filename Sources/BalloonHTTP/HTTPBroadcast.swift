@@ -18,7 +18,8 @@ package final class HTTPBroadcast: Sendable {
     static let maximumWaitingBatches = 256
 
     private struct State {
-        /// The section of each shard with subscribers.
+        /// The sections of the broadcast: one for each shard with subscribers, which counts its subscribers and waiting
+        /// bytes.
         var sections: [BroadcastSection] = []
         var isFinished = false
     }

@@ -83,7 +83,7 @@ final class BusinessHandler: Sendable {
         }
     }
 
-    /// Counts the end of an event.
+    /// Counts an event as ended; the last one resumes the caller that waits for all events to end.
     func leave() {
         let idle = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.inFlight -= 1

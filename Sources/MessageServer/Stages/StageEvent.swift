@@ -44,9 +44,9 @@ package struct StageEvent: Sendable {
         case refused(status: Int, reason: String)
         /// The server or a dependency is at fault; the reason is a constant or a system error.
         case failed(reason: String)
-        /// Will be retried after this many milliseconds; the reason as for `failed`.
+        /// The step will be retried after this many milliseconds; the reason is as for `failed`.
         case postponed(milliseconds: Int, reason: String)
-        /// Released without counting an attempt; the reason as for `failed`.
+        /// The delivery or reply was released, and the attempt does not count; the reason is as for `failed`.
         case released(reason: String)
         /// An end without an error: `unhandled`, `rejected`, `handedOff`, `withPerson`; for `decode`, why a message has too many parts to be
         /// read: `unrecognized: 101 attachments; at most 100 are read`.

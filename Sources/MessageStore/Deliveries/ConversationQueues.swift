@@ -29,7 +29,7 @@ struct ConversationQueues: Sendable {
         var pending = Deque<PendingDelivery>()
         /// How many of `pending`, from the first on, are recorded.
         var recordedCount = 0
-        /// Deliveries outside the order, waiting for their due time.
+        /// Deliveries that wait for their due time outside the conversation's order.
         var parked: [PendingDelivery] = []
         /// Parked deliveries that became due while another delivery was leased.
         var due = Deque<PendingDelivery>()

@@ -13,7 +13,7 @@ package struct OutboxEntry: Sendable {
         case unknown
     }
 
-    /// The reply's name.
+    /// The reply's identity, such as `57.1`.
     package let id: ReplyID
     /// The sending business.
     package let business: BusinessID

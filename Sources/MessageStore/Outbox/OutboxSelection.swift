@@ -14,7 +14,7 @@ package enum OutboxSelection: Hashable, Sendable {
     case anotherBusiness(than: Set<BusinessID>)
     /// The next reply of a business that is not in the set.
     ///
-    /// If none is due, the postponed reply that is due first and whose `Retry-After` has passed. A probe of the
-    /// gateway: the limit of all replies in flight does not apply.
+    /// If no reply is due, this is the postponed reply that is due first and whose `Retry-After` has passed. As for
+    /// every probe of the gateway, the limit of all replies in flight does not apply.
     case probe(excludingBusinesses: Set<BusinessID>)
 }
