@@ -8,6 +8,6 @@ public enum HandlerHealth: String, Sendable, CaseIterable {
     case restarting
     /// Ended too often: restarts are suspended for a while, or until an operator restarts the handler.
     case open
-    /// Stopped for good.
+    /// The handler has stopped and does not start again.
     case stopped
 }

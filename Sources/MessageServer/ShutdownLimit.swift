@@ -16,7 +16,7 @@ final class ShutdownLimit: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// The part of the limit for the last log line.
+    /// The part of the time limit that is reserved for writing the last log line.
     private static let reportTime = Duration.milliseconds(500)
 
     init(_ limit: Duration, logger: Logger) {

@@ -104,7 +104,7 @@ extension RecoveredJournal.Recovered {
         return JournalledLine(conversation: conversation, state: state, reply: nil)
     }
 
-    /// The line of an ended reply.
+    /// The line of a reply that has ended; nil while the reply is queued, and for an unknown reply.
     func line(ofReply index: Int) -> JournalledLine? {
         guard state.replies.indices.contains(index), state.replies[index].end != nil else { return nil }
         return JournalledLine(conversation: conversation, state: state, reply: index)

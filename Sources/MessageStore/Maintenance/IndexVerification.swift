@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Compares the file of the index of conversations with the conversations; the journal says which lines are too new for it.
+/// Compares the index's file with the conversations; the journal says which lines are newer than the file.
 struct IndexVerification: Sendable {
     private let path: String
     private var entries: [ConversationName: IndexEntry] = [:]

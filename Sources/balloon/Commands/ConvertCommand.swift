@@ -30,7 +30,8 @@ struct Convert: AsyncParsableCommand {
             let document = try CommandFile.json(file)
             if case .app(let app) = InboundEvent.decode(message: document).content {
                 guard let text = app.replyText else {
-                    throw CommandFailure.malformed(path: file, reason: "is an app's reply without a text from LivePerson")
+                    throw CommandFailure.malformed(
+                        path: file, reason: "is an app's reply without a text from LivePerson")
                 }
                 return StandardStream.output.write(terminalText(text) + "\n")
             }

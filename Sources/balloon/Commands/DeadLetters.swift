@@ -89,7 +89,7 @@ struct DeadLetters: AsyncParsableCommand {
         func validate() throws {
             guard edit != nil else { return }
             guard choice.names.count == 1, case .reply? = choice.names.first else {
-                throw ValidationError("--edit takes the name of one reply: 57.1.")
+                throw ValidationError("--edit takes the name of one reply, such as 57.1.")
             }
         }
 
