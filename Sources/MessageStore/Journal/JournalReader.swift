@@ -80,7 +80,7 @@ struct JournalReader {
         last = (segment, scan)
     }
 
-    /// Assesses the last segment after all were added; a power failure may explain that its end is broken.
+    /// Assesses the last segment after all segments were added; a power failure may explain a broken end.
     mutating func finish() {
         if let last { judge(last.segment, last.scan, isLast: true) }
         last = nil
