@@ -40,6 +40,15 @@ package enum ConfigurationLoader {
                     at: .file(file), "has \"inbox\" in \"api\", but no token to open it with",
                     hint: "issue one with balloon token issue --may read,send"))
         }
+        if !configuration.api.tokens.isEmpty, purpose == .server,
+            configuration.gateway.replyLifetime > configuration.store.deduplicationWindow
+        {
+            configuration.warnings.append(
+                ConfigurationProblem(
+                    at: .file(file),
+                    "has a \"giveUpAfterHours\" greater than its \"deduplicationHours\": a repeated request of the API can send a message"
+                        + " again that was sent late", hint: "make deduplicationHours at least as great"))
+        }
         return configuration
     }
 

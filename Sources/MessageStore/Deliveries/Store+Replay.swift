@@ -61,6 +61,8 @@ extension Store {
 
     func addToOutbox(_ message: ReceivedMessage, as record: JournalledRecord) {
         let key = ConversationKey(business: message.business, customer: message.customer)
-        outbox.add(message, as: record, isClosed: scheduler.closes(key))
+        outbox.add(
+            message, MessageKey(business: message.business, id: message.id), as: record,
+            isClosed: scheduler.closes(key))
     }
 }

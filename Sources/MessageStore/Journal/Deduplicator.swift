@@ -28,11 +28,22 @@ final class Deduplicator: Sendable {
     var count: Int { index.withLock { $0.count } }
 
     /// The record of a message; nil when it is unknown or not on disk yet.
-    func record(of key: MessageKey) -> UInt64? { index.withLock { $0.record(of: key) } }
+    ///
+    /// The outbox knows a queued message for longer than the index, which forgets it after the deduplication window, or earlier
+    /// when many others arrive.
+    func record(of key: MessageKey) -> UInt64? {
+        index.withLock { $0.record(of: key) } ?? outbox.record(of: key)
+    }
 
     /// Whether the message is durable, or on its way to the disk.
     func holds(_ message: ReceivedMessage) -> Bool {
-        index.withLock { $0.knows(MessageKey(business: message.business, id: message.id)) }
+        let key = MessageKey(business: message.business, id: message.id)
+        return index.withLock { $0.knows(key) } || isQueued(message, key)
+    }
+
+    /// Whether the business's own message waits in the outbox.
+    private func isQueued(_ message: ReceivedMessage, _ key: MessageKey) -> Bool {
+        message.outboundKind != nil && outbox.record(of: key) != nil
     }
 
     /// Journals a message unless it is known, with the claim of its author, if any; returns whether it was appended.
@@ -49,6 +60,9 @@ final class Deduplicator: Sendable {
             switch index.claim(key, at: message.receivedAt, completion) {
             case .durable: return (.duplicate, false)
             case .waiting: return (nil, false)
+            case .absent where isQueued(message, key):
+                _ = index.forget(key)
+                return (.duplicate, false)
             case .absent:
                 do throws(StoreError) {
                     // The count excludes messages on their way to the disk; their bytes are limited separately.
@@ -86,7 +100,7 @@ final class Deduplicator: Sendable {
     private func store(_ entries: [JournalEntry], _ records: [JournalledRecord]) {
         var deliveries: [Lease] = []
         deliveries.reserveCapacity(entries.count)
-        var proactive: [(ReceivedMessage, JournalledRecord)] = []
+        var proactive: [(AcceptedMessage, JournalledRecord)] = []
         var twins: [AppendCompletion] = []
         index.withLock { index in
             for (position, entry) in entries.enumerated() {
@@ -96,7 +110,7 @@ final class Deduplicator: Sendable {
                     twins.append(contentsOf: waiting)
                 }
                 guard message.message.outboundKind == nil else {
-                    proactive.append((message.message, record))
+                    proactive.append((message, record))
                     continue
                 }
                 var pending = PendingDelivery(
@@ -110,8 +124,8 @@ final class Deduplicator: Sendable {
         for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
         for (message, record) in proactive {
-            let key = ConversationKey(business: message.business, customer: message.customer)
-            outbox.add(message, as: record, isClosed: scheduler.closes(key))
+            outbox.add(
+                message.message, message.key, as: record, isClosed: scheduler.closes(message.conversation))
         }
         var told = 0
         var paced: [AppendCompletion] = []

@@ -7,6 +7,8 @@ struct RecoveredJournal: Sendable {
     struct Recovered: Sendable {
         let conversation: ConversationKey
         var state: MessageState
+        /// The identity of a message of the business's own accord; nil for others.
+        var key: MessageKey?
     }
 
     /// The number of the next record.
@@ -170,7 +172,8 @@ struct RecoveredJournal: Sendable {
         }
         ledger.recordOpen(1, in: location.segment)
         open[record] = Recovered(
-            conversation: message.conversation, state: MessageState(message, record: record, at: location))
+            conversation: message.conversation, state: MessageState(message, record: record, at: location),
+            key: message.outboundKind == nil ? nil : message.key)
     }
 
     private func isUnended(_ record: UInt64) -> Bool {

@@ -20,6 +20,8 @@ final class Outbox: Sendable {
         /// The reply's text, if it is cached.
         var text: ReplyText?
         let isRecovered: Bool
+        /// The identity of a message of the business's own accord; nil for a reply.
+        var key: MessageKey?
         /// Whether the reply answers the failure of another reply.
         var answersFailure = false
         /// The reply's end, once it is in the journal; the conversation may still lack its line.
@@ -40,6 +42,8 @@ final class Outbox: Sendable {
     fileprivate struct State {
         var queue = OutboxQueue()
         var items: [ReplyID: Item] = [:]
+        /// The messages of the business's own accord among them.
+        var messages: [MessageKey: ReplyID] = [:]
         /// Whether the customer closed a conversation with queued replies.
         var closures: [ConversationKey: OutboxEntry.Closure] = [:]
         /// The number of replies with unreadable records; they and later ones of their conversations wait for
@@ -88,6 +92,7 @@ final class Outbox: Sendable {
             for (entry, item) in entries {
                 state.queue.add(entry)
                 state.items[entry.id] = state.bounded(item, maximumBytes: Self.maximumTextBytes)
+                if let key = item.key { state.messages[key] = entry.id }
             }
             state.closures[first.entry.conversation] = closure
         }
@@ -132,6 +137,12 @@ final class Outbox: Sendable {
     /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
+    /// The record of a queued message of the business's own accord; nil when it has ended, or never was.
+    func record(of key: MessageKey) -> UInt64? {
+        if count == 0 { return nil }
+        return state.withLock { $0.messages[key]?.record }
+    }
+
     /// The conversation of a reply whose line is not written yet, and its end, if it has ended; nil for another reply.
     func progress(of id: ReplyID) -> (conversation: ConversationKey, result: ReplyResult?)? {
         state.withLock { state in
@@ -154,7 +165,10 @@ final class Outbox: Sendable {
     func settle(_ id: ReplyID) {
         let isKnown = state.withLock { state in
             guard let entry = state.queue.settle(id) else { return false }
-            if let item = state.items.removeValue(forKey: id) { state.textBytes -= item.textBytes }
+            if let item = state.items.removeValue(forKey: id) {
+                state.textBytes -= item.textBytes
+                if let key = item.key, state.messages[key] == id { state.messages[key] = nil }
+            }
             if state.queue.entries(of: entry.conversation, maximum: 1).isEmpty {
                 state.closures[entry.conversation] = nil
             }

@@ -200,7 +200,7 @@ extension Store {
                     due: reply.next.map { min($0, latest) })
                 let item = Outbox.Item(
                     place: place, segment: state.location.segment, text: nil, isRecovered: true,
-                    answersFailure: state.isReplyFailure)
+                    key: message.key, answersFailure: state.isReplyFailure)
                 outbox.add([(entry, item)], closure: .unknown)
             }
         }
@@ -209,7 +209,7 @@ extension Store {
 
 extension Outbox {
     /// Queues a proactive message, which was decided when it was stored.
-    func add(_ message: ReceivedMessage, as record: JournalledRecord, isClosed: Bool?) {
+    func add(_ message: ReceivedMessage, _ key: MessageKey, as record: JournalledRecord, isClosed: Bool?) {
         let id = ReplyID(record: record.number, index: 0)
         let reply = DecidedReply(
             id: message.id, kind: message.outboundKind ?? .unrecognized, message: message.message)
@@ -220,7 +220,8 @@ extension Outbox {
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
             decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)
         let item = Item(
-            place: .own(record.location), segment: record.location.segment, text: text, isRecovered: false)
+            place: .own(record.location), segment: record.location.segment, text: text, isRecovered: false,
+            key: key)
         add([(entry, item)], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
     }
 }

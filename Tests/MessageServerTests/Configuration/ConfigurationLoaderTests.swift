@@ -89,6 +89,21 @@ import Testing
         #expect(try files.load(elsewhere).warnings.count == 2)
     }
 
+    @Test func `keys of requests that are forgotten before a message expires are a warning`() throws {
+        func warnings(_ hours: Int, tokens: String) throws -> [ConfigurationProblem] {
+            let files = try ConfigurationFiles(
+                server: #"{"mspID":"msp","secret":{"file":"secret"},"store":{"deduplicationHours":100},"#
+                    + #""gateway":{"giveUpAfterHours":\#(hours)},"api":{"tokens":[\#(tokens)]}}"#)
+            try files.write(ConfigurationFiles.secret, to: "secret")
+            return try files.load([:]).warnings
+        }
+        let digest = String(repeating: "0a", count: 32)
+        let token = #"{"name":"crm","sha256":"\#(digest)","businesses":["demo"],"may":["send"]}"#
+        #expect(try warnings(100, tokens: token).isEmpty)
+        #expect(try warnings(101, tokens: "").isEmpty)
+        #expect(try warnings(101, tokens: token).map(\.reason).count { $0.contains("giveUpAfterHours") } == 1)
+    }
+
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",

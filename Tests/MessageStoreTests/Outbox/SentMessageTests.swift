@@ -56,6 +56,28 @@ import Testing
         await store.close()
     }
 
+    @Test func `a queued message is sent once although the deduplication index has forgotten it`()
+        async throws
+    {
+        let store = try directory.open { $0.maximumRememberedMessages = 4 }
+        #expect(try await store.send(outbound("s1", digest: "abc")) == .stored)
+        for number in 0..<8 { #expect(await store.append(message("m\(number)")) == .stored) }
+        #expect(store.deduplicator.count <= 4)
+        let copy = try directory.copy()
+        let reopened = try copy.open { $0.maximumRememberedMessages = 4 }
+        for store in [store, reopened] {
+            #expect(try await store.send(outbound("s1", digest: "abc")) == .duplicate)
+            #expect(store.queuedReplyCount == 1)
+            #expect(try await store.sentMessage(MessageID("s1"), of: business)?.requestDigest == "abc")
+            try await store.settle(try #require(store.leaseReply()), .accepted(status: 200))
+            // The message has ended and is forgotten: the same id is another message.
+            #expect(try await store.send(outbound("s1", digest: "abc")) == .stored)
+        }
+        await reopened.close()
+        await store.close()
+        withExtendedLifetime(copy) {}
+    }
+
     @Test func `a customer's message is no sent message`() async throws {
         let store = try directory.open()
         #expect(await store.append(message("1")) == .stored)
