@@ -115,19 +115,23 @@ package final class RunningServer: Sendable {
                     direction: .outbound))
         }
         sender.whenAccepted { typing.messageWasSent(in: $0) }
+        let journalReaders = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
         let operations =
             BusinessRoutes.make(registry, store)
             + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
             + ConversationListRoutes(store: store, files: conversationFiles).routes()
-            + SendingRoutes(sender: pipelines.sender, conversations: conversationFiles, uploads: uploads)
-            .routes()
+            + SendingRoutes(
+                sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
+                journalReaders: journalReaders
+            ).routes()
             + [
                 UploadRoute(uploads: uploads, maximumBytes: configuration.attachments.maximumBytes).route
             ]
             + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
             + TypingRoutes(store: store, files: conversationFiles, indicators: typing).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
-            + DeliveryOperations(store: store).routes() + EventRoutes.make(events)
+            + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
+            + EventRoutes.make(events)
         self.events = events
         self.typing = typing
         self.boundAdmin = boundAdmin

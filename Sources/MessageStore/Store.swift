@@ -22,6 +22,7 @@ package final class Store: Sendable {
     let conversations: ConversationPartitions
     let index: IndexedConversations
     let deliveryIndex: DeliveryIndex
+    let acceptedMessages = AcceptedMessages()
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates

@@ -14,8 +14,8 @@ import Synchronization
 /// although more pages follow.
 struct DeliveryOperations: Sendable {
     let store: Store
-    /// Limits the requests of each token that read the journal or wait to read it.
-    private let readers = ReaderCounts()
+    /// The requests of each token that read the journal.
+    let journalReaders: InFlightOperations
 
     private static let deliveries = "/v1/businesses/{slug}/deliveries"
     private static let replies = "/v1/businesses/{slug}/replies"
@@ -25,8 +25,6 @@ struct DeliveryOperations: Sendable {
     private static let conversation = APIParameter(
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
-
-    init(store: Store) { self.store = store }
 
     func routes() -> [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 1 << 16)
@@ -101,7 +99,7 @@ struct DeliveryOperations: Sendable {
         if let status = request["status"] {
             query.statuses = JournalEvent.Status(rawValue: status).map { .only($0) } ?? .dead
         }
-        let page = try await readers.run(request.token) { try await store.deliveries(query) }
+        let page = try await journalReaders.reading(for: request.token) { try await store.deliveries(query) }
         var answer = APIAnswer { writer in
             writer.key("deliveries")
             writer.array { writer in for event in page.events { Self.write(event, to: &writer) } }
@@ -112,9 +110,11 @@ struct DeliveryOperations: Sendable {
 
     private func delivery(_ request: APIRequest) async throws -> APIAnswer {
         let (record, business) = (try request.record, try request.business.id)
-        switch try await readers.run(request.token, { try await store.delivery(record, of: business) }) {
+        switch try await journalReaders.reading(
+            for: request.token, { try await store.delivery(record, of: business) })
+        {
         case .unknown: throw APIProblem(.notFound)
-        case .unread: throw APIProblem(.unavailable, "the journal is being read").field("Retry-After", "1")
+        case .unread: throw APIProblem.journalUnread
         case .found(let trace):
             return APIAnswer { writer in
                 Self.writeMembers(trace.event, to: &writer)
@@ -162,7 +162,7 @@ struct DeliveryOperations: Sendable {
         query.limit = request.limit
         query.status = request["status"].flatMap(ReplyState.Status.init)
         query.conversation = request["conversation"].flatMap { ConversationDigest($0) }
-        let page = try await readers.run(request.token) { try await store.replies(query) }
+        let page = try await journalReaders.reading(for: request.token) { try await store.replies(query) }
         var answer = APIAnswer { writer in
             writer.key("replies")
             writer.array { writer in for reply in page.replies { Self.write(reply, to: &writer) } }
@@ -211,36 +211,6 @@ struct DeliveryOperations: Sendable {
             writer.field("attempts", reply.attempts)
             writer.field("next", reply.next?.rfc3339)
         }
-    }
-}
-
-/// Limits the requests of each token that read the journal at the same time; the store serves them one after the other.
-private final class ReaderCounts: Sendable {
-    private let counts = Mutex<[String: Int]>([:])
-    private static let maximum = 4
-
-    /// Runs `body`; throws the ``APIProblem`` `unavailable` when the token already has the maximum of requests.
-    func run<Result: Sendable>(
-        _ token: APIToken, _ body: () async throws -> Result
-    ) async throws -> Result {
-        let isAdmitted = counts.withLock { counts in
-            guard counts[token.name, default: 0] < Self.maximum else { return false }
-            counts[token.name, default: 0] += 1
-            return true
-        }
-        guard isAdmitted else {
-            throw APIProblem(
-                .unavailable, "\(Self.maximum) requests of this token are already reading the journal"
-            )
-            .field("Retry-After", "1")
-        }
-        defer {
-            counts.withLock { counts in
-                let count = counts[token.name, default: 0] - 1
-                counts[token.name] = count > 0 ? count : nil
-            }
-        }
-        return try await body()
     }
 }
 

@@ -30,7 +30,31 @@ final class InFlightOperations: Sendable {
     }
 }
 
-/// Counts one operation until it is released, at the latest when the last reference to it is gone.
+extension InFlightOperations {
+    /// The number of requests of a token that may read the journal at the same time; the store reads for one after the other.
+    static let maximumJournalReaders = 4
+
+    /// Runs `body`, which reads the journal; throws ``APIProblem`` when the token has too many such requests.
+    func reading<Result: Sendable>(
+        for token: APIToken, _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard let permit = begin(token.name) else {
+            throw APIProblem(.unavailable, "too many requests of the token read the journal already")
+                .field("Retry-After", "1")
+        }
+        defer { permit.release() }
+        return try await body()
+    }
+}
+
+extension APIProblem {
+    /// The part of the journal that a request may read did not reach its message.
+    static var journalUnread: APIProblem {
+        APIProblem(.unavailable, "the journal is being read").field("Retry-After", "1")
+    }
+}
+
+/// A counted operation; released once, at the latest when the last reference is gone.
 final class OperationPermit: Sendable {
     private let isReleased = OnceFlag()
     private let end: @Sendable () -> Void

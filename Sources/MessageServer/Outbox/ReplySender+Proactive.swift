@@ -2,7 +2,15 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
+/// Runs a search of the journal for an earlier message, within the limits of the caller.
+typealias JournalSearch =
+    @Sendable (
+        _ search: @Sendable () async throws -> SentMessage?
+    ) async throws -> SentMessage?
+
 /// Sends messages of a business on request, without an event.
+///
+/// A request whose key was used before may search the journal for the earlier message, with `searching`.
 extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
@@ -11,7 +19,9 @@ extension ReplySender {
     /// ends the wait of a request with a key, which the program can repeat. Throws a
     /// `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
     func send(
-        _ request: SendRequest, _ key: IdempotencyKey? = nil, willWait: @Sendable () -> Void = {}
+        _ request: SendRequest, _ key: IdempotencyKey? = nil,
+        searching search: @escaping JournalSearch = { try await $0() },
+        willWait: @Sendable () -> Void = {}
     ) async throws -> SendAnswer {
         let id = key?.message ?? .random()
         let result = try await outcomes.outcome(
@@ -21,7 +31,7 @@ extension ReplySender {
             let message = try await message(request, id, key)
             guard try await store.keep(message, takes: request.takes) == .duplicate else { return nil }
             // Another request with the key was faster. Only a customer could have chosen the id otherwise.
-            guard let key, let sent = try await sent(key, request.business) else {
+            guard let key, let sent = try await sent(key, request.business, search) else {
                 throw SendRefusal.keyReused
             }
             return sent.result
@@ -34,13 +44,15 @@ extension ReplySender {
     /// Throws ``SendRefusal/keyReused`` when that request had another content.
     func repeated(
         _ key: IdempotencyKey, _ business: BusinessID, within wait: Duration,
-        willWait: @Sendable () -> Void
+        searching search: @escaping JournalSearch, willWait: @Sendable () -> Void
     ) async throws -> SendAnswer? {
-        guard try await sent(key, business) != nil else { return nil }
+        guard let sent = try await sent(key, business, search) else { return nil }
+        if sent.result != nil || wait == .zero { return SendAnswer(id: key.message, result: sent.result) }
         let result = try await outcomes.outcome(
             of: key.message, within: wait, endsWithStop: true, willWait: willWait
         ) {
-            try await sent(key, business)?.result
+            // It may have ended before this request was registered.
+            try await self.sent(key, business, search)?.result
         }
         return SendAnswer(id: key.message, result: result)
     }
@@ -48,8 +60,10 @@ extension ReplySender {
     /// Checks a request as ``send(_:_:willWait:)`` does, and sends nothing; returns the warnings about the message.
     ///
     /// Throws what sending would throw now.
-    func check(_ request: SendRequest, _ key: IdempotencyKey) async throws -> [MessageProblem] {
-        if try await sent(key, request.business) == nil {
+    func check(
+        _ request: SendRequest, _ key: IdempotencyKey, searching search: @escaping JournalSearch
+    ) async throws -> [MessageProblem] {
+        if try await sent(key, request.business, search) == nil {
             try await checkOpen(request)
             let assignment = store.assignment(of: request.business, request.customer)
             if let refusal = request.refusal(in: assignment) { throw SendRefusal.assignment(refusal) }
@@ -65,8 +79,12 @@ extension ReplySender {
     /// The message that an earlier request with the key sent; nil when there was none.
     ///
     /// Throws ``SendRefusal/keyReused`` when that request had another content.
-    private func sent(_ key: IdempotencyKey, _ business: BusinessID) async throws -> SentMessage? {
-        guard let sent = try await store.sentMessage(key.message, of: business) else { return nil }
+    private func sent(
+        _ key: IdempotencyKey, _ business: BusinessID, _ search: @escaping JournalSearch
+    ) async throws -> SentMessage? {
+        guard let sent = try await store.sentMessage(key.message, of: business, limit: search) else {
+            return nil
+        }
         guard sent.requestDigest.map({ $0 == key.requestDigest }) ?? true else {
             throw SendRefusal.keyReused
         }

@@ -22,6 +22,8 @@ final class Outbox: Sendable {
         let isRecovered: Bool
         /// The identity of a message of the business's own accord; nil for a reply.
         var key: MessageKey?
+        /// The SHA-256 of the request that brought such a message to this process; nil without one.
+        var requestDigest: String?
         /// Whether the reply answers the failure of another reply.
         var answersFailure = false
         /// The reply's end, once it is in the journal; the conversation may still lack its line.

@@ -90,6 +90,11 @@ extension Store {
         }
         let settled = outbox.item(entry.id)
         settled?.line.map(unwrittenLines.end)
+        if item.key != nil, !item.isRecovered, let digest = item.requestDigest {
+            let sent = SentMessage(
+                customer: entry.customer, requestDigest: digest, result: end.result)
+            acceptedMessages.insert(sent, record: entry.id.record)
+        }
         outbox.settle(entry.id)
         // The report follows the line, so that the handler finds the line in the conversation.
         guard let report = settled?.report else { return }
@@ -221,7 +226,7 @@ extension Outbox {
             decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)
         let item = Item(
             place: .own(record.location), segment: record.location.segment, text: text, isRecovered: false,
-            key: key)
+            key: key, requestDigest: message.requestDigest)
         add([(entry, item)], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
     }
 }

@@ -74,6 +74,21 @@ import Testing
         await server.stop(secrets: ["loaf of", "key-1", "bln_"])
     }
 
+    @Test func `a fifth request of a token that reads the journal is refused, and another token's is not`()
+        async throws
+    {
+        let readers = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
+        let token = TestTokens.token("crm", "bln_crm", [.send])
+        let permits = (0..<4).map { _ in readers.begin(token.name) }
+        let problem = await #expect(throws: APIProblem.self) { try await readers.reading(for: token) {} }
+        #expect(problem?.status == .serviceUnavailable)
+        #expect(problem?.fields.map(\.name) == ["Retry-After"])
+        try await readers.reading(for: TestTokens.token("other", "bln_other", [.send])) {}
+        for permit in permits { permit?.release() }
+        try await readers.reading(for: token) {}
+        #expect(readers.count(of: token.name) == 0)
+    }
+
     @Test func `equal requests at the same time send one message`() async throws {
         let (server, customer, path) = try await start()
         let ids = try await withThrowingTaskGroup { group in

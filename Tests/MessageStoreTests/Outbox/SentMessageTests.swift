@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import Testing
 
@@ -76,6 +77,55 @@ import Testing
         await reopened.close()
         await store.close()
         withExtendedLifetime(copy) {}
+    }
+
+    @Test func `only a message that ended is searched in the journal, and an accepted one once`() async throws
+    {
+        let store = try directory.open()
+        func searches(_ id: String) async throws -> Bool {
+            let flag = OnceFlag()
+            _ = try await store.sentMessage(MessageID(id), of: business) { read in
+                _ = flag.claim()
+                return try await read()
+            }
+            return !flag.claim()
+        }
+        for (id, result) in [
+            ("s1", ReplyResult.accepted(status: 200)), ("s2", .refused(status: 400, reason: "no")),
+        ] {
+            #expect(try await store.send(outbound(id)) == .stored)
+            #expect(try await !searches(id))
+            try await store.settle(try #require(store.leaseReply()), result)
+            #expect(try await searches(id))
+            #expect(try await store.sentMessage(MessageID(id), of: business)?.result == result)
+        }
+        #expect(try await !searches("s1"))
+        // An operator may send it again.
+        #expect(try await searches("s2"))
+        #expect(try await !searches("unknown"))
+        await store.close()
+    }
+
+    @Test func `a search of the journal ends at its budget, and a repetition continues`() async throws {
+        let store = try directory.open { $0.maximumSegmentBytes = 1000 }
+        #expect(try await store.send(outbound("s1", digest: "abc")) == .stored)
+        try await store.settle(try #require(store.leaseReply()), .refused(status: 400, reason: "no"))
+        let key = MessageKey(business: business, id: MessageID("s1"))
+        let record = try #require(store.deduplicator.record(of: key))
+        for number in 0..<20 { #expect(await store.append(message("m\(number)")) == .stored) }
+        #expect(try directory.segments().count > 4)
+        var unread = 0
+        var found: SentMessage?
+        while found == nil, unread < 100 {
+            do {
+                found = try await store.journalledMessage(record, budget: .init(bytes: 1))
+            } catch is UnreadJournal {
+                unread += 1
+            }
+        }
+        #expect(unread > 2)
+        #expect(found?.requestDigest == "abc" && found?.result == .refused(status: 400, reason: "no"))
+        await store.close()
     }
 
     @Test func `a customer's message is no sent message`() async throws {

@@ -14,6 +14,8 @@ struct SendingRoutes: Sendable {
     let sender: ReplySender
     let conversations: ConversationFiles
     let uploads: UploadedFiles
+    /// The requests of each token that read the journal.
+    let journalReaders: InFlightOperations
 
     private static let business = "/v1/businesses/{slug}"
     private static let body = APIRoute.Body.json(maximumBytes: 8 << 20)
@@ -71,25 +73,33 @@ struct SendingRoutes: Sendable {
                 .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
                 parameter: "Idempotency-Key")
         }
+        let search: JournalSearch = { [journalReaders] search in
+            do { return try await journalReaders.reading(for: request.token, search) } catch is UnreadJournal
+            {
+                throw APIProblem.journalUnread
+            }
+        }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
         do {
             // A repetition is answered before its attachments are looked up, because they may have expired.
             if request["dryRun"] != "true",
                 let answer = try await sender.repeated(
-                    key, business.id, within: .seconds(wait), willWait: responder.releasePermit)
+                    key, business.id, within: .seconds(wait), searching: search,
+                    willWait: responder.releasePermit)
             {
                 return created(answer, business, customer)
             }
             let new = try message.request(from: business.id, to: customer, wait: .seconds(wait), uploads)
             if request["dryRun"] == "true" {
-                let warnings = try await sender.check(new, key)
+                let warnings = try await sender.check(new, key, searching: search)
                 return APIAnswer { writer in
                     writer.field("outcome", "checked")
                     writer.key("problems")
                     writer.raw(message.list(warnings))
                 }
             }
-            let answer = try await sender.send(new, key, willWait: responder.releasePermit)
+            let answer = try await sender.send(
+                new, key, searching: search, willWait: responder.releasePermit)
             for id in message.attachmentIDs { uploads.markUsed(id, of: business.id) }
             return created(answer, business, customer)
         } catch let refusal as SendRefusal {
