@@ -21,6 +21,8 @@ package final class RunningServer: Sendable {
     private let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
     private let admin: HTTPServer?
+    /// The inspector's listener; nil when it is off.
+    private let inspector: Inspector?
     private let boundAdmin: BoundAddress
     private let api: BusinessAPI
     private let events: EventHub
@@ -37,7 +39,8 @@ package final class RunningServer: Sendable {
     /// key do not go together; and what the store throws.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        observer: (any StageObserver)? = nil, disk: any StoreDisk = SystemDisk()
+        observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
+        disk: any StoreDisk = SystemDisk()
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
@@ -60,6 +63,7 @@ package final class RunningServer: Sendable {
             configuration, store: store, people: people, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
+        self.inspector = inspector
         self.logger = logger
         self.isDraining = isDraining
         self.registry = registry
@@ -188,6 +192,7 @@ package final class RunningServer: Sendable {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
             if adminAddress != nil { _ = try await admin?.start() }
+            try await inspector?.start()
             return Array(addresses)
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)
@@ -305,8 +310,9 @@ package final class RunningServer: Sendable {
         // The program repeats its request and gets the outcome from the next process.
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)
+        async let inspectorStop: Void? = inspector?.stop(within: .zero)
         await http.stop(within: times.grace)
-        _ = await adminStop
+        _ = await (adminStop, inspectorStop)
         // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()

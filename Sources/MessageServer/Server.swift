@@ -43,8 +43,8 @@ public enum Server {
     /// SIGHUP keeps its default action. Stage events go to `observer`, or to the log when it is nil.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        observer: (any StageObserver)? = nil, source: ConfigurationSource? = nil,
-        didStart: ([SocketAddress]) async throws -> Void
+        observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
+        source: ConfigurationSource? = nil, didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
@@ -61,10 +61,14 @@ public enum Server {
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
         let server = try RunningServer(
-            configuration: configuration, handlers: handlers, logger: logger, observer: observer)
+            configuration: configuration, handlers: handlers, logger: logger, observer: observer,
+            inspector: inspector)
         limit.watch(server)
         let addresses = try await server.start()
         for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }
+        if let address = inspector?.address {
+            logger.notice("inspector listening", metadata: ["address": "\(address)"])
+        }
         if let address = server.adminAddress {
             logger.notice("admin listener started", metadata: ["address": "\(address)"])
         }

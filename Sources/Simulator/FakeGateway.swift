@@ -93,6 +93,17 @@ package final class FakeGateway: Sendable {
     /// Removes all rules.
     package func behave() { memory.removeRules() }
 
+    /// The rules that still apply, in their order.
+    package var rules: [MisbehaviourRule] { memory.rules }
+
+    /// Replaces all rules.
+    package func replaceRules(by rules: [MisbehaviourRule]) { memory.replaceRules(by: rules) }
+
+    /// The newest accepted message for a customer; nil when there is none.
+    package func lastMessage(for customer: CustomerID) -> DeliveredMessage? {
+        memory.lastMessage(for: customer)
+    }
+
     /// The number of requests that `endpoint` received, including refused ones.
     package func requestCount(_ endpoint: GatewayEndpoint) -> Int { memory.requestCount(endpoint) }
 

@@ -49,7 +49,15 @@ final class GatewayMemory: Sendable {
 
     func add(_ rule: MisbehaviourRule) { state.withLock { $0.rules.append(rule) } }
 
-    func removeRules() { state.withLock { $0.rules = [] } }
+    func removeRules() { replaceRules(by: []) }
+
+    func replaceRules(by rules: [MisbehaviourRule]) { state.withLock { $0.rules = rules } }
+
+    var rules: [MisbehaviourRule] { state.withLock { $0.rules } }
+
+    func lastMessage(for customer: CustomerID) -> DeliveredMessage? {
+        state.withLock { $0.messages.last { $0.customer == customer } }
+    }
 
     func requestCount(_ endpoint: GatewayEndpoint) -> Int {
         state.withLock { $0.requestCounts[endpoint] ?? 0 }

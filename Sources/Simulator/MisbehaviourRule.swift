@@ -6,7 +6,7 @@ import BalloonHTTP
 /// `message=delay/250` (milliseconds), `message=silence`, `message=drop,every=3`, `preDownload=expired`, `blob=truncate/100`,
 /// `blob=longer/1`, `blob=shorter/1`, `blob=garble`, `blob=slow/1000` (bytes a second), `blob=endless`.
 /// Each number is at most 100,000,000.
-package struct MisbehaviourRule: Sendable, Hashable {
+package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
     /// The endpoint.
     package let endpoint: GatewayEndpoint
     /// The fault.
@@ -16,6 +16,8 @@ package struct MisbehaviourRule: Sendable, Hashable {
     /// The rule applies to every n-th request; this is n.
     private let every: Int
     private var seen = 0
+    /// The text that ``init(_:)`` parsed; the endpoint's name for a rule without a text.
+    package private(set) var description: String
 
     /// Creates a rule that applies to every `every`-th request, `times` times in total, or without limit when
     /// `times` is nil.
@@ -25,6 +27,7 @@ package struct MisbehaviourRule: Sendable, Hashable {
         self.misbehaviour = misbehaviour
         left = times
         self.every = max(1, every)
+        description = endpoint.rawValue
     }
 
     /// Parses a rule; nil when the text is no rule.
@@ -45,6 +48,7 @@ package struct MisbehaviourRule: Sendable, Hashable {
             }
         }
         self.init(endpoint, misbehaviour, times: times, every: every)
+        description = text
     }
 
     /// Whether the rule still applies.

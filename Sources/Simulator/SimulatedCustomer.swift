@@ -93,6 +93,11 @@ package struct SimulatedCustomer: Sendable {
         try await transport.send(try request(carrying: try await referring(message, always: isLarge)))
     }
 
+    /// Sends a request of ``request(carrying:)``, which the caller may have damaged, and returns the server's answer.
+    package func exchange(_ request: TransportRequest) async throws -> TransportResponse {
+        try await transport.send(request)
+    }
+
     /// The signed and compressed request that carries `message`, so that a test can damage it before sending.
     package func request(carrying message: [UInt8]) throws(SimulatorError) -> TransportRequest {
         let body = try root(of: message)

@@ -13,3 +13,15 @@ package enum SimulatorError: Error, Sendable, Equatable {
     /// The fake gateway refused the call: check that the simulator listens at that address.
     case gatewayRefused(status: Int)
 }
+
+extension SimulatorError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .addressNotLoopback: "the gateway's address is not a loopback address"
+        case .messageMalformed(let error): "the message is no JSON: \(error.reason) at byte \(error.offset)"
+        case .messageNotAnObject: "the message is not a JSON object"
+        case .gatewayMissing: "the simulated gateway's address is unknown"
+        case .gatewayRefused(let status): "the simulated gateway refused with \(status)"
+        }
+    }
+}

@@ -6,12 +6,15 @@ struct DevelopmentGreeting {
     let server: DevelopmentServer
     let directory: String
     let handlers: [BusinessConfiguration]
+    /// The address of the inspector's page, with its token.
+    let page: String
 
     /// The addresses, and commands that can be copied to a terminal in the same working directory.
     var text: String {
         """
         balloon dev listens on \(server.server) and stores its data in \(terminalText(directory))
         the gateway is simulated at \(server.gateway)
+        the phone and the timeline are at \(page)
 
         try, in another terminal:
         \(commands.map { "  \(ProgramName.here()) \($0)\n" }.joined())

@@ -10,6 +10,8 @@ struct DeliveryStages: Sendable {
     private let observer: any StageObserver
     private var clock = StageClock()
     var kind: Kind?
+    /// The customer and the bytes, for an observer that wants details.
+    private var details: (customer: CustomerID, bytes: Int)?
 
     init(_ delivery: Delivery, _ observer: any StageObserver) {
         record = delivery.record
@@ -18,6 +20,7 @@ struct DeliveryStages: Sendable {
         attempt = delivery.attempt
         kind = delivery.kind
         self.observer = observer
+        if observer.wantsDetails { details = (delivery.customer, delivery.message.count) }
     }
 
     init(_ message: UnrecordedMessage, _ observer: any StageObserver) {
@@ -26,6 +29,7 @@ struct DeliveryStages: Sendable {
         self.message = message.id
         attempt = nil
         self.observer = observer
+        if observer.wantsDetails { details = (message.customer, message.message.count) }
     }
 
     /// The stages of sending a reply.
@@ -36,15 +40,19 @@ struct DeliveryStages: Sendable {
         attempt = entry.attempts + 1
         kind = entry.reply.kind
         self.observer = observer
+        if observer.wantsDetails { details = (entry.customer, entry.reply.message.count) }
     }
 
     mutating func begin(_ stage: StageEvent.Stage) { clock.begin(stage) }
 
-    func end(_ result: StageEvent.Result) {
+    /// Ends the stage; `status` is that of the gateway's answer.
+    func end(_ result: StageEvent.Result, status: Int? = nil) {
         observer.observe(
             StageEvent(
                 stage: clock.stage, result: result, nanoseconds: clock.sinceBegun, business: business,
-                message: message, delivery: record, kind: kind, attempt: attempt))
+                message: message, delivery: record, kind: kind, attempt: attempt,
+                customer: details?.customer, bytes: details?.bytes,
+                status: details == nil ? nil : status))
     }
 }
 

@@ -45,6 +45,10 @@ struct PayloadResolver: Sendable {
         var event = StageEvent(
             stage: .resolve, result: .done, nanoseconds: 0, business: pending.business, message: pending.id,
             delivery: pending.record)
+        if observer.wantsDetails {
+            event.customer = pending.customer
+            event.bytes = pending.message.count
+        }
         if case .failed(let reason) = resolution { event.result = .failed(reason: reason) }
         do {
             try await keepTrying(store) { try await store.resolve(pending, resolution) }

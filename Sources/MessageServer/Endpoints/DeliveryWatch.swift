@@ -30,6 +30,8 @@ final class DeliveryWatch: StageObserver {
 
     init(passingTo next: any StageObserver) { self.next = next }
 
+    var wantsDetails: Bool { next.wantsDetails }
+
     func observe(_ event: StageEvent) {
         next.observe(event)
         guard count.load(ordering: .relaxed) > 0 else { return }

@@ -216,7 +216,7 @@ final class ReplySender: Sendable {
         }
         outcomes.settle(entry.reply.id, result)
         switch result {
-        case .accepted: stages.end(.done)
+        case .accepted(let status): stages.end(.done, status: status)
         case .refused(let status, let reason):
             stages.end(status.map { .refused(status: $0, reason: reason) } ?? .failed(reason: reason))
         case .expired(let reason), .dropped(let reason), .failed(let reason):

@@ -71,10 +71,23 @@ package struct StageEvent: Sendable {
     package var kind: Kind?
     /// The number of the attempt.
     package var attempt: Int?
+    /// The customer, from `resolve` on, and only for an observer that wants details.
+    package var customer: CustomerID?
+    /// The bytes of the message or the reply, under the same conditions.
+    package var bytes: Int?
+    /// The status of the gateway's answer to a reply, under the same conditions.
+    package var status: Int?
 }
 
 /// Observes the stages of every message; called inline in each stage, so it must be fast and must not block.
 package protocol StageObserver: Sendable {
     /// Receives `event`.
     func observe(_ event: StageEvent)
+    /// Whether the events have the customer, the bytes and the status; a log must not have them.
+    var wantsDetails: Bool { get }
+}
+
+extension StageObserver {
+    /// Without details, unless an observer says otherwise.
+    package var wantsDetails: Bool { false }
 }

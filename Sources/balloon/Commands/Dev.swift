@@ -60,9 +60,10 @@ struct Dev: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read the inbox's files from this folder for each request, for work on them.", valueName: "dir"))
+            "Read the pages' files from this folder for each request, for work on them.", valueName: "dir"))
     var webDir: String?
 
+    @OptionGroup var inspector: InspectorOptions
     @OptionGroup var log: LogOptions
 
     func validate() throws {
@@ -80,7 +81,7 @@ struct Dev: AsyncParsableCommand {
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
         do {
-            try await serve(known, binding, logger)
+            try await serve(known, binding, gateway, logger)
         } catch {
             await gateway.stop()
             throw error
@@ -105,9 +106,13 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func serve(
-        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ logger: Logger
+        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway, _ logger: Logger
     ) async throws {
         let (listen, webDir, data) = (listen, webDir, try data)
+        let events = InspectorEvents(passingTo: LogObserver(logger))
+        let phone = try Phone(gateway: gateway, events: events, directory: data)
+        let page = Inspector(
+            inspector.settings(webFolder: webDir), events: events, routes: phone.routes, logger: logger)
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)
@@ -120,16 +125,20 @@ struct Dev: AsyncParsableCommand {
         if let source { configuration = try source.load() }
         let businesses = configuration.businesses
         var reloading: HandlerReloading?
-        try await Server.run(configuration, handlers: BuiltinHandlers.all, logger: logger, source: source) {
-            addresses in
+        try await Server.run(
+            configuration, handlers: BuiltinHandlers.all, logger: logger, observer: events, inspector: page,
+            source: source
+        ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""
             known.businesses = businesses.map { .init(slug: $0.slug, id: $0.businessID) }
             // Write the addresses only after the server has locked the directory, so that they never overwrite those
             // of another running server.
             try known.write(in: data)
+            phone.open(known, businesses)
             if reload { reloading = HandlerReloading(of: businesses, data: data, logger: logger) }
-            let greeting = DevelopmentGreeting(server: known, directory: data, handlers: businesses)
+            let greeting = DevelopmentGreeting(
+                server: known, directory: data, handlers: businesses, page: page.pageURL ?? "")
             StandardStream.output.write(greeting.text)
         }
         withExtendedLifetime(reloading) {}

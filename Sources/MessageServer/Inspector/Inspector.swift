@@ -1,0 +1,183 @@
+import BalloonHTTP
+package import BalloonPOSIX
+package import Logging
+import MessageStore
+import Synchronization
+
+/// The inspector: a listener with the web page of `balloon dev` and the operations below `/dev/v1`.
+///
+/// It is for the developer of a handler: it shows customers' messages, and it may have a simulated phone.
+package final class Inspector: Sendable {
+    /// The stages and other events that the page shows.
+    package let events: InspectorEvents
+    private let settings: InspectorSettings
+    private let gate: InspectorGate
+    private let logger: Logger
+    private let server = Mutex<(server: HTTPServer, address: SocketAddress)?>(nil)
+    private let routes: [InspectorRoute]
+    /// The operations that wait for a thread of the executor, or for an event.
+    private let inFlight = InFlightOperations(maximum: 256)
+    private let executor = BlockingTaskExecutor(maximumThreads: 4)
+
+    /// Creates an inspector with operations besides those of the server.
+    package init(
+        _ settings: InspectorSettings, events: InspectorEvents, routes: [InspectorRoute], logger: Logger
+    ) {
+        self.settings = settings
+        self.events = events
+        self.routes = routes
+        self.logger = logger
+        gate = InspectorGate(hosts: settings.hosts, token: settings.token)
+    }
+
+    /// The bound address; nil before the start.
+    package var address: SocketAddress? { server.withLock { $0?.address } }
+
+    /// The address for a browser, with the token; nil before the start.
+    package var pageURL: String? { address.map { "http://\($0)/#t=\(settings.token)" } }
+
+    /// Binds the address and serves; another port when the default one is in use.
+    func start() async throws {
+        do {
+            try await start(at: settings.address)
+        } catch let error as SystemError {
+            guard settings.mayUseOtherPort else { throw error }
+            try await start(at: .tcp(host: "127.0.0.1", port: 0))
+        }
+    }
+
+    private func start(at address: SocketAddress) async throws {
+        var limits = HTTPLimits()
+        limits.maximumConnections = 256
+        limits.maximumBufferedBytes = 192 << 20
+        let listener = HTTPListener(
+            address, routes: pages + (routes + events.routes).map(route), limits: limits,
+            describeRefusal: { refusal in
+                let problem = InspectorProblem(refusal.status, refusal.reason)
+                return HTTPContent(type: APIProblem.mediaType, bytes: problem.json)
+            })
+        let started = try HTTPServer(listeners: [listener], shards: 1, logger: logger)
+        let bound = try await started.start()[0]
+        server.withLock { $0 = (started, bound) }
+    }
+
+    /// Stops within `grace`.
+    func stop(within grace: Duration) async {
+        events.stop()
+        let running = server.withLock { $0.take() }
+        await running?.server.stop(within: grace)
+    }
+
+    /// `/` is the page; its files have the folder of their version.
+    private var pages: [HTTPRoute] {
+        [
+            HTTPRoute(.get, "/") { request, _ in
+                self.refusal(of: request, needsToken: false) ?? self.page("phone.html", of: self.web, request)
+            },
+            HTTPRoute(.get, "/assets/{version}/{file}") { request, _ in
+                if let refusal = self.refusal(of: request, needsToken: false) { return refusal }
+                let web = self.web
+                guard request.parameter("version") == web.version, let file = request.parameter("file"),
+                    !file.hasSuffix(".html")
+                else { return Self.answer(.notFound) }
+                return self.page(file, of: web, request)
+            },
+        ]
+    }
+
+    private var web: WebPages {
+        guard let folder = settings.webFolder else { return WebPages.embedded }
+        return WebPages(WebFile.read(from: folder), isImmutable: false)
+    }
+
+    private func page(_ file: String, of web: WebPages, _ request: HTTPRequest) -> HTTPResponse {
+        let acceptsGzip = InboxRoutes.acceptsGzip(request.text(.acceptEncoding))
+        return web.answer(file, acceptsGzip: acceptsGzip) ?? Self.answer(.notFound)
+    }
+
+    private func refusal(of request: HTTPRequest, needsToken: Bool) -> HTTPResponse? {
+        let authorization = request.isRepeated(.authorization) ? nil : request.field(.authorization)
+        let problem = gate.problem(
+            host: request.text(.host), origin: request.text(.origin),
+            authorization: authorization.map(Array.init), needsToken: needsToken)
+        return problem.map(Self.answer)
+    }
+
+    private func route(_ route: InspectorRoute) -> HTTPRoute {
+        let body: HTTPRoute.Body =
+            switch route.body {
+            case .none: .collected(maximumBytes: 0)
+            case .json(let maximum): .collected(maximumBytes: maximum)
+            case .pulled(let maximum): .pulled(maximumBytes: maximum)
+            }
+        return HTTPRoute(route.method, route.path, body: body) { _ in
+            HTTPRoute.Handlers(
+                admit: { head in self.refusal(of: head, needsToken: true).map { .refused($0) } ?? .admitted },
+                handle: { request, responder in self.answer(request, route, responder) })
+        }
+    }
+
+    private func answer(
+        _ request: HTTPRequest, _ route: InspectorRoute, _ responder: HTTPResponder
+    ) -> HTTPResponse? {
+        guard let permit = inFlight.begin("") else {
+            return Self.answer(InspectorProblem(.serviceUnavailable, "too many requests are in flight"))
+        }
+        let parsed: InspectorRequest
+        do throws(HTTPRefusal) { parsed = try InspectorRequest(request) } catch {
+            return Self.answer(InspectorProblem(error.status, error.reason))
+        }
+        Task(executorPreference: executor) {
+            defer { permit.release() }
+            do {
+                switch try await route.operation(parsed) {
+                case .json(let json, let status):
+                    responder.respond(
+                        HTTPResponse(
+                            status, contentType: "application/json", body: json, fields: Self.fields))
+                case .none: responder.respond(HTTPResponse(.noContent, fields: Self.fields))
+                case .stream(let head, let write):
+                    // The client disconnected, or what is streamed cannot be read: the length or the end is missing.
+                    let writer = responder.stream(head)
+                    do { try await write(writer) } catch { return responder.abort() }
+                    writer.finish()
+                }
+            } catch let problem as InspectorProblem {
+                responder.respond(Self.answer(problem))
+            } catch {
+                self.logger.error(
+                    "inspector request failed",
+                    metadata: ["path": "\(route.path)", "error": "\(Self.cause(error))"])
+                responder.respond(Self.answer(.internalServerError))
+            }
+        }
+        return nil
+    }
+
+    /// The text of an error that has no text of a customer.
+    private static func cause(_ error: any Error) -> String {
+        (error as? StoreError)?.description ?? (error as? SystemError)?.description ?? "\(type(of: error))"
+    }
+
+    /// The fields of every answer below `/dev/v1`.
+    static let fields = [
+        (name: "Cache-Control", value: "no-store"), ("X-Content-Type-Options", "nosniff"),
+    ]
+
+    private static func answer(_ problem: InspectorProblem) -> HTTPResponse {
+        HTTPResponse(
+            problem.status, contentType: APIProblem.mediaType, body: problem.json,
+            fields: fields + problem.fields)
+    }
+
+    private static func answer(_ status: HTTPStatus) -> HTTPResponse {
+        answer(
+            InspectorProblem(status, status.code == 404 ? "there is no such resource" : "the server failed"))
+    }
+}
+
+extension HTTPFieldName {
+    fileprivate static let acceptEncoding = HTTPFieldName("accept-encoding")
+    fileprivate static let host = HTTPFieldName("host")
+    fileprivate static let origin = HTTPFieldName("origin")
+}

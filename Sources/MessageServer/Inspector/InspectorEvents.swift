@@ -1,0 +1,243 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import Synchronization
+
+/// The events of the inspector's page, the newest 10,000: stages, new lines of a phone, typing, answers of the gateway.
+///
+/// It is an observer of stages, and asks for the customer, the bytes and the status of each.
+package final class InspectorEvents: StageObserver {
+    /// One event.
+    struct Event: Sendable {
+        /// The number, from 1 without gaps.
+        let number: Int
+        /// The name in the stream.
+        let name: String
+        /// One JSON object.
+        let data: [UInt8]
+        /// The delivery of a stage; nil for other events.
+        var delivery: UInt64?
+    }
+
+    private struct State {
+        var events = Deque<Event>()
+        var bytes = 0
+        var last = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
+        var isStopped = false
+        var follow: (@Sendable (StageEvent) -> Void)?
+    }
+
+    private static let maximumEvents = 10_000
+    private static let maximumBytes = 16 << 20
+    private static let maximumWaiters = 1024
+    static let heartbeat = Duration.seconds(15)
+
+    private let state = Mutex(State())
+    /// Tells the events of one process from those of another in `Last-Event-ID`.
+    private let process = Hex.encode(randomBytes(4))
+    private let next: (any StageObserver)?
+
+    /// Creates a recorder that passes each stage to another observer.
+    package init(passingTo next: (any StageObserver)? = nil) { self.next = next }
+
+    package var wantsDetails: Bool { true }
+
+    package func observe(_ event: StageEvent) {
+        next?.observe(event)
+        let at = Timestamp.now()
+        add("stage", delivery: event.delivery) { number in event.json(number: number, at: at) }
+        state.withLock { $0.follow }?(event)
+    }
+
+    /// Calls `follow` for each later stage.
+    package func whenStageEnds(_ follow: @escaping @Sendable (StageEvent) -> Void) {
+        state.withLock { $0.follow = follow }
+    }
+
+    /// Adds an event and wakes all waiters.
+    package func add(_ name: String, _ data: [UInt8]) { add(name, delivery: nil) { _ in data } }
+
+    private func add(_ name: String, delivery: UInt64?, _ data: (Int) -> [UInt8]) {
+        let waiters = state.withLock { state in
+            state.last += 1
+            let event = Event(number: state.last, name: name, data: data(state.last), delivery: delivery)
+            state.events.append(event)
+            state.bytes += event.data.count
+            while state.events.count > Self.maximumEvents || state.bytes > Self.maximumBytes,
+                let oldest = state.events.popFirst()
+            {
+                state.bytes -= oldest.data.count
+            }
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Forgets all events, and tells the streams.
+    package func reset() {
+        state.withLock { state in
+            state.events = Deque()
+            state.bytes = 0
+        }
+        add("reset", Array("{}".utf8))
+    }
+
+    /// Ends all waits and streams.
+    func stop() {
+        let waiters = state.withLock { state in
+            state.isStopped = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// The number of the newest event.
+    package var last: Int { state.withLock { $0.last } }
+
+    /// Whether the inspector stops.
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// The stages of a delivery that are still known, each a JSON object.
+    package func stages(of delivery: UInt64) -> [[UInt8]] {
+        state.withLock { $0.events.filter { $0.delivery == delivery }.map(\.data) }
+    }
+
+    /// Waits until there is an event after `number`, at most for `duration`.
+    package func wait(after number: Int, within duration: Duration) async {
+        guard duration > .zero else { return }
+        await withTaskGroup { group in
+            group.addTask { await self.nextEvent(after: number) }
+            // When an event arrives first, this sleep is cancelled.
+            group.addTask { try? await Task.sleep(for: duration) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func nextEvent(after number: Int) async {
+        let waiter = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard !state.isStopped, state.last <= number, state.waiters.count < Self.maximumWaiters
+                    else { return true }
+                    state.waiters[waiter] = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+                // When the task was cancelled before the waiter was stored, `onCancel` found none to resume.
+                if Task.isCancelled { release(waiter) }
+            }
+        } onCancel: {
+            release(waiter)
+        }
+    }
+
+    private func release(_ waiter: Int) {
+        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+    }
+
+    /// The route of the stream.
+    var routes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, "/dev/v1/events") { request in
+                let after = self.place(request.field("last-event-id"))
+                let head = HTTPStreamHead(
+                    .ok, contentType: "text/event-stream", isOpenEnded: true,
+                    fields: Inspector.fields + [("X-Accel-Buffering", "no")])
+                return .stream(head) { writer in try await self.follow(after: after, writer) }
+            }
+        ]
+    }
+
+    /// The number in `Last-Event-ID`; nil when it is of another process.
+    private func place(_ id: String?) -> Int? {
+        guard let id else { return 0 }
+        let parts = id.split(separator: "-")
+        guard parts.count == 2, parts[0] == process, let number = Int(parts[1]), (0...last).contains(number)
+        else { return nil }
+        return number
+    }
+
+    /// Writes the events after a number until the client leaves; nil begins with `reset`.
+    private func follow(after start: Int?, _ writer: HTTPBodyWriter) async throws {
+        var place = start ?? 0
+        try await writer.write(Array("retry: 2000\n\n".utf8))
+        if start == nil {
+            try await writer.write(text(of: Event(number: 0, name: "reset", data: [123, 125])))
+        }
+        while true {
+            let (events, isStopped, isLost) = state.withLock { state in
+                let missed = state.events.first.map { $0.number > place + 1 } ?? false
+                let count = state.events.count - max(0, place - (state.last - state.events.count))
+                let wanted = state.events[max(0, state.events.count - count)...].prefix(256)
+                return (Array(wanted), state.isStopped, missed && place > 0)
+            }
+            if isStopped { return }
+            // A client that is slower than the events lost some of them.
+            if isLost {
+                try await writer.write(text(of: Event(number: place, name: "reset", data: [123, 125])))
+            }
+            guard let newest = events.last else {
+                let before = last
+                await wait(after: place, within: Self.heartbeat)
+                if last == before { try await writer.write(Array(": \n\n".utf8)) }
+                continue
+            }
+            try await writer.write(events.flatMap { text(of: $0) })
+            place = newest.number
+        }
+    }
+
+    private func text(of event: Event) -> [UInt8] {
+        let id = event.number > 0 ? "id: \(process)-\(event.number)\n" : ""
+        return Array("\(id)event: \(event.name)\ndata: ".utf8) + event.data + Array("\n\n".utf8)
+    }
+}
+
+extension StageEvent {
+    /// The event as the page gets it.
+    fileprivate func json(number: Int, at: Timestamp) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 384) { writer in
+            writer.field("n", number)
+            writer.field("at", at.rfc3339)
+            writer.field("stage", stage.rawValue)
+            let (name, reason, refusal) = result.facts
+            writer.field("result", name)
+            writer.field("reason", reason)
+            writer.field("ms", Double(nanoseconds / 1000) / 1000)
+            writer.field("business", business?.rawValue)
+            writer.field("customer", customer?.rawValue)
+            writer.field("kind", kind?.rawValue)
+            writer.field("delivery", delivery.map { Int($0) })
+            writer.field("message", message?.rawValue)
+            writer.field("attempt", attempt)
+            writer.field("bytes", bytes)
+            writer.field("status", status ?? refusal)
+        }
+    }
+}
+
+extension StageEvent.Result {
+    /// The name, the reason and the status.
+    fileprivate var facts: (name: String, reason: String?, status: Int?) {
+        switch self {
+        case .done: ("done", nil, nil)
+        case .duplicate: ("duplicate", nil, nil)
+        case .refused(let status, let reason): ("refused", reason, status)
+        case .failed(let reason): ("failed", reason, nil)
+        case .postponed(_, let reason): ("postponed", reason, nil)
+        case .released(let reason): ("released", reason, nil)
+        case .ended(let how): ("ended", how, nil)
+        }
+    }
+}

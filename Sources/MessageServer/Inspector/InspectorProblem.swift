@@ -1,0 +1,41 @@
+package import BalloonHTTP
+package import BalloonJSON
+
+/// The reason why a request to the inspector failed, as `application/problem+json` (RFC 9457).
+package struct InspectorProblem: Error, Sendable {
+    /// The status of the answer.
+    package let status: HTTPStatus
+    /// A sentence about this occurrence.
+    package let detail: String
+    /// The JSON Pointer of the member at fault; nil when no member is at fault.
+    package var pointer: String?
+    /// The possible choices, when the request named another one.
+    package var offered: [String] = []
+    /// Further header fields of the answer.
+    var fields: [(name: String, value: String)] = []
+
+    /// Creates a problem.
+    package init(_ status: HTTPStatus, _ detail: String, pointer: String? = nil, offered: [String] = []) {
+        self.status = status
+        self.detail = detail
+        self.pointer = pointer
+        self.offered = offered
+    }
+
+    /// A problem with a member of the request's body.
+    package init(_ detail: String, at value: JSONValue) {
+        self.init(.badRequest, detail, pointer: value.pointer)
+    }
+
+    var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("title", status.reason)
+            writer.field("status", status.code)
+            writer.field("detail", detail)
+            writer.field("pointer", pointer)
+            guard !offered.isEmpty else { return }
+            writer.key("offered")
+            writer.array { writer in for line in offered { writer.string(line) } }
+        }
+    }
+}

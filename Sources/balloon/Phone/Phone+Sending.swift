@@ -1,0 +1,93 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+import MessageServer
+import MessageStore
+import Simulator
+
+extension Phone {
+    /// Composes the message that a request describes, posts it, and returns the webhook's answers.
+    func send(_ request: InspectorRequest) async throws -> [UInt8] {
+        let (_, customer) = try customer(request.path("id"))
+        let object = try request.object()
+        let levers = try PhoneLevers(object["levers"])
+        return try await post(try await message(object, of: customer), by: customer, levers)
+    }
+
+    /// Posts a message; the answer has one element for each request.
+    func post(
+        _ message: [UInt8], by customer: SimulatedCustomer, _ levers: PhoneLevers
+    ) async throws -> [UInt8] {
+        let posts: [PhonePost]
+        do { posts = try await customer.post(message, levers) } catch is TransportError {
+            throw InspectorProblem(.badGateway, "the server did not answer the webhook's request")
+        } catch let error as SimulatorError {
+            throw InspectorProblem(.unprocessableContent, error.description)
+        }
+        return JSONWriter.object { writer in
+            writer.key("posts")
+            writer.array { writer in
+                for post in posts {
+                    writer.object { writer in
+                        writer.field("id", post.id)
+                        writer.field("status", post.status)
+                        writer.field("milliseconds", post.milliseconds)
+                        writer.field("body", post.body)
+                    }
+                }
+            }
+        }
+    }
+
+    private func message(_ object: JSONValue, of customer: SimulatedCustomer) async throws -> [UInt8] {
+        if let raw = object["message"] {
+            guard raw.kind == .object else { throw InspectorProblem("this must be an object", at: raw) }
+            return try customer.message(completing: Array(raw.text))
+        }
+        if let value = object["kind"] {
+            guard let kind = value.string.flatMap(Kind.init) else {
+                throw InspectorProblem(
+                    .badRequest, "the kind is unknown", pointer: value.pointer,
+                    offered: Kind.allCases.map(\.rawValue))
+            }
+            return customer.message(kind)
+        }
+        if let tapback = object["tapback"] { return try self.tapback(tapback, of: customer) }
+        guard let text = object["text"]?.string else {
+            throw InspectorProblem(
+                .badRequest, "the body needs one of: text, kind, tapback, message", pointer: "")
+        }
+        return try customer.message(completing: text.asTextMessage)
+    }
+
+    /// A tapback as Apple sends it: a text in the device's language that quotes the message.
+    private func tapback(_ object: JSONValue, of customer: SimulatedCustomer) throws -> [UInt8] {
+        guard let value = object["type"], let name = value.string, let verb = Self.tapbacks[name] else {
+            throw InspectorProblem(
+                .badRequest, "the tapback is unknown", pointer: "/tapback/type",
+                offered: Self.tapbacks.keys.sorted())
+        }
+        guard let id = object["to"]?.string, let quoted = try line(id, of: customer) else {
+            throw InspectorProblem(.notFound, "the thread has no such message", pointer: "/tapback/to")
+        }
+        let text = quoted.message["body"]?.string ?? ""
+        return try customer.message(completing: "\(verb) “\(text)”".asTextMessage)
+    }
+
+    private static let tapbacks = [
+        "loved": "Loved", "liked": "Liked", "disliked": "Disliked", "laughed": "Laughed at",
+        "emphasized": "Emphasized", "questioned": "Questioned",
+    ]
+}
+
+extension String {
+    /// The members of a text message that only a text has.
+    var asTextMessage: [UInt8] {
+        JSONWriter.object(reservingCapacity: utf8.count + 64) { writer in
+            writer.field("v", 1)
+            writer.field("type", "text")
+            writer.field("body", self)
+        }
+    }
+}

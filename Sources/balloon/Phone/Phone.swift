@@ -1,0 +1,194 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import MessageServer
+import MessageStore
+import Simulator
+import Synchronization
+
+/// The phone of the inspector: plays customers over the real webhook, and shows what the business sent them.
+///
+/// The thread comes from the conversation's file, because the simulated gateway forgets at a restart.
+final class Phone: Sendable {
+    let gateway: FakeGateway
+    let events: InspectorEvents
+    let book: PhoneBook
+    let conversations: ConversationFiles
+    private let transport: CurlTransport
+    private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
+
+    static let maximumMessageBytes = 32 << 20
+
+    init(gateway: FakeGateway, events: InspectorEvents, directory: String) throws {
+        self.gateway = gateway
+        self.events = events
+        book = PhoneBook(directory: directory)
+        conversations = ConversationFiles(dataDirectory: directory)
+        transport = try CurlTransport()
+        events.whenStageEnds { [weak self] in self?.follow($0) }
+    }
+
+    /// Names the running server; requests before it get 503.
+    func open(_ known: DevelopmentServer, _ businesses: [BusinessConfiguration]) {
+        server.withLock { $0 = (known, businesses) }
+    }
+
+    private var running: (known: DevelopmentServer, businesses: [BusinessConfiguration]) {
+        get throws(InspectorProblem) {
+            guard let server = server.withLock({ $0 }) else {
+                throw InspectorProblem(.serviceUnavailable, "the server starts; repeat the request")
+            }
+            return server
+        }
+    }
+
+    /// Tells the page about a new line of a thread.
+    private func follow(_ event: StageEvent) {
+        guard let customer = event.customer, let business = event.business else { return }
+        switch event.stage {
+        case .record: book.discover(customer, business)
+        case .reply, .finish: break
+        default: return
+        }
+        let last = (try? lastLine(of: customer, business)) ?? 0
+        events.add(
+            "phone",
+            JSONWriter.object {
+                $0.field("customer", customer.rawValue)
+                $0.field("last", last)
+            })
+        if event.kind?.isTyping ?? false, event.stage == .reply {
+            events.add(
+                "typing",
+                JSONWriter.object {
+                    $0.field("customer", customer.rawValue)
+                    $0.field("typing", event.kind == .typingStart)
+                })
+        }
+    }
+
+    /// The number of a conversation's last line; 0 when there is none.
+    private func lastLine(of customer: CustomerID, _ business: BusinessID) throws -> Int {
+        try conversations.page(
+            of: business, named: ConversationFiles.name(of: customer), .latest, maximum: 1,
+            maximumBytes: 1)?.last ?? 0
+    }
+
+    /// The customer with this identity and its server; throws a problem when it is unknown.
+    func customer(_ id: String) throws(InspectorProblem) -> (PhoneCustomer, SimulatedCustomer) {
+        guard let customer = book[CustomerID(id)] else { throw PhoneBook.unknown }
+        let known = try running.known
+        var simulated = SimulatedCustomer(
+            id: customer.id, business: customer.business, server: known.server, mspID: known.mspID,
+            secret: known.secret, gateway: known.gateway, transport: transport)
+        simulated.capabilities = customer.device.capabilities
+        simulated.locale = customer.locale
+        simulated.intent = customer.intent
+        simulated.group = customer.group
+        return (customer, simulated)
+    }
+
+    var routes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, "/dev/v1") { [self] _ in .json(try overview()) },
+            InspectorRoute(.get, "/dev/v1/customers") { [self] _ in .json(try customers()) },
+            InspectorRoute(.post, "/dev/v1/customers", body: .json(maximumBytes: 65_536)) { [self] request in
+                .json(try add(try request.object()), .created)
+            },
+            InspectorRoute(.put, "/dev/v1/customers/{id}", body: .json(maximumBytes: 65_536)) {
+                [self] request in
+                let id = CustomerID(request.path("id"))
+                return .json(try json(of: try book.change(id, by: try request.object())))
+            },
+            InspectorRoute(
+                .post, "/dev/v1/customers/{id}/messages", body: .json(maximumBytes: Self.maximumMessageBytes)
+            ) { [self] request in .json(try await send(request)) },
+            InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
+                .json(try await thread(request))
+            },
+            InspectorRoute(.post, "/dev/v1/reset") { [self] _ in
+                try book.reset()
+                events.reset()
+                return .none
+            },
+        ]
+    }
+
+    private func overview() throws -> [UInt8] {
+        let businesses = try running.businesses
+        return JSONWriter.object { writer in
+            writer.field("version", BuildVersion.text)
+            writer.key("businesses")
+            writer.array { writer in
+                for business in businesses {
+                    writer.object { writer in
+                        writer.field("slug", business.slug)
+                        writer.field("id", business.businessID.rawValue)
+                        writer.field("name", business.name)
+                        writer.field("handler", business.handler.summary)
+                    }
+                }
+            }
+            writer.key("devices")
+            writer.array { writer in
+                for device in PhoneCustomer.Device.allCases { writer.string(device.rawValue) }
+            }
+            writer.key("misbehaviour")
+            writer.array { writer in for rule in gateway.rules { writer.string(rule.description) } }
+            writer.key("endpoints")
+            writer.array { writer in
+                for endpoint in GatewayEndpoint.allCases { writer.string(endpoint.rawValue) }
+            }
+        }
+    }
+
+    private func customers() throws -> [UInt8] {
+        let list = try book.all.map { try json(of: $0) }
+        return JSONWriter.object(reservingCapacity: 1024) { writer in
+            writer.key("customers")
+            writer.array { writer in for customer in list { writer.raw(customer) } }
+        }
+    }
+
+    private func json(of customer: PhoneCustomer) throws -> [UInt8] {
+        let slug = try running.businesses.first { $0.businessID == customer.business }?.slug
+        let last = try lastLine(of: customer.id, customer.business)
+        var writer = JSONWriter()
+        customer.write(to: &writer, slug: slug ?? "", last: last)
+        return writer.finish()
+    }
+
+    private func add(_ object: JSONValue) throws -> [UInt8] {
+        let businesses = try running.businesses
+        let wanted = try PhoneCustomer.text(object["business"])
+        let business = wanted.map { slug in businesses.first { $0.slug == slug } } ?? businesses.first
+        guard let business else {
+            throw InspectorProblem(
+                .badRequest, "there is no such business", pointer: "/business",
+                offered: businesses.map(\.slug))
+        }
+        let id = try PhoneCustomer.text(object["id"]).map { CustomerID($0) } ?? PhoneCustomer.randomID()
+        let customer = try book.add { number throws(InspectorProblem) in
+            var customer = PhoneCustomer(id: id, business: business.businessID, name: "Customer \(number)")
+            try customer.change(by: object)
+            return customer
+        }
+        return try json(of: customer)
+    }
+}
+
+extension HandlerBinding {
+    /// The handler in one line: a program's arguments, an address, or the name of a builtin one.
+    fileprivate var summary: String {
+        switch self {
+        case .builtin(let name, _): name
+        case .bound(let binder, let binding):
+            binding["http"]?["url"]?.string
+                ?? (binding["exec"]?.elements.compactMap(\.string).joined(separator: " ")).flatMap {
+                    $0.isEmpty ? nil : $0
+                } ?? binder
+        }
+    }
+}

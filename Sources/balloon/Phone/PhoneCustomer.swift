@@ -1,0 +1,96 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import MessageServer
+
+/// A customer of the phone with a device, as `/dev/v1/customers` describes it.
+struct PhoneCustomer: Sendable, Equatable {
+    /// A device, whose system decides what it can show.
+    enum Device: String, CaseIterable, Sendable {
+        case iphone, ipad, mac, older
+
+        var capabilities: Capabilities {
+            switch self {
+            case .iphone, .ipad: DeviceOptions.Device.iphone.capabilities
+            case .mac: DeviceOptions.Device.mac.capabilities
+            case .older: DeviceOptions.Device.oldIPhone.capabilities
+            }
+        }
+    }
+
+    private static let maximumText = 256
+
+    let id: CustomerID
+    var business: BusinessID
+    var name: String
+    var device = Device.iphone
+    var locale = "en_US"
+    var zone = "UTC"
+    var intent: String?
+    var group: String?
+
+    init(id: CustomerID, business: BusinessID, name: String) {
+        self.id = id
+        self.business = business
+        self.name = name
+    }
+
+    /// A new opaque identity, in the form of Apple's.
+    static func randomID() -> CustomerID { CustomerID("urn:mbid:AQAA" + Base64.encode(randomBytes(18))) }
+
+    /// Changes the members that an object has; throws a problem with the first invalid one.
+    mutating func change(by object: JSONValue) throws(InspectorProblem) {
+        if let text = try Self.text(object["name"]) { name = text }
+        if let text = try Self.text(object["locale"]) { locale = text }
+        if let text = try Self.text(object["zone"]) { zone = text }
+        if object["intent"] != nil { intent = try Self.text(object["intent"]) }
+        if object["group"] != nil { group = try Self.text(object["group"]) }
+        guard let value = object["device"] else { return }
+        guard let device = value.string.flatMap(Device.init) else {
+            throw InspectorProblem(
+                .badRequest, "the device is unknown", pointer: value.pointer,
+                offered: Device.allCases.map(\.rawValue))
+        }
+        self.device = device
+    }
+
+    /// A text that is not empty; nil for an absent, null or empty one.
+    static func text(_ value: JSONValue?) throws(InspectorProblem) -> String? {
+        guard let value, value.kind != .null else { return nil }
+        guard let text = value.string, text.utf8.count <= maximumText else {
+            throw InspectorProblem("this must be a text of at most \(maximumText) bytes", at: value)
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    /// Reads a customer of the file; nil when it is malformed.
+    init?(_ object: JSONValue) {
+        guard let id = object["id"]?.string, let business = object["businessID"]?.string else { return nil }
+        self.init(id: CustomerID(id), business: BusinessID(business), name: "")
+        // Only this program writes the file.
+        guard (try? change(by: object)) != nil else { return nil }
+    }
+
+    /// Writes the members; `slug` and `last` only for the API.
+    func write(to writer: inout JSONWriter, slug: String? = nil, last: Int? = nil) {
+        writer.object { writer in
+            writer.field("id", id.rawValue)
+            writer.field("business", slug)
+            writer.field("businessID", business.rawValue)
+            writer.field("name", name)
+            writer.field("device", device.rawValue)
+            writer.field("locale", locale)
+            writer.field("zone", zone)
+            writer.field("intent", intent)
+            writer.field("group", group)
+            guard let last else { return }
+            writer.key("capabilities")
+            writer.array { writer in
+                for capability in device.capabilities.tokens { writer.string(capability.rawValue) }
+            }
+            writer.field("last", last)
+        }
+    }
+}

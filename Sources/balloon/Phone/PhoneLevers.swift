@@ -1,0 +1,104 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import MessageServer
+import Simulator
+
+/// The ways in which the phone's message is posted: behind a reference, repeated, with a wrong token, late.
+struct PhoneLevers: Sendable, Equatable {
+    enum Payload: String, CaseIterable { case auto, reference, plain }
+    enum Token: String, CaseIterable { case valid, wrong, expired, missing }
+
+    var payload = Payload.auto
+    var times = 1
+    var devices = 1
+    var token = Token.valid
+    var delay = Duration.zero
+
+    /// Reads the member `levers`; nil means the defaults.
+    init(_ object: JSONValue?) throws(InspectorProblem) {
+        guard let object else { return }
+        payload = try Self.choice(object["payload"]) ?? .auto
+        token = try Self.choice(object["token"]) ?? .valid
+        times = try Self.number(object["times"], in: 1...5) ?? 1
+        devices = try Self.number(object["devices"], in: 1...2) ?? 1
+        delay = .milliseconds(try Self.number(object["delayMilliseconds"], in: 0...20_000) ?? 0)
+    }
+
+    private static func choice<Choice: RawRepresentable & CaseIterable>(
+        _ value: JSONValue?
+    ) throws(InspectorProblem) -> Choice? where Choice.RawValue == String {
+        guard let value else { return nil }
+        guard let choice = value.string.flatMap(Choice.init) else {
+            throw InspectorProblem(
+                .badRequest, "this lever has no such value", pointer: value.pointer,
+                offered: Choice.allCases.map(\.rawValue))
+        }
+        return choice
+    }
+
+    static func number(_ value: JSONValue?, in range: ClosedRange<Int>) throws(InspectorProblem) -> Int? {
+        guard let value else { return nil }
+        guard let number = value.int, range.contains(number) else {
+            throw InspectorProblem(
+                "this must be a number from \(range.lowerBound) to \(range.upperBound)", at: value)
+        }
+        return number
+    }
+}
+
+/// One request to the server's webhook, and its answer.
+struct PhonePost: Sendable {
+    let id: String
+    let status: Int
+    let milliseconds: Double
+    let body: String
+}
+
+extension SimulatedCustomer {
+    /// Posts a message as the levers say; returns each request's answer.
+    ///
+    /// A second device sends the same session with another id. A status of 0 means that the server did not answer.
+    func post(_ message: [UInt8], _ levers: PhoneLevers) async throws -> [PhonePost] {
+        if levers.delay > .zero { try await Task.sleep(for: levers.delay) }
+        var posts: [PhonePost] = []
+        for device in 0..<levers.devices {
+            let own = device == 0 ? message : try withNewID(message)
+            let posted =
+                levers.payload == .plain
+                ? own : try await referring(own, always: levers.payload == .reference)
+            // The token of each attempt is fresh, but the content is the same.
+            for _ in 0..<levers.times { posts.append(try await postOnce(posted, levers.token)) }
+        }
+        return posts
+    }
+
+    private func postOnce(_ message: [UInt8], _ kind: PhoneLevers.Token) async throws -> PhonePost {
+        var request = try request(carrying: message)
+        request.headers.removeAll { $0.name == "authorization" }
+        let now = SystemClock.secondsSince1970()
+        let token: String? =
+            switch kind {
+            case .valid: token()
+            case .wrong: token(audience: MessageID.random().rawValue)
+            case .expired: token(issuedAt: now - 2 * 86_400)
+            case .missing: nil
+            }
+        if let token { request.headers.append(("authorization", "Bearer " + token)) }
+        let id = request.headers.first { $0.name == "id" }?.value ?? ""
+        let began = ContinuousClock.now
+        let answer = try await exchange(request)
+        let elapsed = ContinuousClock.now - began
+        return PhonePost(
+            id: id, status: answer.status, milliseconds: (elapsed / .microseconds(1)).rounded() / 1000,
+            body: String(decoding: answer.body.prefix(1000), as: UTF8.self))
+    }
+
+    private func withNewID(_ message: [UInt8]) throws -> [UInt8] {
+        var id = JSONWriter()
+        id.string(MessageID.random().rawValue)
+        return try JSONDocument(message).root.replacing(members: ["id": id.finish()])
+    }
+}
