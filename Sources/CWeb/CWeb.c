@@ -6,6 +6,9 @@
 static const unsigned char inbox_html[] = {
 #embed "web/inbox.html"
 };
+static const unsigned char phone_html[] = {
+#embed "web/phone.html"
+};
 static const unsigned char icon_svg[] = {
 #embed "web/icon.svg"
 };
@@ -17,6 +20,9 @@ static const unsigned char bubbles_css[] = {
 };
 static const unsigned char inbox_css[] = {
 #embed "web/inbox.css"
+};
+static const unsigned char phone_css[] = {
+#embed "web/phone.css"
 };
 static const unsigned char api_js[] = {
 #embed "web/api.js"
@@ -42,6 +48,36 @@ static const unsigned char inbox_js[] = {
 static const unsigned char list_js[] = {
 #embed "web/list.js"
 };
+static const unsigned char phone_bubbles_js[] = {
+#embed "web/phone-bubbles.js"
+};
+static const unsigned char phone_detail_js[] = {
+#embed "web/phone-detail.js"
+};
+static const unsigned char phone_dialogs_js[] = {
+#embed "web/phone-dialogs.js"
+};
+static const unsigned char phone_form_js[] = {
+#embed "web/phone-form.js"
+};
+static const unsigned char phone_offer_js[] = {
+#embed "web/phone-offer.js"
+};
+static const unsigned char phone_session_js[] = {
+#embed "web/phone-session.js"
+};
+static const unsigned char phone_sheets_js[] = {
+#embed "web/phone-sheets.js"
+};
+static const unsigned char phone_thread_js[] = {
+#embed "web/phone-thread.js"
+};
+static const unsigned char phone_timeline_js[] = {
+#embed "web/phone-timeline.js"
+};
+static const unsigned char phone_js[] = {
+#embed "web/phone.js"
+};
 static const unsigned char stream_js[] = {
 #embed "web/stream.js"
 };
@@ -58,10 +94,12 @@ static const struct {
     unsigned int size;
 } files[] = {
     { "inbox.html", inbox_html, sizeof inbox_html },
+    { "phone.html", phone_html, sizeof phone_html },
     { "icon.svg", icon_svg, sizeof icon_svg },
     { "base.css", base_css, sizeof base_css },
     { "bubbles.css", bubbles_css, sizeof bubbles_css },
     { "inbox.css", inbox_css, sizeof inbox_css },
+    { "phone.css", phone_css, sizeof phone_css },
     { "api.js", api_js, sizeof api_js },
     { "bubbles.js", bubbles_js, sizeof bubbles_js },
     { "composer.js", composer_js, sizeof composer_js },
@@ -70,6 +108,16 @@ static const struct {
     { "dom.js", dom_js, sizeof dom_js },
     { "inbox.js", inbox_js, sizeof inbox_js },
     { "list.js", list_js, sizeof list_js },
+    { "phone-bubbles.js", phone_bubbles_js, sizeof phone_bubbles_js },
+    { "phone-detail.js", phone_detail_js, sizeof phone_detail_js },
+    { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },
+    { "phone-form.js", phone_form_js, sizeof phone_form_js },
+    { "phone-offer.js", phone_offer_js, sizeof phone_offer_js },
+    { "phone-session.js", phone_session_js, sizeof phone_session_js },
+    { "phone-sheets.js", phone_sheets_js, sizeof phone_sheets_js },
+    { "phone-thread.js", phone_thread_js, sizeof phone_thread_js },
+    { "phone-timeline.js", phone_timeline_js, sizeof phone_timeline_js },
+    { "phone.js", phone_js, sizeof phone_js },
     { "stream.js", stream_js, sizeof stream_js },
     { "text.js", text_js, sizeof text_js },
     { "thread.js", thread_js, sizeof thread_js },

@@ -1,36 +1,17 @@
-"""Tests of the inbox in Chromium: one function for each test; the browser's console must stay empty."""
-import argparse, json, pathlib, shutil, sys, time, traceback
+"""The inbox in Chromium: one function for each test, each with a console that must stay empty."""
+import json, shutil, time
 
-from browser import Driver, Failure, Page
+from browser import Failure, Page
 from server import Server
-
-PHONE, DESK = (390, 844), (1280, 800)
-SIZES = {"phone": PHONE, "desk": DESK}
-# A killed server refuses connections, which Chromium writes to the console.
-LOST = r"ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
+from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
-class Tests:
-    def __init__(self, options):
-        self.options = options
-        self.axe = pathlib.Path(options.axe).read_text()
-        self.driver = Driver()
-        self.pages = []
-        self.server = None
+class Tests(Suite):
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
+           "two_tabs", "everybody", "planted"]
 
-    def run(self, name):
-        """Runs one test with its own server; raises when the test fails, or when the console is not empty."""
-        self.server = Server(self.options.binary, self.options.web_dir)
-        try:
-            getattr(self, name)()
-            complaints = [one for page in self.pages for one in page.complaints()]
-            if complaints:
-                raise Failure("\n".join(complaints))
-        finally:
-            for page in self.pages:
-                page.close()
-            self.pages = []
-            self.server.stop()
+    def serve(self, name):
+        return Server(self.options.binary, self.options.web_dir)
 
     def page(self, name="", size=DESK, token=None):
         """Opens a browser; with a name, signs in as that person."""
@@ -53,11 +34,6 @@ class Tests:
         page.script("[...document.querySelectorAll('.row')].find((one) => one.innerText.includes(arguments[0])).click()", customer)
         page.wait(f"the thread of {customer}", "document.querySelector('.thread-title h2')?.innerText.includes(arguments[0])", customer)
         page.wait("its lines", "document.querySelectorAll('.line').length > 0 && !document.querySelector('[aria-busy]')")
-
-    def picture(self, page, name):
-        if self.options.pictures:
-            time.sleep(0.25)
-            page.picture(str(pathlib.Path(self.options.pictures) / f"{name}.png"))
 
     def at_gateway(self, text):
         return [one for one in self.server.at_gateway()["messages"] if text in json.dumps(one["message"], ensure_ascii=False)]
@@ -479,44 +455,5 @@ class Tests:
         found = self.server.call(f"/v1/businesses/fish/conversations?customer=urn:mbid:AQAA{customer}=")["conversations"]
         return found[0]["id"]
 
-    def until(self, what, question, seconds=20):
-        end = time.monotonic() + seconds
-        while not question():
-            if time.monotonic() > end:
-                raise Failure(f"not within {seconds} s: {what}")
-            time.sleep(0.1)
 
-
-ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "compose", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
-       "two_tabs", "everybody", "planted"]
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--axe", required=True)
-    parser.add_argument("--pictures", help="write a picture of each screen to this folder")
-    parser.add_argument("--web-dir", help="serve the files of this folder instead of those in the program")
-    parser.add_argument("tests", nargs="*", default=ALL)
-    options = parser.parse_args()
-    if options.pictures:
-        pathlib.Path(options.pictures).mkdir(parents=True, exist_ok=True)
-    failed = []
-    tests = Tests(options)
-    begin = time.monotonic()
-    try:
-        for name in options.tests or ALL:
-            start = time.monotonic()
-            try:
-                tests.run(name)
-                print(f"web: {name.replace('_', ' ')} passed ({time.monotonic() - start:.1f} s)", flush=True)
-            except Exception as error:
-                failed.append(name)
-                print(f"web: {name.replace('_', ' ')} FAILED: {error if isinstance(error, Failure) else traceback.format_exc()}", flush=True)
-    finally:
-        tests.driver.close()
-    print(f"web: {len(options.tests or ALL) - len(failed)} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)")
-    sys.exit(1 if failed else 0)
-
-
-main()
+main(Tests)

@@ -27,6 +27,9 @@ class Server:
         self.tokens = [entry, reader]
         self.configure(self.tokens)
         self.process = None
+        self.page = free_port()
+        self.inspector = f"http://127.0.0.1:{self.page}/#t=inspector-token-{self.page}"
+        self.options += ["--inspector-listen", f"127.0.0.1:{self.page}", "--inspector-token", f"inspector-token-{self.page}"]
         self.start()
 
     def issue(self, name, rights):

@@ -36,20 +36,25 @@ function sentence(kind, body, status, retryAfter) {
   }
 }
 
-async function problem(answer) {
+async function problem(answer, own) {
   let body = {};
   // A proxy may answer with a web page instead of a problem in JSON.
   try { body = await answer.json(); } catch { body = {}; }
   const kind = String(body.type ?? "").split("#")[1] ?? (answer.status === 404 ? "not-found" : "unknown");
   const retryAfter = Number(answer.headers.get("Retry-After")) || 0;
-  return new Problem(kind, sentence(kind, body, answer.status, retryAfter), { status: answer.status, body, retryAfter });
+  return new Problem(kind, own(kind, body, answer.status) ?? sentence(kind, body, answer.status, retryAfter), { status: answer.status, body, retryAfter });
 }
 
 /// The operations of the API with one token.
 export class API {
   #token;
+  #sentence;
 
-  constructor(token) { this.#token = token; }
+  /// `sentence(kind, body, status)` replaces the sentences of problems that another page explains in its own way.
+  constructor(token, sentence = () => undefined) {
+    this.#token = token;
+    this.#sentence = sentence;
+  }
 
   /// A short name by which the tabs of a browser recognize the same token; the token cannot be computed from it.
   get tag() {
@@ -70,7 +75,7 @@ export class API {
       if (signal?.aborted) throw error;
       throw new Problem("unreachable", unreachable);
     }
-    if (!answer.ok) throw await problem(answer);
+    if (!answer.ok) throw await problem(answer, this.#sentence);
     return answer;
   }
 

@@ -8,12 +8,12 @@ const shortJSONLength = 20_000;
 const longestPicture = 1_500_000;
 const notKept = "[not kept]";
 
-const list = (value) => (Array.isArray(value) ? value.filter((item) => item && typeof item === "object") : []);
-const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
-const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+export const list = (value) => (Array.isArray(value) ? value.filter((item) => item && typeof item === "object") : []);
+export const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
+export const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
 /// The parts of a message with `interactiveData`; replies have their bubbles inside `data`.
-function interaction(message) {
+export function interaction(message) {
   const outer = object(message.interactiveData);
   const data = object(outer.data);
   return {
@@ -87,7 +87,7 @@ export function content(line, options = {}) {
   }
 }
 
-function bubble(children, extra = "") {
+export function bubble(children, extra = "") {
   return element("div", { class: `bubble ${extra}`.trim(), dir: "auto" }, children);
 }
 
@@ -103,7 +103,7 @@ function card(label, children, { title, subtitle, picture, trail } = {}) {
     trail);
 }
 
-function longText(body) {
+export function longText(body) {
   const shown = safe(body.slice(0, shortTextLength));
   if (body.length <= shortTextLength) return linked(shown);
   const holder = element("span", {}, linked(shown), "… ");
@@ -194,8 +194,8 @@ function saveAs(blob, name) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/// A picture of a message; for a format that browsers cannot show, a sentence that says so.
-function pictureOf(image, alt = "") {
+/// A picture of a message; a format that browsers do not show becomes a sentence.
+export function pictureOf(image, alt = text(image?.description)) {
   const data = text(image?.data).replace(/\s/gu, "");
   const type = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
   const start = Object.keys(type).find((prefix) => data.startsWith(prefix));
@@ -207,7 +207,7 @@ function pictureOf(image, alt = "") {
   return picture;
 }
 
-function chosenChip(data) {
+export function chosenChip(data) {
   const reply = object(data["quick-reply"]);
   const items = list(reply.items);
   const item = items.find((one) => reply.selectedIdentifier !== undefined && one.identifier === reply.selectedIdentifier) ?? items[reply.selectedIndex];

@@ -2,18 +2,21 @@
 // on Escape.
 import { button, element, icon, recall, remember } from "./dom.js";
 
-/// Shows a sheet; the promise resolves with the argument of `finish`, or undefined when the sheet is dismissed.
-function sheet(title, build) {
+/// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed. `place` moves the dialog
+/// and returns what ends the moving.
+export function sheet(title, build, { place } = {}) {
   return new Promise((resolve) => {
     let result;
     const before = document.activeElement;
     const heading = element("h2", { id: "sheet-title" }, title);
     const dialog = element("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
     const finish = (value) => { result = value; dialog.close(); };
+    const stop = place?.(dialog);
     const dismiss = button(icon("cross"), { class: "icon-button", "aria-label": "Dismiss" }, () => finish(undefined));
     dialog.append(element("div", { class: "sheet-top" }, heading, dismiss), build(finish));
     dialog.addEventListener("close", () => {
       dialog.remove();
+      stop?.();
       if (before?.isConnected) before.focus();
       resolve(result);
     });
@@ -25,7 +28,7 @@ function sheet(title, build) {
   });
 }
 
-function actions(...buttons) {
+export function actions(...buttons) {
   return element("div", { class: "actions" }, buttons);
 }
 
@@ -61,20 +64,20 @@ export function askClosedText() {
   });
 }
 
-export const keys = [
+const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
   ["c", "Claim"], ["t", "Take over"], ["r", "Release"], ["x", "Close the conversation"], ["m", "Write a message"],
   ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
 ];
 
 /// Lists the keys; single keys can be switched off, because speech input could press them by accident.
-export function showKeys() {
+export function showKeys(listed = keys) {
   return sheet("Keys", (finish) => {
     const single = element("input", { type: "checkbox", id: "single-keys" });
     single.checked = hasSingleKeys();
     single.addEventListener("change", () => remember("keys", single.checked ? "on" : "off"));
     return element("div", { class: "sheet-body" },
-      element("dl", { class: "keys" }, keys.flatMap(([key, meaning]) => [
+      element("dl", { class: "keys" }, listed.flatMap(([key, meaning]) => [
         element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "]).flat()), element("dd", {}, meaning)])),
       element("label", { class: "check", for: "single-keys" }, single, "Single letters work outside of text fields"),
       actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));

@@ -6,8 +6,8 @@ const silence = 40_000;
 const longestPause = 15_000;
 const rememberedKeys = 2_000;
 
-/// Calls `received(event)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
-/// events were missed and everything must be read again.
+/// Calls `received(event, type)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
+/// events are missing and everything must be read again.
 export class Stream {
   #api;
   #handlers;
@@ -16,11 +16,15 @@ export class Stream {
   #isLeader = false;
   #hasOpened = false;
   #keys = new Set();
+  #path;
+  #name;
   #channel;
   #stopping = new AbortController();
   #wake = () => {};
 
-  constructor(api, handlers) {
+  constructor(api, handlers, { path = "/v1/events", name = "inbox" } = {}) {
+    this.#path = path;
+    this.#name = name;
     this.#api = api;
     this.#handlers = handlers;
   }
@@ -33,7 +37,7 @@ export class Stream {
       void this.#run();
       return;
     }
-    const name = `balloon-inbox-${this.#api.tag}`;
+    const name = `balloon-${this.#name}-${this.#api.tag}`;
     this.#channel = new BroadcastChannel(name);
     this.#channel.addEventListener("message", ({ data }) => this.#hear(data));
     this.#channel.postMessage({ ask: true });
@@ -51,7 +55,7 @@ export class Stream {
     if (message.id) this.#lastID = message.id;
     this.#hasOpened ||= message.state === "open";
     if (message.state && message.state !== this.#state) this.#change(message.state);
-    if (message.event) this.#deliver(message.event);
+    if (message.event) this.#deliver(message.event, message.type);
     if (message.missed) this.#handlers.missed();
   }
 
@@ -65,13 +69,13 @@ export class Stream {
     this.#handlers.changed(state, problem);
   }
 
-  #deliver(event) {
+  #deliver(event, type) {
     if (event.key) {
       if (this.#keys.has(event.key)) return;
       this.#keys.add(event.key);
       if (this.#keys.size > rememberedKeys) this.#keys.delete(this.#keys.values().next().value);
     }
-    this.#handlers.received(event);
+    this.#handlers.received(event, type);
   }
 
   #miss() {
@@ -110,7 +114,7 @@ export class Stream {
     this.#stopping.signal.addEventListener("abort", stop);
     let timer = setTimeout(stop, silence);
     try {
-      const answer = await this.#api.send("GET", "/v1/events", {
+      const answer = await this.#api.send("GET", this.#path, {
         signal: attempt.signal,
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
@@ -144,14 +148,14 @@ export class Stream {
       if (line.startsWith("event:")) type = line.slice(6).trim();
       if (line.startsWith("data:")) data += line.slice(5).trim();
     }
-    if (type === "stream.reset") {
+    if (type === "stream.reset" || type === "reset") {
       this.#miss();
     } else if (data) {
       let event;
       try { event = JSON.parse(data); } catch { event = undefined; }
       if (event) {
-        this.#tell({ event });
-        this.#deliver(event);
+        this.#tell({ event, type });
+        this.#deliver(event, type);
       }
     }
     // The id is stored after the event is handled, so that an interruption before that repeats the event.

@@ -1,0 +1,120 @@
+// A conversation's line as a customer's device shows it: chips to tap, and bubbles that open sheets.
+import { bubble, chosenChip, content, interaction, list, object, pictureOf, text } from "./bubbles.js";
+import { button, element } from "./dom.js";
+import { safe, slot, visible } from "./text.js";
+
+const sheetKinds = ["listPicker", "timePicker", "form", "authentication", "applePay", "app", "invitation"];
+const mostChips = 5;
+
+/// The reason why a device does not show a message; undefined when it does.
+export function notShown(line, customer) {
+  if (line.direction === "inbound" || !customer) return undefined;
+  if (["form", "app"].includes(line.kind) && !["iphone", "ipad"].includes(customer.device)) {
+    return `${line.kind === "form" ? "A form is" : "An app is"} shown on an iPhone and an iPad only.`;
+  }
+  const version2 = text(interaction(object(line.message)).data.version) === "2.0";
+  const needed = { quickReply: "QUICK", listPicker: "LIST", timePicker: "TIME", form: "FORM", authentication: version2 ? "AUTH2" : "AUTH" }[line.kind];
+  const has = Array.isArray(customer.capabilities) ? customer.capabilities.map((one) => String(one).toUpperCase()) : undefined;
+  if (needed && has && !has.includes(needed)) return `This device does not announce ${needed}, so it cannot show this message.`;
+  return undefined;
+}
+
+/// Whether a tap on the message opens a sheet.
+export function opensSheet(line) {
+  return line.direction === "outbound" && sheetKinds.includes(line.kind) && !line.message?.interactiveDataRef;
+}
+
+/// The nodes of an entry. `actions` has `open(node)` for a sheet, `choose(position, node)` for a chip, and `download(index)`.
+export function deviceContent(entry, customer, actions) {
+  const line = { ...entry.line, direction: entry.direction, kind: entry.kind };
+  const message = object(line.message);
+  const refusal = notShown(line, customer);
+  if (refusal) return [bubble([element("strong", {}, "Not shown on this device"), element("br"), refusal], "faint hidden-kind")];
+  try {
+    if (line.direction === "inbound") return reply(line, message, actions);
+    if (line.kind === "quickReply") return chips(entry, message, actions);
+    if (opensSheet(line)) return [interactive(line, message, entry.answered, actions)];
+  } catch {
+    // A part of the message has an unexpected type: the message is shown as JSON.
+    return content({ ...line, kind: "unrecognized" });
+  }
+  return content(line, { download: actions.download });
+}
+
+/// Quick replies disappear after one tap; then the device shows the summary.
+function chips(entry, message, actions) {
+  const reply = object(interaction(message).data["quick-reply"]);
+  const summary = text(reply.summaryText);
+  const items = list(reply.items);
+  if (entry.answered) return [bubble(safe(summary || "Quick reply"), "faint")];
+  return [
+    element("ul", { class: "chips", "aria-label": summary || "Choices" }, items.slice(0, mostChips).map((item, position) => element("li", {},
+      button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, (event) => actions.choose(position, event.currentTarget))))),
+    items.length > mostChips && element("p", { class: "rule" }, `A device shows ${mostChips} of these ${items.length} items.`),
+    items.length < 2 && element("p", { class: "rule" }, "A quick reply has 2 to 5 items."),
+  ].filter(Boolean);
+}
+
+/// The words that a bubble of a kind shows when the business gave it none.
+const defaults = {
+  listPicker: "Choose an item", timePicker: "Choose a time", form: "Fill in a form", authentication: "Sign in", applePay: "Pay with Apple Pay",
+  app: "App", invitation: "Invitation",
+};
+
+/// The style of a bubble: `icon`, `small` or `large`; Apple Pay is always large, and an app has its own layout.
+function styleOf(kind, given) {
+  if (kind === "applePay") return "large";
+  return ["icon", "small", "large"].includes(given) ? given : "icon";
+}
+
+function interactive(line, message, isAnswered, actions) {
+  const { outer, data, received, picture } = interaction(message);
+  const notification = object(data.notification);
+  const parameters = object(notification.parameters);
+  let { title, subtitle } = { title: text(received.title), subtitle: text(received.subtitle) };
+  let image = picture(received.imageIdentifier);
+  let extra = [];
+  if (line.kind === "app") {
+    image = text(outer.appIcon) ? { data: outer.appIcon, description: "" } : undefined;
+    title ||= text(outer.appName);
+    extra = ["imageTitle", "imageSubtitle", "secondarySubtitle", "tertiarySubtitle"].map((name) => text(received[name])).filter(Boolean);
+  }
+  if (line.kind === "invitation") {
+    title ||= text(parameters.brandName) || text(notification.templateId);
+    subtitle ||= "would like to send you messages here.";
+    image = text(parameters.brandLogo) ? { data: parameters.brandLogo, description: "" } : undefined;
+  }
+  if (line.kind === "timePicker") title ||= text(object(data.event).title);
+  if (line.kind === "form") title ||= text(object(object(object(data.dynamic).data).splash).header);
+  const style = styleOf(line.kind, text(received.style));
+  const wanted = received.imageIdentifier;
+  return element("div", { class: "offer" },
+    element("button", { type: "button", class: `bubble device-card ${style}`, on: { click: (event) => actions.open(event.currentTarget) } },
+      image ? pictureOf(image) : null,
+      element("span", { class: "device-words" },
+        element("span", { class: "card-title", dir: "auto" }, safe(title || defaults[line.kind])),
+        subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
+        extra.map((part) => element("span", { class: "card-subtitle", dir: "auto" }, safe(part))),
+        line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))))),
+    wanted !== undefined && !image && line.kind !== "app" && element("p", { class: "rule" }, `The message has no image “${visible(text(wanted))}”.`),
+    isAnswered && element("span", { class: "visually-hidden" }, "Answered"));
+}
+
+/// The nodes of a customer's message: a reply bubble for an answer, the content for everything else.
+function reply(line, message, actions) {
+  if (line.kind === "quickReply") return [bubble(safe(chosenChip(interaction(message).data) || "Nothing chosen"))];
+  if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
+  if (!sheetKinds.includes(line.kind)) return content(line, actions);
+  const { data, received, reply: bubbleOf, picture } = interaction(message);
+  const event = object(data.event);
+  const time = list(event.timeslots)[0];
+  const status = text(object(data.authenticate).status) || text(object(data.payment).status);
+  const title = line.kind === "timePicker" && time ? slot(text(time.startTime), time.duration) : text(bubbleOf.title) || text(received.title);
+  const subtitle = text(bubbleOf.subtitle) || text(bubbleOf.alternateTitle) || (line.kind === "invitation" ? "Accepted" : status);
+  const image = picture(bubbleOf.imageIdentifier);
+  return [element("div", { class: `bubble device-card ${styleOf(line.kind, text(bubbleOf.style))}` },
+    image && pictureOf(image),
+    element("span", { class: "device-words" },
+      element("span", { class: "card-title", dir: "auto" }, safe(title || defaults[line.kind])),
+      subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle))))];
+}

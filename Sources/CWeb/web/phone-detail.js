@@ -1,0 +1,245 @@
+// One delivery in every part: message, stages, attempts, replies, headers, problems, state; copies and replay.
+import { content, list, object } from "./bubbles.js";
+import { actions, sheet } from "./dialogs.js";
+import { button, element, fill, icon, say } from "./dom.js";
+import { size, visible, when } from "./text.js";
+
+const mostJSON = 400_000;
+const milliseconds = (value) => (Number.isFinite(value) ? `${value < 10 ? value.toFixed(1) : Math.round(value)} ms` : "");
+const json = (value) => JSON.stringify(value, null, 2) ?? "";
+
+/// The lines of a JSON text, each with the JSON pointer of the value that begins on it.
+export function pointers(value, pointer = "", depth = 0, key = "", isLast = true) {
+  const indent = "  ".repeat(depth);
+  const name = key === "" && depth === 0 ? "" : key;
+  const end = isLast ? "" : ",";
+  if (value === null || typeof value !== "object") return [[`${indent}${name}${JSON.stringify(value)}${end}`, pointer]];
+  const isList = Array.isArray(value);
+  const entries = isList ? value.map((one, index) => [index, one]) : Object.entries(value);
+  if (entries.length === 0) return [[`${indent}${name}${isList ? "[]" : "{}"}${end}`, pointer]];
+  return [
+    [`${indent}${name}${isList ? "[" : "{"}`, pointer],
+    ...entries.flatMap(([member, one], index) => pointers(one, `${pointer}/${String(member).replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1, isList ? "" : `${JSON.stringify(member)}: `, index === entries.length - 1)),
+    [`${indent}${isList ? "]" : "}"}${end}`, undefined],
+  ];
+}
+
+/// JSON with the problems under the lines that they are about.
+export function jsonWithProblems(value, problems = []) {
+  const text = json(value);
+  const code = element("pre", { class: "code", tabindex: 0, "aria-label": "JSON" });
+  if (text.length > mostJSON) {
+    code.textContent = `${lines(text.slice(0, mostJSON))}\n… ${text.length.toLocaleString()} characters; copy the message to see all of it.`;
+    return code;
+  }
+  if (problems.length === 0) {
+    code.textContent = lines(text);
+    return code;
+  }
+  const left = new Set(problems);
+  for (const [line, pointer] of pointers(value)) {
+    const found = problems.filter((one) => one.pointer === pointer);
+    code.append(found.length > 0 ? element("mark", {}, visible(line)) : visible(line), "\n");
+    for (const one of found) {
+      left.delete(one);
+      code.append(element("span", { class: "code-problem" }, `${/^ */u.exec(line)[0]}▲ ${visible(one.message)}`), "\n");
+    }
+  }
+  for (const one of left) code.prepend(element("span", { class: "code-problem" }, `${visible(one.pointer)}: ${visible(one.message)}`), "\n");
+  return code;
+}
+
+function lines(text) { return text.split("\n").map((line) => visible(line)).join("\n"); }
+
+export class Detail {
+  #session;
+  #notify;
+  #close;
+  #record = null;
+  #answer;
+  #title = element("h2", { tabindex: -1 });
+  #body = element("div", { class: "scroll detail-scroll", tabindex: 0, role: "region", "aria-label": "Delivery" });
+  #buttons = element("div", { class: "detail-actions" });
+  #generation = 0;
+
+  constructor(session, notify, close) {
+    this.#session = session;
+    this.#notify = notify;
+    this.#close = close;
+    this.node = element("div", { class: "detail" },
+      element("header", { class: "pane-top" }, button(icon("back"), { class: "icon-button back", "aria-label": "Back to the timeline" }, () => this.#close()),
+        this.#title, button(icon("cross"), { class: "icon-button wide-only", "aria-label": "Close the details" }, () => this.#close())),
+      this.#buttons, this.#body);
+    let timer = 0;
+    // A new stage of this delivery changes its attempts and replies.
+    session.addEventListener("stages", ({ detail }) => {
+      if (!this.#record || !detail?.some((stage) => String(stage.delivery) === this.#record)) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void this.#read(), 300);
+    });
+  }
+
+  get record() { return this.#record; }
+
+  focus() { this.#title.focus(); }
+
+  async open(record) {
+    if (this.#record === record) return this.#read();
+    this.#record = record;
+    this.#answer = undefined;
+    say(this.#title, record === undefined ? "Delivery" : `Delivery ${record}`);
+    fill(this.#buttons);
+    if (record === undefined) return fill(this.#body, element("div", { class: "empty" }, element("p", { class: "empty-title" }, "Nothing chosen"), element("p", {}, "Choose a stage of the timeline to see the bytes behind it.")));
+    fill(this.#body, element("p", { class: "empty" }, "Loading…"));
+    return this.#read();
+  }
+
+  async #read() {
+    const generation = ++this.#generation;
+    try {
+      const answer = await this.#session.delivery(this.#record);
+      if (generation !== this.#generation) return;
+      const mark = JSON.stringify(answer);
+      if (this.#answer === mark) return;
+      this.#answer = mark;
+      this.#draw(answer);
+    } catch (error) {
+      if (generation !== this.#generation) return;
+      fill(this.#body, element("div", { class: "empty" }, element("p", { class: "empty-title" }, "This delivery cannot be shown"),
+        element("p", {}, error.status === 404 ? "The server has no delivery with this number. It may have been deleted, or the data directory is another one." : error.message)));
+    }
+  }
+
+  #section(name, nodes, { isOpen = true, extra = "" } = {}) {
+    const before = [...this.#body.querySelectorAll("details[data-name]")].find((one) => one.dataset.name === name);
+    return element("details", { class: "part", "data-name": name, open: before ? before.open : isOpen },
+      element("summary", {}, element("h3", {}, name), extra && element("span", { class: "hint" }, extra)), nodes);
+  }
+
+  #draw(answer) {
+    const message = object(answer.message);
+    const event = object(answer.event);
+    const problems = list(answer.problems).map((one) => ({ pointer: String(one.pointer ?? ""), message: String(one.message ?? "") }));
+    const stages = list(answer.stages);
+    const attempts = list(answer.attempts);
+    const replies = list(answer.replies);
+    const top = this.#body.scrollTop;
+    say(this.#title, `Delivery ${answer.record ?? this.#record}`);
+    fill(this.#buttons,
+      button("Copy as curl", { class: "secondary compact" }, () => void this.#copy(answer.curl ?? "", "The curl command is copied")),
+      button("Copy as fixture", { class: "secondary compact" }, () => void this.#copy(json(answer.fixture), "The fixture is copied")),
+      button("Replay…", { class: "primary compact" }, () => void this.replay(answer)));
+    const line = { kind: event.kind ?? "unrecognized", direction: "inbound", message };
+    fill(this.#body,
+      problems.length > 0 && this.#section("Problems", element("ul", { class: "problem-list" }, problems.map((one) => element("li", {}, element("code", {}, visible(one.pointer) || "/"), ` ${visible(one.message)}`)))),
+      this.#section("Message", this.#prettyAndRaw(content(line), message, problems), { extra: visible(event.kind ?? "") }),
+      this.#section("Stages", element("ol", { class: "stage-list" }, stages.map((stage) => element("li", { class: stage.result === "failed" ? "bad" : null },
+        element("span", { class: "stage-name" }, visible(stage.stage ?? ""), stage.attempt > 1 ? ` ${stage.attempt}` : ""),
+        element("span", { class: "stage-result" }, [stage.result, stage.status && `status ${stage.status}`, stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).map((one) => visible(one)).join(" · "), stage.reason && element("span", { class: "stage-reason", dir: "auto" }, ` ${visible(stage.reason)}`)),
+        element("span", { class: "stage-ms" }, milliseconds(stage.ms))))), { extra: milliseconds(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
+      attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
+        element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, milliseconds(one.ms))),
+        (one.stderr ?? []).length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(one.stderr.join("\n")))))),
+      this.#section("Replies", replies.length === 0 ? element("p", { class: "hint" }, "The handler sent nothing for this message.") : replies.map((one) => this.#reply(one)), { extra: String(replies.length) }),
+      this.#section("Headers", this.#headers(answer.headers), { isOpen: false }),
+      answer.state && this.#section("State", this.#state(object(answer.state)), { isOpen: false }));
+    this.#body.scrollTop = top;
+  }
+
+  #prettyAndRaw(pretty, raw, problems = []) {
+    const place = element("div", { class: "pretty" }, pretty);
+    const show = (isRaw) => {
+      fill(place, isRaw ? jsonWithProblems(raw, problems) : pretty);
+      for (const [index, one] of [...choice.children].entries()) one.setAttribute("aria-pressed", String(isRaw === (index === 1)));
+    };
+    const choice = element("div", { class: "tabs two", role: "group", "aria-label": "Form of the message" },
+      button("Pretty", { class: "tab" }, () => show(false)), button("Raw", { class: "tab" }, () => show(true)));
+    show(problems.length > 0);
+    return [choice, place];
+  }
+
+  #reply(one) {
+    const message = object(one.message);
+    const kind = kindOf(message);
+    return element("div", { class: "try" },
+      element("p", { class: one.status === "failed" ? "failure" : null }, `${visible(one.status ?? "")} `, element("small", {}, visible(one.id ?? ""))),
+      this.#prettyAndRaw(content({ kind, direction: "outbound", message }), message, list(one.problems)),
+      element("ol", { class: "stage-list" }, list(one.gateway).map((attempt) => element("li", { class: attempt.status >= 400 ? "bad" : null },
+        element("details", {}, element("summary", {}, `Gateway: status ${attempt.status ?? "none"}, ${milliseconds(attempt.ms)}, ${when(attempt.at)}`),
+          this.#headers(object(attempt.request).headers), attempt.response && element("pre", { class: "code", tabindex: 0, "aria-label": "Response" }, lines(String(attempt.response))))))));
+  }
+
+  #headers(headers) {
+    const entries = Array.isArray(headers) ? headers.map((one) => (Array.isArray(one) ? one : [one.name, one.value])) : Object.entries(object(headers));
+    if (entries.length === 0) return element("p", { class: "hint" }, "No headers are kept.");
+    return element("dl", { class: "headers" }, entries.flatMap(([name, value]) => [element("dt", {}, visible(name)), element("dd", {}, visible(value))]));
+  }
+
+  #state({ before, after }) {
+    const part = (name, value) => element("div", {}, element("p", { class: "label" }, name), value === undefined ? element("p", { class: "hint" }, "none") : jsonWithProblems(value));
+    return element("div", { class: "two-columns" }, part("Before", before), part("After", after));
+  }
+
+  async #copy(text, sentence) {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.#notify(sentence);
+    } catch {
+      // Without TLS on another machine, or without the permission, the browser refuses: the text is shown to be copied by hand.
+      await sheet("Copy", (finish) => {
+        const area = element("textarea", { rows: 10, class: "code-field", readonly: true, "data-first": true, "aria-label": "Text to copy" });
+        area.value = text;
+        area.addEventListener("focus", () => area.select());
+        return element("div", { class: "sheet-body" }, element("p", {}, "The browser does not allow copying. Press Ctrl C."), area, actions(button("Done", { class: "primary" }, () => finish(true))));
+      });
+    }
+  }
+
+  /// Posts the message again: as it was, or edited; `times` times.
+  async replay(answer) {
+    const original = json(object(answer.message));
+    const wanted = await sheet(`Replay delivery ${answer.record ?? this.#record}`, (finish) => {
+      const area = element("textarea", { id: "replay-json", class: "code-field", rows: 14, spellcheck: "false", "data-first": true, "aria-describedby": "replay-state" });
+      area.value = original;
+      const times = element("input", { type: "number", id: "replay-times", min: 1, max: 100, value: 1, required: true });
+      const state = element("p", { class: "hint", id: "replay-state", role: "status" });
+      const submit = button("Replay", { class: "primary" }, () => {
+        const isChanged = area.value !== original;
+        finish({ times: Number(times.value), ...(isChanged ? { message: JSON.parse(area.value) } : {}) });
+      });
+      const check = () => {
+        let problem = "";
+        try {
+          const value = JSON.parse(area.value);
+          if (value === null || typeof value !== "object" || Array.isArray(value)) problem = "A message is a JSON object.";
+        } catch (error) { problem = `This is not JSON yet: ${error.message}`; }
+        if (!times.checkValidity()) problem ||= "1 to 100 times.";
+        submit.disabled = problem !== "";
+        state.classList.toggle("failure", problem !== "");
+        say(state, visible(problem) || (area.value === original ? "The message as it was. Edit it to replay something else." : "The edited message is JSON."));
+      };
+      for (const field of [area, times]) field.addEventListener("input", check);
+      check();
+      return element("div", { class: "sheet-body" }, element("label", { for: "replay-json" }, "Message"), area, state,
+        element("label", { for: "replay-times" }, "Times"), times, actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), submit));
+    });
+    if (!wanted) return;
+    try {
+      const result = await this.#session.replay(this.#record, wanted);
+      const posts = list(result.posts);
+      const failed = posts.find((one) => one.status !== 200);
+      this.#notify(failed ? `The webhook answered ${failed.status}` : `Posted ${posts.length || wanted.times} ${(posts.length || wanted.times) === 1 ? "time" : "times"}`, Boolean(failed));
+    } catch (error) { this.#notify(error.message, true); }
+  }
+}
+
+/// The kind of a business's message, from its members.
+function kindOf(message) {
+  const data = object(object(message.interactiveData).data);
+  const members = { "quick-reply": "quickReply", listPicker: "listPicker", event: "timePicker", dynamic: "form", authenticate: "authentication", payment: "applePay", notification: "invitation" };
+  const found = Object.keys(members).find((name) => data[name] !== undefined);
+  if (found) return members[found];
+  if (message.type === "typing_start") return "typingStart";
+  if (message.type === "text" || message.type === "richLink") return "text";
+  return object(message.interactiveData).appName !== undefined ? "app" : "unrecognized";
+}

@@ -1,0 +1,141 @@
+// The choices of an interactive message as a device offers them, without any element: sections, times, pages and rules.
+import { interaction, list, object, text } from "./bubbles.js";
+
+/// The elements in their `order`; an element without it counts at its index.
+export function inOrder(elements) {
+  return list(elements).map((one, index) => ({ one, order: Number.isInteger(one.order) ? one.order : index, index }))
+    .sort((a, b) => a.order - b.order || a.index - b.index).map(({ one }) => one);
+}
+
+/// The name by which the server finds the item at `position`: its title, or its number when another item has that title.
+export function nameOf(position, titles) {
+  const same = (a, b) => text(a).trim().toLowerCase() === text(b).trim().toLowerCase();
+  const title = text(titles[position]);
+  if (title.trim() && titles.filter((one) => same(one, title)).length === 1) return title;
+  return String(position + 1);
+}
+
+/// The sections of a list picker with `{title, isMultiple, items: [{position, title, subtitle, image}]}`.
+export function sectionsOf(message) {
+  const { data, picture } = interaction(message);
+  const picker = object(data.listPicker);
+  let position = -1;
+  return inOrder(picker.sections).map((section) => ({
+    title: text(section.title), isMultiple: (section.multipleSelection ?? picker.multipleSelection) === true,
+    items: inOrder(section.items).map((item) => {
+      position += 1;
+      return {
+        position, title: text(item.title) || text(item.identifier), subtitle: text(item.subtitle),
+        image: picture(item.imageIdentifier), missing: item.imageIdentifier !== undefined && !picture(item.imageIdentifier) ? text(item.imageIdentifier) : "",
+      };
+    }),
+  }));
+}
+
+/// A time as Apple writes it, with or without seconds and with any zone; undefined when it cannot be read.
+export function timeOf(startTime) {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/iu.exec(text(startTime));
+  if (!match) return undefined;
+  const zone = match[3].toUpperCase() === "Z" ? "Z" : `${match[3].slice(0, 3)}:${match[3].slice(-2)}`;
+  const time = Date.parse(`${match[1]}${match[2] ?? ":00"}${zone}`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function formatter(locale, options) {
+  for (const name of [text(locale).replaceAll("_", "-"), undefined]) {
+    try { return new Intl.DateTimeFormat(name || undefined, options); } catch { /* an unknown locale or zone: the next one */ }
+  }
+  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" });
+}
+
+/// The times of a time picker in the event's zone, or in the customer's when the event has none:
+/// `{zone, days: [{day, slots: [{position, clock, minutes, clash}]}], unreadable: [position]}`.
+export function timesOf(message, customer) {
+  const event = object(interaction(message).data.event);
+  const offset = event.timezoneOffset === undefined || event.timezoneOffset === null ? undefined : Number(event.timezoneOffset);
+  const isOwn = offset === undefined || !Number.isFinite(offset) || Math.abs(offset) > 24 * 60;
+  const zone = isOwn ? text(customer?.zone) || undefined : "UTC";
+  const shift = isOwn ? 0 : offset * 60_000;
+  const day = formatter(customer?.locale, { weekday: "long", day: "numeric", month: "long", timeZone: zone });
+  const clock = formatter(customer?.locale, { hour: "2-digit", minute: "2-digit", timeZone: zone });
+  const hours = formatter("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: text(customer?.zone) || undefined });
+  const days = [];
+  const unreadable = [];
+  const slots = list(event.timeslots).map((one, position) => ({ position, time: timeOf(one.startTime), minutes: Math.round(Number(one.duration) / 60) || 0 }));
+  for (const one of slots.filter((slot) => slot.time === undefined)) unreadable.push(one.position);
+  for (const one of slots.filter((slot) => slot.time !== undefined).sort((a, b) => a.time - b.time)) {
+    const name = day.format(one.time + shift);
+    if (days.at(-1)?.day !== name) days.push({ day: name, slots: [] });
+    // The simulated customer has lunch from 12:00 to 13:00 of their own time.
+    const [hour, minute] = hours.format(one.time).split(":").map(Number);
+    const start = hour * 60 + minute;
+    days.at(-1).slots.push({ ...one, clock: clock.format(one.time + shift), clash: start < 13 * 60 && start + Math.max(one.minutes, 1) > 12 * 60 });
+  }
+  const sign = offset < 0 ? "−" : "+";
+  const minutes = Math.abs(offset ?? 0);
+  const gmt = `GMT${sign}${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
+  return { zone: isOwn ? `Your time zone${zone ? `, ${zone}` : ""}` : `Time zone of the event, ${gmt}`, days, unreadable };
+}
+
+// Forms
+
+/// The form of a message: pages by identifier, start, splash, and the rules that it breaks.
+export function formOf(message) {
+  const dynamic = object(interaction(message).data.dynamic);
+  const data = object(dynamic.data);
+  const pages = list(data.pages);
+  const byIdentifier = new Map(pages.map((page) => [text(page.pageIdentifier), page]).reverse());
+  return {
+    pages, byIdentifier, splash: object(data.splash), start: text(data.startPageIdentifier) || text(pages[0]?.pageIdentifier),
+    isPrivate: data.private === true || data.private === "true", hasSummary: data.showSummary === true || data.showSummary === "true",
+  };
+}
+
+/// The page after `page`, by the chosen position of a single selection; empty at the end.
+export function nextPage(page, position) {
+  if (page.submitForm === true) return "";
+  const branch = text(page.type) === "datePicker" || text(page.type) === "input" || page.multipleSelection === true ? "" : text(list(page.items)[position]?.nextPageIdentifier);
+  return branch || text(page.nextPageIdentifier);
+}
+
+/// The pattern of an input page: a function that checks a text, or the rule that it breaks.
+export function patternOf(regex) {
+  const source = text(regex);
+  if (!source) return { matches: () => true };
+  for (const flags of ["u", ""]) {
+    try {
+      const pattern = new RegExp(`^(?:${source})$`, flags);
+      return { matches: (value) => pattern.test(value) };
+    } catch { /* perhaps readable without the flag */ }
+  }
+  return { matches: () => true, broken: "The pattern is no regular expression; a device ignores it." };
+}
+
+const parts = /yyyy|yy|MM|M|dd|d|[^a-zA-Z]|[a-zA-Z]+/gu;
+
+/// The date of a text in a format such as `MM/dd/yyyy`, as `yyyy-MM-dd`; empty when it is no date.
+export function dateOf(value, format = "MM/dd/yyyy") {
+  const given = text(value).trim();
+  if (/^\d{4}-\d\d-\d\d/u.test(given)) return given.slice(0, 10);
+  const names = [];
+  const pattern = (text(format).match(parts) ?? []).map((part) => {
+    if (/^[yMd]/u.test(part)) { names.push(part[0]); return part === "yyyy" ? "(\\d{4})" : "(\\d{1,2})"; }
+    return part.replace(/[^a-zA-Z0-9]/gu, "\\$&");
+  }).join("");
+  const match = new RegExp(`^${pattern}$`).exec(given);
+  if (!match) return "";
+  const found = Object.fromEntries(names.map((name, index) => [name, match[index + 1]]));
+  if (!found.y || !found.M || !found.d) return "";
+  return `${found.y.length === 2 ? `20${found.y}` : found.y}-${found.M.padStart(2, "0")}-${found.d.padStart(2, "0")}`;
+}
+
+/// A date `yyyy-MM-dd` in a page's format.
+export function dateText(iso, format = "MM/dd/yyyy") {
+  const [year, month, day] = iso.split("-");
+  return (text(format) || "MM/dd/yyyy").replace(/yyyy|yy|MM|M|dd|d/gu, (part) => ({
+    yyyy: year, yy: year.slice(2), MM: month, M: String(Number(month)), dd: day, d: String(Number(day)),
+  })[part]);
+}
+
+/// Today as `yyyy-MM-dd`.
+export function today() { return new Date().toISOString().slice(0, 10); }

@@ -1,0 +1,250 @@
+// The state of the page: customers, the thread of the chosen one, and the stages. Changes are dispatched as events.
+import { recall, remember } from "./dom.js";
+import { Stream } from "./stream.js";
+
+const mostEntries = 400;
+const mostStages = 10_000;
+const pageLength = 200;
+
+/// The levers as they are when nothing was changed; only differences are sent.
+export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", delayMilliseconds: 0 };
+
+/// Dispatches `customers`, `thread`, `typing`, `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
+/// (detail: a sentence).
+export class Session extends EventTarget {
+  api;
+  info = { version: "", businesses: [], devices: [], misbehaviour: [], endpoints: [] };
+  customers = [];
+  selected = "";
+  entries = [];
+  hasEarlier = false;
+  isTyping = false;
+  isLoading = false;
+  connection = "connecting";
+  stages = [];
+  levers = { ...noLevers };
+  #stream;
+  #next = 0;
+  #generation = 0;
+  #isReading = false;
+  #mustReadAgain = false;
+
+  constructor(api) {
+    super();
+    this.api = api;
+  }
+
+  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+
+  get customer() { return this.customers.find((one) => one.id === this.selected); }
+
+  businessOf(customer) { return this.info.businesses.find((one) => one.slug === customer?.business); }
+
+  path(id = this.selected) { return `/dev/v1/customers/${encodeURIComponent(id)}`; }
+
+  /// Reads what the server is; throws a `Problem`.
+  async begin() {
+    await this.reload();
+    this.#stream = new Stream(this.api, {
+      received: (event, type) => this.#receive(event, type),
+      changed: (state, problem) => {
+        const wasOpen = this.connection === "open";
+        this.connection = state;
+        this.#tell("connection", problem);
+        if (state === "open" && !wasOpen) void this.reload().catch((error) => this.#tell("failed", error.message));
+      },
+      missed: () => void this.reload().catch((error) => this.#tell("failed", error.message)),
+    }, { path: "/dev/v1/events", name: "inspector" });
+    this.#stream.start();
+  }
+
+  end() { this.#stream?.stop(); }
+
+  /// Reads everything again.
+  async reload() {
+    const [info, { customers }] = await Promise.all([this.api.read("/dev/v1"), this.api.read("/dev/v1/customers")]);
+    Object.assign(this.info, info);
+    this.customers = customers;
+    const wanted = this.selected || recall("customer");
+    this.selected = (customers.find((one) => one.id === wanted) ?? customers[0])?.id ?? "";
+    this.#tell("customers");
+    await this.readThread();
+  }
+
+  choose(id) {
+    this.selected = id;
+    remember("customer", id);
+    this.entries = [];
+    this.#next = 0;
+    this.#generation += 1;
+    this.hasEarlier = false;
+    this.isTyping = false;
+    this.#tell("customers");
+    this.#tell("thread");
+    return this.readThread().catch((error) => this.#tell("failed", error.message));
+  }
+
+  // The thread
+
+  /// Reads what is new in the thread; a call during a reading is made after it.
+  async readThread() {
+    if (!this.selected) return this.#tell("thread");
+    if (this.#isReading) { this.#mustReadAgain = true; return undefined; }
+    this.#isReading = true;
+    const generation = this.#generation;
+    this.isLoading = this.entries.length === 0;
+    this.#tell("thread");
+    try {
+      const answer = await this.api.read(`${this.path()}/phone?after=${this.#next}&wait=0&limit=${pageLength}`);
+      if (generation === this.#generation) {
+        if (this.#next === 0) this.hasEarlier = answer.thread.length > 0 && answer.thread[0].seq > 1;
+        // A server that forgot its customers counts again from the beginning.
+        if (answer.next < this.#next) { this.#next = 0; this.entries = []; this.#mustReadAgain = true; }
+        this.#merge(answer.thread);
+        this.#next = Math.max(this.#next, answer.next ?? 0);
+        this.isTyping = answer.typing === true;
+        if (answer.thread.length >= pageLength && answer.thread.at(-1).seq < answer.next) this.#mustReadAgain = true;
+      }
+    } finally {
+      this.#isReading = false;
+      this.isLoading = false;
+      if (this.#mustReadAgain || generation !== this.#generation) {
+        this.#mustReadAgain = false;
+        await this.readThread();
+      } else {
+        this.#tell("thread");
+      }
+    }
+    return undefined;
+  }
+
+  async readEarlier() {
+    const first = this.entries[0]?.seq;
+    if (!first) return;
+    const answer = await this.api.read(`${this.path()}/phone?before=${first}&limit=${pageLength}`);
+    this.hasEarlier = answer.thread.length > 0 && answer.thread[0].seq > 1;
+    this.#merge(answer.thread, true);
+    this.#tell("thread");
+  }
+
+  #merge(found, isEarlier = false) {
+    const bySeq = new Map(this.entries.map((one) => [one.seq, one]));
+    for (const one of found) bySeq.set(one.seq, one);
+    const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+    this.entries = isEarlier ? all.slice(0, mostEntries) : all.slice(-mostEntries);
+    if (!isEarlier && all.length > mostEntries) this.hasEarlier = true;
+  }
+
+  // Events
+
+  #receive(event, type) {
+    switch (type) {
+      case "stage": this.#addStage(event); break;
+      case "phone":
+        if (event.customer === this.selected) void this.readThread().catch((error) => this.#tell("failed", error.message));
+        else if (!this.customers.some((one) => one.id === event.customer)) void this.#readCustomers();
+        break;
+      case "typing":
+        if (event.customer !== this.selected) return;
+        this.isTyping = event.typing === true;
+        this.#tell("typing");
+        break;
+      case "gateway":
+        this.#tell("gateway", event);
+        void this.readThread().catch((error) => this.#tell("failed", error.message));
+        break;
+      default:
+    }
+  }
+
+  async #readCustomers() {
+    try {
+      this.customers = (await this.api.read("/dev/v1/customers")).customers;
+      if (!this.selected && this.customers[0]) return this.choose(this.customers[0].id);
+      this.#tell("customers");
+    } catch (error) { this.#tell("failed", error.message); }
+    return undefined;
+  }
+
+  #fresh = [];
+
+  /// Stages are told once for each frame: thousands can come in a second.
+  #addStage(stage) {
+    this.stages.push(stage);
+    if (this.stages.length > mostStages * 1.1) this.stages.splice(0, this.stages.length - mostStages);
+    if (this.#fresh.push(stage) > 1) return;
+    const tell = () => this.#tell("stages", this.#fresh.splice(0));
+    if (document.visibilityState === "visible") requestAnimationFrame(tell); else setTimeout(tell, 250);
+  }
+
+  clearStages() {
+    this.stages = [];
+    this.#tell("stages");
+  }
+
+  // Actions of the customer
+
+  get changedLevers() {
+    const changed = Object.entries(this.levers).filter(([name, value]) => value !== noLevers[name]);
+    return changed.length > 0 ? { levers: Object.fromEntries(changed) } : {};
+  }
+
+  /// Posts a message to the webhook, as Apple would.
+  async post(body) { return this.#posted(await this.api.change("POST", `${this.path()}/messages`, { ...body, ...this.changedLevers })); }
+
+  /// Posts the answer to a message.
+  async answer(to, choice) {
+    const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
+    // The thread repeats no entry that only became answered.
+    if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    return this.#posted(answer);
+  }
+
+  #posted(answer) {
+    void this.readThread().catch((error) => this.#tell("failed", error.message));
+    return answer;
+  }
+
+  /// Streams a large file to the server, which keeps it for one message.
+  async keepFile(file) {
+    const answer = await this.api.send("PUT", "/dev/v1/files", { body: file, headers: { "Content-Type": "application/octet-stream" } });
+    return (await answer.json()).file;
+  }
+
+  async download(id, index) {
+    const answer = await this.api.send("GET", `${this.path()}/messages/${encodeURIComponent(id)}/attachments/${index}`);
+    return answer.blob();
+  }
+
+  async addCustomer(profile) {
+    const made = await this.api.change("POST", "/dev/v1/customers", profile);
+    this.customers = [...this.customers.filter((one) => one.id !== made.id), made];
+    await this.choose(made.id);
+  }
+
+  async changeCustomer(profile) {
+    const changed = await this.api.change("PUT", this.path(), profile);
+    this.customers = this.customers.map((one) => (one.id === this.selected ? { ...one, ...profile, ...changed } : one));
+    this.#tell("customers");
+    this.#tell("thread");
+  }
+
+  /// Forgets customers and stages; files stay.
+  async reset() {
+    await this.api.change("POST", "/dev/v1/reset", {});
+    this.selected = "";
+    this.entries = [];
+    this.#next = 0;
+    this.#generation += 1;
+    this.clearStages();
+    await this.reload();
+  }
+
+  misbehaviour() { return this.api.read("/dev/v1/misbehaviour"); }
+
+  setMisbehaviour(rules) { return this.api.change("PUT", "/dev/v1/misbehaviour", { rules }); }
+
+  delivery(record) { return this.api.read(`/dev/v1/deliveries/${encodeURIComponent(record)}`); }
+
+  replay(record, body) { return this.api.change("POST", `/dev/v1/deliveries/${encodeURIComponent(record)}/replay`, { ...body, ...this.changedLevers }); }
+}

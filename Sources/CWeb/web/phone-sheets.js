@@ -1,0 +1,267 @@
+// The sheets of a device: list, times, sign-in, payment, app and invitation. Each makes a choice `{items, fills, outcome}`.
+import { interaction, list, object, pictureOf, text } from "./bubbles.js";
+import { sheet } from "./dialogs.js";
+import { button, element, fill, say } from "./dom.js";
+import { formSheet } from "./phone-form.js";
+import { nameOf, sectionsOf, timesOf } from "./phone-offer.js";
+import { safe, size, visible } from "./text.js";
+
+/// The time that a device waits for a business's payment addresses.
+const paymentSeconds = 30;
+
+/// A sentence about a rule that the message breaks; a device says nothing, so it is beside the content.
+export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
+
+/// Opens the sheet of an entry. `send(choice)` posts the answer and throws a `Problem`; `place` puts the sheet on the phone.
+/// Resolves with true when the answer was sent.
+export function openSheet(entry, customer, { send, place }) {
+  const line = { ...entry.line, kind: entry.kind };
+  const message = object(line.message);
+  const { received, data, outer } = interaction(message);
+  const title = safe(text(received.title) || text(object(data.event).title) || text(outer.appName)) || "Message";
+  const build = { listPicker, timePicker, authentication, applePay, app, invitation, form: formSheet }[entry.kind];
+  return sheet(title, (finish) => {
+    const alert = element("div", { class: "sheet-alert", role: "alert" });
+    let isSending = false;
+    const answer = async (choice) => {
+      if (isSending) return false;
+      isSending = true;
+      fill(alert);
+      try {
+        await send({ items: [], fills: [], ...choice });
+        finish(true);
+        return true;
+      } catch (error) {
+        fill(alert, element("p", { class: "failure" }, visible(error.message)));
+        return false;
+      } finally {
+        isSending = false;
+      }
+    };
+    const body = element("div", { class: "device-body" });
+    try {
+      fill(body, build({ message, customer, answer, finish, body, title }));
+    } catch {
+      // A part of the message has an unexpected type.
+      fill(body, rule("A device cannot show this message: a part of it has an unexpected type."));
+    }
+    return element("div", { class: "device-content" }, body, alert);
+  }, { place });
+}
+
+/// The row of buttons under a sheet's content.
+export function foot(...buttons) { return element("div", { class: "sheet-foot" }, buttons); }
+
+export function sendButton(label, action) { return button(label, { class: "primary wide" }, action); }
+
+function picker(body, name, label) {
+  const chosen = () => [...body.querySelectorAll("input:checked")].map((one) => Number(one.value));
+  const submit = sendButton("Send", () => body.dispatchEvent(new CustomEvent("send")));
+  const update = () => { submit.disabled = chosen().length === 0; };
+  body.addEventListener("change", update);
+  update();
+  return { chosen, submit, label, name };
+}
+
+function choice(type, name, position, content, extra = "") {
+  return element("li", {}, element("label", { class: `choice ${extra}`.trim() },
+    element("input", { type, name, value: position }), element("span", { class: "choice-words", dir: "auto" }, content)));
+}
+
+// List picker
+
+function listPicker({ message, answer, body }) {
+  const sections = sectionsOf(message);
+  const items = sections.flatMap((section) => section.items);
+  const titles = items.map((item) => item.title);
+  const { chosen, submit } = picker(body);
+  submit.addEventListener("click", () => void answer({ items: chosen().map((position) => nameOf(position, titles)) }));
+  const images = items.some((item) => item.image);
+  return [
+    sections.length === 0 && rule("The list picker has no sections."),
+    sections.map((section, index) => element("fieldset", { class: "device-section" },
+      element("legend", { dir: "auto" }, safe(section.title || "Items"), section.isMultiple && element("small", {}, " Choose any")),
+      section.items.length === 0 && rule("This section has no items."),
+      element("ul", { class: "choices-list" }, section.items.map((item) => choice(section.isMultiple ? "checkbox" : "radio", `section-${index}`, item.position, [
+        images && element("span", { class: "thumb" }, item.image ? pictureOf(item.image) : null),
+        element("span", {}, element("span", { class: "choice-title" }, safe(item.title || "(no title)")),
+          item.subtitle && element("small", {}, safe(item.subtitle)),
+          item.missing && rule(`The message has no image “${visible(item.missing)}”.`)),
+      ]))))),
+    foot(submit),
+  ].flat();
+}
+
+// Time picker
+
+function timePicker({ message, customer, answer, body }) {
+  const { data, picture } = interaction(message);
+  const event = object(data.event);
+  const times = timesOf(message, customer);
+  const titles = list(event.timeslots).map(() => "");
+  const { chosen, submit } = picker(body);
+  submit.addEventListener("click", () => void answer({ items: chosen().map((position) => nameOf(position, titles)) }));
+  const place = object(event.location);
+  const coordinates = [place.latitude, place.longitude].every((one) => Number.isFinite(Number(one)) && one !== null && one !== "");
+  return [
+    picture(event.imageIdentifier) && element("div", { class: "sheet-picture" }, pictureOf(picture(event.imageIdentifier))),
+    text(event.title) && element("p", { class: "card-title", dir: "auto" }, safe(text(event.title))),
+    text(place.title) && element("p", { class: "hint", dir: "auto" }, safe(text(place.title)), coordinates && ` (${Number(place.latitude).toFixed(3)}, ${Number(place.longitude).toFixed(3)})`),
+    element("p", { class: "hint" }, times.zone),
+    times.days.length === 0 && rule("The time picker has no time that a device can read."),
+    times.unreadable.length > 0 && rule(`A device cannot read the start of ${times.unreadable.map((position) => `time ${position + 1}`).join(", ")}.`),
+    times.days.map((day) => element("fieldset", { class: "device-section" }, element("legend", {}, day.day),
+      element("ul", { class: "choices-list" }, day.slots.map((slot) => choice("radio", "slot", slot.position, [
+        element("span", { class: "choice-title" }, slot.clock, slot.minutes > 0 && element("small", { class: "inline" }, ` ${slot.minutes} min`)),
+        slot.clash && element("small", { class: "clash" }, "Clashes with “Lunch” in the calendar"),
+      ]))))),
+    foot(submit),
+  ].flat();
+}
+
+// Sign-in
+
+function authentication({ message, answer, body }) {
+  const { data } = interaction(message);
+  const isVersion2 = text(data.version) === "2.0";
+  const oauth = object(object(data.authenticate).oauth2);
+  const scope = Array.isArray(oauth.scope) ? oauth.scope.map(text) : [];
+  const fact = (name, value) => [element("dt", {}, name), element("dd", { dir: "auto" }, value || "none")];
+  const finish = (outcome) => () => void answer({ outcome });
+  const rules = [
+    !isVersion2 && !text(oauth.responseEncryptionKey) && "Version 1 needs a responseEncryptionKey.",
+    isVersion2 && !/^https:/u.test(text(oauth.redirectURI)) && "The redirectURI is no https address; a device refuses it.",
+    scope.length === 0 && "The request has no scope.",
+    !text(oauth.state) && "The request has no state.",
+  ].filter(Boolean);
+  body.classList.add("sign-in-sheet");
+  return [
+    element("div", { class: "provider" },
+      element("p", { class: "provider-name" }, "Example Accounts"),
+      element("p", { class: "hint" }, `Sign-in of version ${isVersion2 ? 2 : 1}. This provider belongs to the simulated phone, which plays the device alone: it opens no address of the business.`),
+      element("dl", { class: "answers" },
+        fact("The business asks for", scope.map((one) => visible(one)).join(", ")),
+        isVersion2 && fact("After the sign-in the browser opens", visible(text(oauth.redirectURI))),
+        isVersion2 && fact("and it ends at", "messages-auth://?status=success"))),
+    rules.map(rule),
+    element("div", { class: "sheet-foot stack" },
+      sendButton("Sign in", finish("success")),
+      button("Sign-in fails", { class: "secondary wide" }, finish("failure")),
+      isVersion2 && button("Cancel the sign-in", { class: "secondary wide" }, finish("cancel"))),
+  ].flat();
+}
+
+// Apple Pay
+
+function applePay({ message, answer, body, finish }) {
+  const payment = object(interaction(message).data.payment);
+  const request = object(payment.paymentRequest);
+  const endpoints = object(payment.endpoints);
+  const session = object(payment.merchantSession);
+  const currency = text(request.currencyCode);
+  const total = object(request.total);
+  const methods = list(request.shippingMethods);
+  const amount = (value) => {
+    const number = Number(value);
+    if (text(value).trim() === "" || !Number.isFinite(number)) return `${visible(text(value)) || "no amount"} ${visible(currency)}`.trim();
+    try { return new Intl.NumberFormat(undefined, { style: "currency", currency }).format(number); } catch { return `${text(value)} ${visible(currency)}`.trim(); }
+  };
+  const row = (label, value, kind) => element("li", { class: kind }, element("span", { dir: "auto" }, safe(label)), element("span", { class: "amount" }, value));
+  const contacts = {
+    name: ["Name", "Johnny Appleseed"], email: ["Email", "user@example.com"], phone: ["Telephone", "+1 555 555 5555"],
+    post: ["Address", "1 Infinite Loop, Cupertino, CA 95014, United States"], phoneticName: ["Phonetic name", "Johnny Appleseed"],
+  };
+  const required = (name) => (Array.isArray(request[name]) ? request[name].map(text) : []).filter((field) => Object.hasOwn(contacts, field));
+  const expires = Number(session.expiresAt);
+  const rules = [
+    !(Number(total.amount) > 0) && "The total must be greater than zero.",
+    Array.isArray(request.lineItems) && request.lineItems.length === 0 && "lineItems must not be empty when it is present.",
+    !text(endpoints.paymentGatewayUrl) && "The message has no paymentGatewayUrl.",
+    text(endpoints.paymentGatewayUrl) && text(session.initiativeContext) && endpoints.paymentGatewayUrl.replace(/\/$/u, "") !== session.initiativeContext.replace(/\/$/u, "") && "The paymentGatewayUrl differs from the session's initiativeContext.",
+    expires > 0 && expires < Date.now() && "The merchant session has expired.",
+    methods.length > 0 && !text(endpoints.shippingMethodUpdateUrl) && "There are shipping methods, but no shippingMethodUpdateUrl.",
+  ].filter(Boolean);
+  const state = element("p", { class: "pay-state", role: "status" });
+  const pay = sendButton("Pay", async () => {
+    const end = Date.now() + paymentSeconds * 1000;
+    const buttons = [...body.querySelectorAll("button")];
+    for (const one of buttons) one.disabled = true;
+    const count = () => {
+      const left = Math.max(0, Math.ceil((end - Date.now()) / 1000));
+      bar.value = left;
+      // Screen readers hear the start only.
+      say(clock, `${left} s`);
+    };
+    const bar = element("progress", { max: paymentSeconds, value: paymentSeconds, "aria-label": "Time for the payment gateway" });
+    const clock = element("span", { class: "pay-clock", "aria-hidden": "true" });
+    count();
+    fill(state, `Processing; the business has ${paymentSeconds} seconds `, clock);
+    state.after(bar);
+    const timer = setInterval(count, 250);
+    const isPaid = await answer({ outcome: "success" });
+    clearInterval(timer);
+    bar.remove();
+    if (isPaid) return;
+    fill(state);
+    for (const one of buttons) one.disabled = false;
+  });
+  body.classList.add("pay-sheet");
+  return [
+    element("p", { class: "pay-merchant", dir: "auto" }, safe(text(session.displayName) || text(total.label) || "The business")),
+    element("ul", { class: "pay-facts" },
+      row("Card", "Simulated card ···· 1111"),
+      [...new Set([...required("requiredShippingContactFields"), ...required("requiredBillingContactFields")])].map((field) => row(contacts[field][0], contacts[field][1]))),
+    methods.length > 0 && element("fieldset", { class: "device-section" }, element("legend", {}, "Shipping"),
+      element("ul", { class: "choices-list" }, methods.map((method, position) => {
+        const made = choice("radio", "shipping", position, [
+          element("span", { class: "choice-title" }, safe(text(method.label)), element("span", { class: "amount" }, amount(method.amount))),
+          text(method.detail) && element("small", {}, safe(text(method.detail)))]);
+        if (position === 0) made.querySelector("input").checked = true;
+        return made;
+      }))),
+    element("ul", { class: "rows amounts" }, list(request.lineItems).map((item) => row(text(item.label), amount(item.amount) + (text(item.type) === "pending" ? " (pending)" : ""))),
+      row(text(total.label) || "Total", amount(total.amount), "total")),
+    rules.map(rule),
+    element("p", { class: "hint" }, "The token is synthetic. The phone plays the device alone: it calls none of the business's payment addresses."),
+    state,
+    element("div", { class: "sheet-foot stack" }, pay,
+      button("The payment fails", { class: "secondary wide" }, () => void answer({ outcome: "failure" })),
+      button("Cancel", { class: "secondary wide" }, () => finish(undefined))),
+  ].flat();
+}
+
+// App and invitation
+
+function app({ message, answer }) {
+  const { outer, received } = interaction(message);
+  const data = element("textarea", { id: "app-url", rows: 3, maxlength: 20_000, spellcheck: "false", "data-first": true });
+  data.value = text(outer.URL);
+  const icon = text(outer.appIcon);
+  return [
+    icon && element("div", { class: "app-icon" }, pictureOf({ data: icon, description: "" })),
+    element("p", { class: "card-title", dir: "auto" }, visible(text(outer.appName) || "App")),
+    text(received.subtitle) && element("p", { class: "hint", dir: "auto" }, safe(text(received.subtitle))),
+    element("p", { class: "hint" }, "A device would open the app of the business. Here the app is this field: it answers with a URL."),
+    icon.length * 0.75 > 15_000 && rule(`The icon has ${size(icon.length * 0.75)}; Apple allows 15 kB.`),
+    !text(outer.appId) && rule("The message has no appId."),
+    element("label", { for: "app-url" }, "URL of the answer"), data,
+    foot(sendButton("Send", () => void answer({ items: [data.value.trim()] }))),
+  ];
+}
+
+function invitation({ message, answer }) {
+  const notification = object(interaction(message).data.notification);
+  const parameters = object(notification.parameters);
+  const logo = text(parameters.brandLogo);
+  return [
+    logo && element("div", { class: "app-icon" }, pictureOf({ data: logo, description: "" })),
+    element("p", { class: "card-title", dir: "auto" }, safe(text(parameters.brandName) || text(notification.templateId) || "A business")),
+    element("p", { class: "hint" }, "would like to send you messages. After a refusal it cannot invite you again."),
+    element("dl", { class: "answers" }, Object.entries(parameters).filter(([name]) => !["brandName", "brandLogo"].includes(name)).slice(0, 20)
+      .flatMap(([name, value]) => [element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value)))])),
+    logo && /noImage/iu.test(text(notification.templateId)) && rule("A template without image must have no brandLogo."),
+    element("div", { class: "sheet-foot stack" },
+      sendButton("Accept", () => void answer({ items: ["yes"] })),
+      button("Decline", { class: "secondary wide" }, () => void answer({ items: ["no"] }))),
+  ];
+}

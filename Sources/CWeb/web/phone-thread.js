@@ -1,0 +1,307 @@
+// The phone: the business at the top, bubbles, typing dots, and the field for a message.
+import { isShown, summary } from "./bubbles.js";
+import { button, element, fill, icon, say } from "./dom.js";
+import { confirm, sheet } from "./dialogs.js";
+import { deviceContent, opensSheet } from "./phone-bubbles.js";
+import { nameOf } from "./phone-offer.js";
+import { openSheet } from "./phone-sheets.js";
+import { dayOf, size, visible, when } from "./text.js";
+
+const inlineFileBytes = 1_000_000;
+const mostFileBytes = 100_000_000;
+const mostFiles = 10;
+const tapbacks = [["loved", "❤️", "Loved"], ["liked", "👍", "Liked"], ["disliked", "👎", "Disliked"], ["laughed", "😂", "Laughed"], ["emphasized", "‼️", "Emphasized"], ["questioned", "❓", "Questioned"]];
+
+/// The status of a business's message. Apple never says that a message was delivered.
+const statusText = { queued: "Being sent…", accepted: "Accepted by Apple", failed: "Not accepted" };
+
+export class PhoneScreen {
+  #session;
+  #notify;
+  #rows = new Map();
+  #name = element("h2", { class: "contact-name", tabindex: -1, dir: "auto" });
+  #avatar = element("span", { class: "avatar", "aria-hidden": "true" });
+  #handler = element("p", { class: "contact-handler" });
+  #lines = element("div", { class: "lines", role: "log", "aria-label": "Messages" });
+  #earlier = button("Earlier messages", { class: "plain more", hidden: true }, () => void this.#readEarlier());
+  #empty = element("div", { class: "empty" });
+  #typing = element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")));
+  #status = element("p", { class: "visually-hidden", role: "status" });
+  #scroll;
+  #text = element("textarea", { id: "text", rows: 1, maxlength: 20_000, placeholder: "Message", "aria-label": "Message", dir: "auto" });
+  #send = button(icon("send"), { class: "send", "aria-label": "Send" }, () => void this.#sendText());
+  #files = [];
+  #fileList = element("ul", { class: "chosen-files", hidden: true });
+  #fileInput = element("input", { type: "file", multiple: true, hidden: true, tabindex: -1, "aria-label": "Files" });
+  #levers = element("p", { class: "levers-on", hidden: true });
+  #isWriting = false;
+  #isSending = false;
+
+  constructor(session, notify) {
+    this.#session = session;
+    this.#notify = notify;
+    const entry = element("form", { class: "entry" },
+      button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#fileInput.click()), this.#text, this.#send);
+    entry.addEventListener("submit", (event) => event.preventDefault());
+    this.#scroll = element("div", { class: "thread-scroll scroll", tabindex: 0, "aria-label": "Messages", role: "region" }, this.#earlier, this.#empty, this.#lines, this.#typing);
+    this.screen = element("div", { class: "screen" },
+      element("header", { class: "contact" }, this.#avatar, element("div", { class: "contact-words" }, this.#name, this.#handler),
+        button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation" }, () => void this.deleteConversation())),
+      this.#scroll, this.#status,
+      element("footer", { class: "phone-composer" }, this.#levers, this.#fileList, entry, this.#fileInput));
+    this.node = element("div", { class: "device" }, this.screen);
+    this.#text.addEventListener("input", () => { this.#grow(); void this.#tellTyping(this.#text.value !== ""); });
+    this.#text.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowUp" && this.#text.value === "" && this.#lastText()) { event.preventDefault(); this.#text.value = this.#lastText(); this.#grow(); }
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      void this.#sendText();
+    });
+    this.#fileInput.addEventListener("change", () => { this.#addFiles([...this.#fileInput.files]); this.#fileInput.value = ""; });
+    this.screen.addEventListener("dragover", (event) => event.preventDefault());
+    this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#addFiles([...event.dataTransfer.files]); });
+    this.#grow();
+    session.addEventListener("customers", () => this.#drawHead());
+    session.addEventListener("thread", () => this.#draw());
+    session.addEventListener("typing", () => this.#drawTyping());
+  }
+
+  focus() { this.#text.focus(); }
+
+  #drawHead() {
+    const { customer } = this.#session;
+    const business = this.#session.businessOf(customer);
+    const name = visible(business?.name || customer?.business || "Balloon");
+    say(this.#name, name);
+    say(this.#avatar, [...name][0]?.toUpperCase() ?? "B");
+    say(this.#handler, customer ? visible(business?.handler || "No handler answers this business") : "");
+    this.drawLevers();
+  }
+
+  drawLevers() {
+    const levers = this.#session.changedLevers.levers;
+    this.#levers.hidden = !levers;
+    say(this.#levers, levers ? `Levers: ${Object.entries(levers).map(([name, value]) => `${name} ${value}`).join(", ")}` : "");
+  }
+
+  // The thread
+
+  #draw() {
+    const { entries, isLoading, hasEarlier, selected, customer } = this.#session;
+    const wasAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 80;
+    this.#lines.setAttribute("aria-busy", String(isLoading));
+    this.#earlier.hidden = !hasEarlier || entries.length === 0;
+    const shown = entries.filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
+    this.#empty.hidden = shown.length > 0 || isLoading;
+    if (!this.#empty.hidden) {
+      fill(this.#empty, element("p", { class: "empty-title" }, selected ? "Write as the customer" : "No customer yet"),
+        element("p", {}, selected ? "Your message goes to the webhook as Apple would post it. The answer appears here." : "Add a customer to write to the business."));
+    }
+    if (this.#lines.dataset.customer !== selected) {
+      this.#lines.dataset.customer = selected;
+      this.#rows.clear();
+      fill(this.#lines);
+    }
+    const kept = new Set(shown.map((entry) => entry.seq));
+    for (const [seq, row] of this.#rows) {
+      if (!kept.has(seq)) { row.node.remove(); this.#rows.delete(seq); }
+    }
+    let place = this.#lines.firstChild;
+    let day = "";
+    let isNew = false;
+    shown.forEach((entry, index) => {
+      const nextDay = dayOf(entry.at);
+      const isLast = shown[index + 1]?.direction !== entry.direction || dayOf(shown[index + 1]?.at) !== nextDay;
+      const mark = JSON.stringify([entry.answered, entry.kind, entry.line?.files, customer?.device, customer?.capabilities]);
+      let row = this.#rows.get(entry.seq);
+      if (!row) {
+        row = this.#row(entry);
+        this.#rows.set(entry.seq, row);
+        isNew = true;
+      }
+      if (row.mark !== mark) this.#fillRow(row, entry, mark);
+      row.day.hidden = nextDay === day;
+      say(row.day, nextDay);
+      day = nextDay;
+      row.line.classList.toggle("last", isLast);
+      this.#drawNote(row, entry, isLast && index > shown.length - 3);
+      if (row.node !== place) this.#lines.insertBefore(row.node, place); else place = place.nextSibling;
+    });
+    this.#drawTyping();
+    if (isNew && (wasAtEnd || shown.at(-1)?.direction === "inbound")) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+  }
+
+  #row(entry) {
+    const contents = element("div", { class: "contents" });
+    const note = element("p", { class: "note" });
+    const day = element("p", { class: "day" });
+    const line = element("div", { class: `line ${entry.direction === "inbound" ? "own" : ""}`.trim(), role: "article", "data-seq": entry.seq }, contents, note);
+    return { node: element("div", { class: "line-holder" }, day, line), line, contents, note, day };
+  }
+
+  #fillRow(row, entry, mark) {
+    row.mark = mark;
+    const { customer } = this.#session;
+    const focused = row.contents.contains(document.activeElement);
+    row.line.setAttribute("aria-label", `${entry.direction === "inbound" ? "You" : "Business"}, ${when(entry.at)}: ${summary({ ...entry.line, kind: entry.kind })}`);
+    fill(row.contents, deviceContent(entry, customer, {
+      open: () => void this.#open(entry), choose: (position) => void this.#choose(entry, position),
+      download: (index) => this.#session.download(entry.id, index),
+    }));
+    if (focused) this.#text.focus();
+  }
+
+  #drawNote(row, entry, isNear) {
+    const status = entry.direction === "outbound" ? entry.status : undefined;
+    const words = status === "failed" ? `${statusText.failed}${entry.reason ? `: ${visible(entry.reason)}` : ""}` : status === "queued" || (status && isNear) ? statusText[status] : "";
+    const mark = JSON.stringify([words, entry.record]);
+    if (row.noteMark === mark) return;
+    row.noteMark = mark;
+    row.note.classList.toggle("failure", status === "failed");
+    fill(row.note, words && element("span", {}, words),
+      entry.record !== undefined && element("a", { class: "record", href: `#/d/${entry.record}`, "aria-label": `Details of delivery ${entry.record}` }, `#${entry.record}`),
+      entry.direction === "outbound" && button("React", { class: "react", "aria-label": "React to this message" }, () => void this.#react(entry)));
+  }
+
+  #drawTyping() {
+    this.#typing.hidden = !this.#session.isTyping;
+    say(this.#status, this.#session.isTyping ? "The business is typing" : "");
+  }
+
+  async #readEarlier() {
+    const height = this.#scroll.scrollHeight;
+    try {
+      await this.#session.readEarlier();
+      this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
+    } catch (error) { this.#notify(error.message, true); }
+  }
+
+  // Actions of the customer
+
+  #lastText() {
+    return String(this.#session.entries.findLast((entry) => entry.direction === "inbound" && entry.kind === "text")?.line?.message?.body ?? "").replaceAll("\ufffc", "").trim();
+  }
+
+  #grow() {
+    this.#text.rows = Math.min(6, this.#text.value.split("\n").length);
+    this.#send.setAttribute("aria-disabled", String(this.#text.value.trim() === "" && this.#files.length === 0));
+  }
+
+  /// Apple tells the business when a customer begins to type.
+  async #tellTyping(isWriting) {
+    if (isWriting === this.#isWriting || !this.#session.selected) return;
+    this.#isWriting = isWriting;
+    await this.#try(() => this.#session.post({ kind: isWriting ? "typingStart" : "typingEnd" }));
+  }
+
+  #addFiles(files) {
+    for (const file of files) {
+      if (file.size > mostFileBytes) { this.#notify(`${visible(file.name)} has ${size(file.size)}; Messages sends at most 100 MB.`, true); continue; }
+      if (this.#files.length >= mostFiles) { this.#notify(`A message has at most ${mostFiles} files here.`, true); break; }
+      this.#files.push(file);
+    }
+    this.#drawFiles();
+    this.#text.focus();
+  }
+
+  #drawFiles() {
+    this.#fileList.hidden = this.#files.length === 0;
+    fill(this.#fileList, this.#files.map((file) => element("li", {}, icon("file"), element("bdi", {}, visible(file.name)), element("span", { class: "hint" }, size(file.size)),
+      button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(file.name)}` }, () => {
+        this.#files = this.#files.filter((one) => one !== file);
+        this.#drawFiles();
+        this.#text.focus();
+      }))));
+    this.#grow();
+  }
+
+  async #sendText() {
+    const text = this.#text.value.trim();
+    if ((text === "" && this.#files.length === 0) || this.#isSending) return;
+    if (!this.#session.selected) return this.#notify("Add a customer first.", true);
+    this.#isSending = true;
+    const files = this.#files;
+    const isDone = await this.#try(async () => {
+      const attachments = [];
+      for (const file of files) {
+        const mimeType = file.type || "application/octet-stream";
+        attachments.push(file.size > inlineFileBytes ? { name: file.name, mimeType, file: await this.#session.keepFile(file) } : { name: file.name, mimeType, data: await base64(file) });
+      }
+      // The customer's text is there at once and is not typed twice.
+      if (this.#text.value.trim() === text) this.#text.value = "";
+      this.#files = this.#files.filter((one) => !files.includes(one));
+      this.#drawFiles();
+      this.#isWriting = false;
+      return this.#session.post({ text, ...(attachments.length > 0 ? { attachments } : {}) });
+    });
+    this.#isSending = false;
+    if (!isDone && this.#text.value === "") {
+      this.#text.value = text;
+      this.#files = files;
+      this.#drawFiles();
+    }
+    return undefined;
+  }
+
+  /// Runs an action; a failure becomes a note, and so does a webhook that answers with another status than 200.
+  async #try(action) {
+    try {
+      const answer = await action();
+      const refused = answer?.posts?.find((one) => one.status !== 200);
+      if (refused) this.#notify(`The webhook answered ${refused.status}${refused.body ? `: ${visible(refused.body).slice(0, 200)}` : ""}`, true);
+      return true;
+    } catch (error) {
+      this.#notify(error.message, true);
+      return false;
+    }
+  }
+
+  async #choose(entry, position) {
+    const items = entry.line.message.interactiveData.data["quick-reply"].items;
+    const isDone = await this.#try(() => this.#session.answer(entry.id, { items: [nameOf(position, items.map((item) => item?.title))], fills: [] }));
+    if (isDone) this.#text.focus();
+  }
+
+  async #open(entry) {
+    if (!opensSheet({ ...entry.line, direction: entry.direction, kind: entry.kind })) return;
+    const isSent = await openSheet(entry, this.#session.customer, {
+      send: async (choice) => {
+        const answer = await this.#session.answer(entry.id, choice);
+        const refused = answer.posts?.find((one) => one.status !== 200);
+        if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
+      },
+      place: (dialog) => this.place(dialog),
+    });
+    if (isSent) this.#text.focus();
+  }
+
+  async #react(entry) {
+    const type = await sheet("React", (finish) => element("div", { class: "tapbacks" }, tapbacks.map(([name, sign, label]) => button(sign, { class: "tapback", "aria-label": label }, () => finish(name)))), { place: (dialog) => this.place(dialog) });
+    if (type) await this.#try(() => this.#session.post({ tapback: { type, to: entry.id } }));
+  }
+
+  async deleteConversation() {
+    if (!this.#session.selected) return;
+    const isSure = await confirm("Delete the conversation?", "Messages then posts “close” to the business, which may not write again before the customer does.", "Delete");
+    if (isSure) await this.#try(() => this.#session.post({ kind: "close" }));
+  }
+
+  /// Keeps a sheet on the screen of the phone; returns what ends this.
+  place(dialog) {
+    dialog.classList.add("device-sheet");
+    const move = () => {
+      const box = this.screen.getBoundingClientRect();
+      for (const [name, value] of [["--left", box.left], ["--bottom", innerHeight - box.bottom], ["--width", box.width], ["--height", box.height]]) dialog.style.setProperty(name, `${Math.round(value)}px`);
+    };
+    move();
+    addEventListener("resize", move);
+    return () => removeEventListener("resize", move);
+  }
+}
+
+async function base64(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+  return btoa(text);
+}

@@ -1,0 +1,209 @@
+// The phone on the desk: signs in with the token of the printed address, and connects phone, timeline, detail and keys.
+import { API } from "./api.js";
+import { confirm, hasSingleKeys, showKeys } from "./dialogs.js";
+import { button, element, fill, recall, remember, say } from "./dom.js";
+import { Detail } from "./phone-detail.js";
+import { askLevers, askMisbehaviour, askProfile } from "./phone-dialogs.js";
+import { Session } from "./phone-session.js";
+import { PhoneScreen } from "./phone-thread.js";
+import { Timeline } from "./phone-timeline.js";
+import { customerName, visible } from "./text.js";
+
+const page = document.getElementById("page");
+const noteLasts = 6_000;
+const keys = [
+  ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
+  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
+  ["↑ ↓", "Move in the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
+];
+
+/// The sentences for problems that have another reason here than in the inbox.
+function sentence(kind, body, status) {
+  if (status === 401) return "The server does not know this token. Open the address that balloon dev printed when it started.";
+  if (status === 421 || kind === "misdirected") return "The inspector does not answer under this name. Open 127.0.0.1, or start the server with --inspector-host.";
+  if (status === 404) return body.detail || "The server does not know this any more. Reload the page.";
+  if (status === 422) return [body.detail, ...[...(body.offered ?? []), ...(body.problems ?? [])].map((one) => (typeof one === "string" ? one : `${one.pointer ?? ""} ${one.message ?? ""}`.trim()))].filter(Boolean).join("\n") || "The choice does not fit the message.";
+  return undefined;
+}
+
+/// Takes the token out of the address, so that it is in no picture, history or copied link.
+function token() {
+  const found = /^#t=(.+)$/u.exec(location.hash)?.[1];
+  if (found) {
+    isKept = remember("inspector", decodeURIComponent(found));
+    history.replaceState(null, "", location.pathname);
+    return decodeURIComponent(found);
+  }
+  return recall("inspector");
+}
+
+let isKept = true;
+
+function showToken(message = "") {
+  document.title = "Phone · Balloon";
+  const field = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
+  const form = element("form", { class: "token-form" },
+    element("h1", {}, "The phone on the desk"), element("p", {}, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
+    element("label", { for: "token" }, "Token"), field, element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const value = field.value.trim().replace(/^.*#t=/u, "");
+    if (!/^[\x21-\x7e]+$/u.test(value)) return;
+    remember("inspector", value);
+    void open(value);
+  });
+  fill(page, element("main", { class: "token-page" }, form));
+  field.focus();
+}
+
+async function open(value) {
+  const session = new Session(new API(value, sentence));
+  try {
+    await session.begin();
+  } catch (error) {
+    session.end();
+    if (error.status === 401) { remember("inspector"); return showToken(error.message); }
+    fill(page, element("main", { class: "token-page" }, element("div", { class: "token-form" }, element("h1", {}, "No connection"), element("p", { role: "alert" }, error.message), button("Try again", { class: "primary wide" }, () => void open(value)))));
+    return undefined;
+  }
+  return show(session);
+}
+
+function show(session) {
+  const banner = element("div", { class: "banner", role: "status", hidden: true });
+  const note = element("div", { class: "toast", role: "status" });
+  let noteTimer = 0;
+  const notify = (text, isFailure = false) => {
+    clearTimeout(noteTimer);
+    note.classList.toggle("failure", isFailure);
+    note.classList.toggle("shown", Boolean(text));
+    say(note, text);
+    if (text) noteTimer = setTimeout(() => notify(""), isFailure ? 2 * noteLasts : noteLasts);
+  };
+
+  const phone = new PhoneScreen(session, notify);
+  const timeline = new Timeline(session);
+  const detail = new Detail(session, notify, () => { history.replaceState(null, "", "#/"); goTo(); });
+
+  const customer = element("select", { id: "customer", "aria-label": "Customer" });
+  customer.addEventListener("change", () => void session.choose(customer.value));
+  const tools = { };
+  const tool = (name, label, action) => { tools[name] = button(label, { class: "plain" }, action); return tools[name]; };
+  const ask = async (question) => {
+    try { await question(); } catch (error) { notify(error.message, true); }
+    phone.drawLevers();
+    drawTools();
+  };
+  const commands = {
+    profile: () => ask(() => (session.customer ? askProfile(session, session.customer) : askProfile(session))),
+    add: () => ask(() => askProfile(session)),
+    levers: () => ask(() => askLevers(session)),
+    gateway: () => ask(() => askMisbehaviour(session)),
+    reset: () => ask(async () => {
+      if (await confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget")) await session.reset();
+    }),
+  };
+  const top = element("header", { class: "top" },
+    element("h1", {}, "Balloon"),
+    element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
+    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway),
+      tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(keys))));
+  const main = element("main", { class: "panes", "data-pane": "phone" },
+    element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
+    element("section", { class: "pane timeline-pane", "aria-label": "Timeline" }, timeline.node),
+    element("section", { class: "pane detail-pane", "aria-label": "Detail" }, detail.node));
+  const places = element("nav", { class: "places", "aria-label": "Panes" }, [["phone", "Phone"], ["timeline", "Timeline"], ["detail", "Detail"]]
+    .map(([name, label]) => button(label, { class: "place", "data-pane": name }, () => showPane(name))));
+  fill(page, banner, top, main, places, note);
+
+  const showPane = (name) => {
+    main.dataset.pane = name;
+    for (const one of places.children) one.setAttribute("aria-pressed", String(one.dataset.pane === name));
+  };
+  const focusPane = (name) => {
+    showPane(name);
+    ({ phone, timeline, detail })[name].focus();
+  };
+
+  function drawTools() {
+    const rules = session.info.misbehaviour?.length ?? 0;
+    say(tools.gateway, rules > 0 ? `Gateway (${rules})` : "Gateway");
+    tools.gateway.classList.toggle("changed", rules > 0);
+    tools.levers.classList.toggle("changed", Boolean(session.changedLevers.levers));
+  }
+
+  function drawCustomers() {
+    const names = session.customers.map((one) => `${visible(one.name || customerName(one.id))}${session.info.businesses.length > 1 ? ` · ${visible(one.business)}` : ""}`);
+    if (customer.dataset.names !== names.join("\n")) {
+      customer.dataset.names = names.join("\n");
+      fill(customer, session.customers.map((one, index) => element("option", { value: one.id }, names[index])));
+    }
+    customer.value = session.selected;
+    customer.hidden = names.length === 0;
+    tools.profile.disabled = !session.customer;
+    const name = session.businessOf(session.customer)?.name;
+    document.title = `${name ? `${visible(name)} · ` : ""}Phone · Balloon`;
+    drawTools();
+  }
+
+  /// Shows the delivery of the address.
+  function goTo() {
+    const record = /^#\/d\/([0-9]{1,19})$/u.exec(location.hash)?.[1];
+    main.classList.toggle("with-detail", record !== undefined);
+    timeline.mark(record);
+    void detail.open(record);
+    if (record !== undefined) {
+      showPane("detail");
+      detail.focus();
+    } else if (main.dataset.pane === "detail") {
+      focusPane("timeline");
+    }
+  }
+  addEventListener("hashchange", goTo);
+
+  let wasLost = false;
+  session.addEventListener("customers", drawCustomers);
+  session.addEventListener("failed", ({ detail: text }) => notify(text, true));
+  session.addEventListener("connection", ({ detail: problem }) => {
+    if (session.connection === "refused" && problem?.status === 401) { session.end(); remember("inspector"); return showToken(problem.message); }
+    const isLost = session.connection === "lost";
+    banner.hidden = !isLost;
+    say(banner, isLost ? "Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token." : "");
+    if (!isLost && wasLost) notify("Connected again");
+    wasLost = isLost;
+    return undefined;
+  });
+  const step = (distance) => {
+    const place = session.customers.findIndex((one) => one.id === session.selected);
+    const next = session.customers[Math.min(session.customers.length - 1, Math.max(0, place + distance))];
+    if (next && next.id !== session.selected) void session.choose(next.id);
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || document.querySelector("dialog")) return;
+    if (event.key === "Escape" && detail.record !== undefined) { history.replaceState(null, "", "#/"); return goTo(); }
+    const isWriting = event.target.closest?.("input, textarea, select");
+    if (isWriting || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys()) return undefined;
+    if (event.key === " " && event.target.closest?.("button, a, summary")) return undefined;
+    const actions = {
+      "?": () => void showKeys(keys), m: () => focusPane("phone"), 1: () => focusPane("phone"), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+      n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, "/": () => focusPane("timeline"), " ": () => timeline.pause(),
+      j: () => step(1), k: () => step(-1), r: () => page.querySelector(".detail-actions .primary")?.click(),
+    };
+    if (!Object.hasOwn(actions, event.key)) return undefined;
+    event.preventDefault();
+    actions[event.key]();
+    return undefined;
+  });
+
+  showPane("phone");
+  drawCustomers();
+  goTo();
+  session.dispatchEvent(new CustomEvent("thread"));
+  session.dispatchEvent(new CustomEvent("customers"));
+  phone.focus();
+  if (!isKept) notify("This browser keeps nothing for this address: allow storage, or open the printed address again after each reload.", true);
+  return undefined;
+}
+
+const given = token();
+if (given) await open(given); else showToken();
