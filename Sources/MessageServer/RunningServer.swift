@@ -192,7 +192,7 @@ package final class RunningServer: Sendable {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
             if adminAddress != nil { _ = try await admin?.start() }
-            try await inspector?.start()
+            try await inspector?.start(store, registry)
             return Array(addresses)
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)

@@ -99,6 +99,14 @@ package final class FakeGateway: Sendable {
     /// Replaces all rules.
     package func replaceRules(by rules: [MisbehaviourRule]) { memory.replaceRules(by: rules) }
 
+    /// The requests about a message, oldest first; of the newest 5,000 and 64 MiB of all.
+    package func exchanges(about id: MessageID) -> [GatewayExchange] { memory.exchanges(about: id) }
+
+    /// Calls `action` for each later request about a message; it must not block.
+    package func whenAnswered(_ action: @escaping @Sendable (GatewayExchange) -> Void) {
+        memory.whenAnswered(action)
+    }
+
     /// The newest accepted message for a customer; nil when there is none.
     package func lastMessage(for customer: CustomerID) -> DeliveredMessage? {
         memory.lastMessage(for: customer)

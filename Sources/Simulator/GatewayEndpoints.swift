@@ -63,11 +63,21 @@ struct GatewayEndpoints: Sendable {
             let bearer = BearerCheck(mspID: mspID, secret: secret)
             return { request, responder in
                 let misbehaviour = memory.begin(endpoint)
-                if let wrong = misbehaviour?.answer { return wrong }
+                if let wrong = misbehaviour?.answer {
+                    record(request, at: endpoint, wrong)
+                    return wrong
+                }
                 let response = bearer.refusal(of: request) ?? unknownSource(of: request) ?? answer(request)
+                record(request, at: endpoint, misbehaviour.hidesAnswer ? nil : response)
                 return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs)
             }
         }
+    }
+
+    /// Records a request about a message, with the answer that its sender gets.
+    private func record(_ request: HTTPRequest, at endpoint: GatewayEndpoint, _ response: HTTPResponse?) {
+        guard endpoint == .message || endpoint == .authenticate, let id = request.text("id") else { return }
+        memory.add(GatewayExchange(MessageID(id), request, response))
     }
 
     /// Adds one rule for each line; an empty body removes all rules.
@@ -299,6 +309,11 @@ extension Misbehaviour {
         case .delay, .silence, .drop, .truncate, .resize, .garble, .trickle, .endless: nil
         }
     }
+}
+
+extension Misbehaviour? {
+    /// Whether the sender gets no answer.
+    fileprivate var hidesAnswer: Bool { self == .silence || self == .drop }
 }
 
 /// A response with status 400 in Apple's format.

@@ -29,6 +29,8 @@ final class GatewayMemory: Sendable {
         var lastWaiter = 0
         var address: SocketAddress?
         var isOpen = false
+        var exchanges = GatewayExchanges()
+        var didAnswer: (@Sendable (GatewayExchange) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -48,6 +50,21 @@ final class GatewayMemory: Sendable {
     }
 
     func add(_ rule: MisbehaviourRule) { state.withLock { $0.rules.append(rule) } }
+
+    /// Records a request about a message, with its answer.
+    func add(_ exchange: GatewayExchange) {
+        let didAnswer = state.withLock { state in
+            state.exchanges.append(exchange)
+            return state.didAnswer
+        }
+        didAnswer?(exchange)
+    }
+
+    func exchanges(about id: MessageID) -> [GatewayExchange] { state.withLock { $0.exchanges.about(id) } }
+
+    func whenAnswered(_ action: @escaping @Sendable (GatewayExchange) -> Void) {
+        state.withLock { $0.didAnswer = action }
+    }
 
     func removeRules() { replaceRules(by: []) }
 

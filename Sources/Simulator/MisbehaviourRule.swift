@@ -16,8 +16,6 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
     /// The rule applies to every n-th request; this is n.
     private let every: Int
     private var seen = 0
-    /// The text that ``init(_:)`` parsed; the endpoint's name for a rule without a text.
-    package private(set) var description: String
 
     /// Creates a rule that applies to every `every`-th request, `times` times in total, or without limit when
     /// `times` is nil.
@@ -27,7 +25,6 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
         self.misbehaviour = misbehaviour
         left = times
         self.every = max(1, every)
-        description = endpoint.rawValue
     }
 
     /// Parses a rule; nil when the text is no rule.
@@ -48,7 +45,12 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
             }
         }
         self.init(endpoint, misbehaviour, times: times, every: every)
-        description = text
+    }
+
+    /// The rule as a text, with the number of remaining applications.
+    package var description: String {
+        let times = left.map { ",times=\($0)" } ?? ""
+        return "\(endpoint.rawValue)=\(misbehaviour.text)" + times + (every > 1 ? ",every=\(every)" : "")
     }
 
     /// Whether the rule still applies.
@@ -64,6 +66,22 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Misbehaviour {
+    /// The part of a rule's text behind the endpoint; `body` has no text that can be parsed.
+    fileprivate var text: String {
+        switch self {
+        case .answer(let status, let seconds): "\(status.code)" + (seconds.map { "/\($0)" } ?? "")
+        case .body: "body"
+        case .delay(let delay): "delay/\(Int(delay / .milliseconds(1)))"
+        case .silence: "silence"
+        case .drop: "drop"
+        case .truncate(let bytes): "truncate/\(bytes)"
+        case .resize(let bytes): bytes < 0 ? "shorter/\(-bytes)" : "longer/\(bytes)"
+        case .garble: "garble"
+        case .trickle(let rate): "slow/\(rate)"
+        case .endless: "endless"
+        }
+    }
+
     /// Parses `WHAT` or `WHAT/NUMBER`.
     fileprivate init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -102,3 +102,87 @@ import Testing
         await inspector.server.stop()
     }
 }
+
+@Suite struct InspectorDeliveryTests {
+    @Test func `an answer by title reaches the handler, and one that was not offered gets 422`() async throws
+    {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer()
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"hello"}"#)
+        let question = try await inspector.entry(customer) { $0["kind"]?.string == "quickReply" }
+        let id = try #require(question["id"]?.string)
+        let wrong = try await inspector.json(
+            "POST", "\(customer)/answers", #"{"to":"\#(id)","choice":{"items":["Pizza"]}}"#, status: 422)
+        #expect(wrong["offered"]?.firstElement?.string == "1 Opening hours")
+        let unknown = #"{"to":"no such message","choice":{"items":["1"]}}"#
+        try await inspector.json("POST", "\(customer)/answers", unknown, status: 404)
+        let choice = #"{"to":"\#(id)","choice":{"items":["Track my order"]}}"#
+        let answer = try await inspector.json("POST", "\(customer)/answers", choice)
+        #expect(answer["posts"]?.firstElement?["status"]?.int == 200)
+        let reply = try await inspector.entry(customer) {
+            $0["line"]?["message"]?["body"]?.string?.contains("Track my order") ?? false
+        }
+        #expect(reply["direction"]?.string == "outbound")
+        let page = try await inspector.json("GET", "\(customer)/phone")
+        let answered = page["thread"]?.elements.first { $0["id"]?.string == id }
+        #expect(answered?["answered"]?.bool == true)
+        await inspector.server.stop()
+    }
+
+    @Test func `a delivery has its stages, the masked headers both ways and every try at the gateway`()
+        async throws
+    {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer()
+        try await inspector.json("PUT", "/dev/v1/misbehaviour", #"{"rules":["message=503,times=1"]}"#)
+        let rules = try await inspector.json("GET", "/dev/v1/misbehaviour")
+        #expect(rules["rules"]?.firstElement?.string == "message=503,times=1")
+        try await inspector.json("PUT", "/dev/v1/misbehaviour", #"{"rules":["message=pizza"]}"#, status: 400)
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"hello"}"#)
+        let reply = try await inspector.entry(customer) { $0["direction"]?.string == "outbound" }
+        let record = try #require(reply["record"]?.int)
+        let delivery = try await inspector.json("GET", "/dev/v1/deliveries/\(record)")
+        #expect(delivery["message"]?["body"]?.string == "hello")
+        #expect(delivery["event"]?["status"]?.string == "handled")
+        let headers = try #require(delivery["headers"])
+        #expect(headers["authorization"]?.string?.hasSuffix(".…") == true)
+        #expect(headers["capability-list"]?.string == "QUICK,LIST,TIME,AUTH,AUTH2,FORM")
+        let stages = delivery["stages"]?.elements.compactMap { $0["stage"]?.string } ?? []
+        #expect(stages.contains("journal") && stages.contains("handle") && stages.contains("reply"))
+        #expect(delivery["attempts"]?.firstElement?["result"]?.string == "done")
+        let tries = delivery["replies"]?.firstElement?["gateway"]?.elements.compactMap { $0["status"]?.int }
+        #expect(tries == [503, 200])
+        #expect(delivery["curl"]?.string?.contains("Bearer $TOKEN") == true)
+        let stage = delivery["stages"]?.elements.first {
+            $0["stage"]?.string == "reply" && $0["status"]?.int == 200
+        }
+        #expect(stage?["customer"]?.string != nil)
+        #expect((stage?["bytes"]?.int ?? 0) > 0)
+        try await inspector.json("GET", "/dev/v1/deliveries/999999", status: 404)
+        try await inspector.json("GET", "/dev/v1/deliveries/x", status: 400)
+        let replay = try await inspector.json(
+            "POST", "/dev/v1/deliveries/\(record)/replay", #"{"times":3}"#)
+        #expect(replay["posts"]?.elements.map { $0["status"]?.int } == [200, 200, 200])
+        try await inspector.json(
+            "POST", "/dev/v1/deliveries/\(record)/replay", #"{"times":101}"#, status: 400)
+        await inspector.server.stop()
+    }
+
+    @Test func `files reach the handler from the request and from an upload`() async throws {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer()
+        let upload = try await inspector.json("PUT", "/dev/v1/files", "a plain text", status: 201)
+        let file = try #require(upload["file"]?.string)
+        let body = """
+            {"text":"see","attachments":[{"name":"a.txt","mimeType":"text/plain","data":"aGVsbG8="},
+            {"name":"b.txt","mimeType":"text/plain","file":"\(file)"}]}
+            """
+        try await inspector.json("POST", "\(customer)/messages", body)
+        let sent = try await inspector.entry(customer) { $0["direction"]?.string == "inbound" }
+        let names = sent["line"]?["message"]?["attachments"]?.elements.compactMap { $0["name"]?.string }
+        #expect(names == ["a.txt", "b.txt"])
+        let unknown = #"{"attachments":[{"name":"a","mimeType":"text/plain","file":"../dev.json"}]}"#
+        try await inspector.json("POST", "\(customer)/messages", unknown, status: 404)
+        await inspector.server.stop()
+    }
+}

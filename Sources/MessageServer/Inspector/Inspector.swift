@@ -15,14 +15,17 @@ package final class Inspector: Sendable {
     private let logger: Logger
     private let server = Mutex<(server: HTTPServer, address: SocketAddress)?>(nil)
     private let routes: [InspectorRoute]
+    private let simulator: (any InspectorSimulator)?
     /// The operations that wait for a thread of the executor, or for an event.
     private let inFlight = InFlightOperations(maximum: 256)
     private let executor = BlockingTaskExecutor(maximumThreads: 4)
 
     /// Creates an inspector with operations besides those of the server.
     package init(
-        _ settings: InspectorSettings, events: InspectorEvents, routes: [InspectorRoute], logger: Logger
+        _ settings: InspectorSettings, events: InspectorEvents, routes: [InspectorRoute],
+        simulator: (any InspectorSimulator)? = nil, logger: Logger
     ) {
+        self.simulator = simulator
         self.settings = settings
         self.events = events
         self.routes = routes
@@ -37,21 +40,24 @@ package final class Inspector: Sendable {
     package var pageURL: String? { address.map { "http://\($0)/#t=\(settings.token)" } }
 
     /// Binds the address and serves; another port when the default one is in use.
-    func start() async throws {
+    func start(_ store: Store, _ registry: HandlerRegistry) async throws {
+        let deliveries = InspectorDeliveries(
+            store: store, registry: registry, events: events, simulator: simulator)
+        let routes = routes + events.routes + deliveries.routes
         do {
-            try await start(at: settings.address)
+            try await start(at: settings.address, routes)
         } catch let error as SystemError {
             guard settings.mayUseOtherPort else { throw error }
-            try await start(at: .tcp(host: "127.0.0.1", port: 0))
+            try await start(at: .tcp(host: "127.0.0.1", port: 0), routes)
         }
     }
 
-    private func start(at address: SocketAddress) async throws {
+    private func start(at address: SocketAddress, _ routes: [InspectorRoute]) async throws {
         var limits = HTTPLimits()
         limits.maximumConnections = 256
         limits.maximumBufferedBytes = 192 << 20
         let listener = HTTPListener(
-            address, routes: pages + (routes + events.routes).map(route), limits: limits,
+            address, routes: pages + routes.map(route), limits: limits,
             describeRefusal: { refusal in
                 let problem = InspectorProblem(refusal.status, refusal.reason)
                 return HTTPContent(type: APIProblem.mediaType, bytes: problem.json)

@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
-import BusinessMessages
+package import BusinessMessages
 import Synchronization
 
 /// The events of the inspector's page, the newest 10,000: stages, new lines of a phone, typing, answers of the gateway.
@@ -17,8 +17,9 @@ package final class InspectorEvents: StageObserver {
         let name: String
         /// One JSON object.
         let data: [UInt8]
-        /// The delivery of a stage; nil for other events.
+        /// The delivery and the message of a stage; nil for other events.
         var delivery: UInt64?
+        var message: MessageID?
     }
 
     private struct State {
@@ -49,7 +50,7 @@ package final class InspectorEvents: StageObserver {
     package func observe(_ event: StageEvent) {
         next?.observe(event)
         let at = Timestamp.now()
-        add("stage", delivery: event.delivery) { number in event.json(number: number, at: at) }
+        add("stage", event) { number in event.json(number: number, at: at) }
         state.withLock { $0.follow }?(event)
     }
 
@@ -59,12 +60,14 @@ package final class InspectorEvents: StageObserver {
     }
 
     /// Adds an event and wakes all waiters.
-    package func add(_ name: String, _ data: [UInt8]) { add(name, delivery: nil) { _ in data } }
+    package func add(_ name: String, _ data: [UInt8]) { add(name, nil) { _ in data } }
 
-    private func add(_ name: String, delivery: UInt64?, _ data: (Int) -> [UInt8]) {
+    private func add(_ name: String, _ stage: StageEvent?, _ data: (Int) -> [UInt8]) {
         let waiters = state.withLock { state in
             state.last += 1
-            let event = Event(number: state.last, name: name, data: data(state.last), delivery: delivery)
+            let event = Event(
+                number: state.last, name: name, data: data(state.last), delivery: stage?.delivery,
+                message: stage?.message)
             state.events.append(event)
             state.bytes += event.data.count
             while state.events.count > Self.maximumEvents || state.bytes > Self.maximumBytes,
@@ -103,9 +106,13 @@ package final class InspectorEvents: StageObserver {
     /// Whether the inspector stops.
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// The stages of a delivery that are still known, each a JSON object.
-    package func stages(of delivery: UInt64) -> [[UInt8]] {
-        state.withLock { $0.events.filter { $0.delivery == delivery }.map(\.data) }
+    /// The stages of a delivery that are still known, each a JSON object; those of the webhook name the message only.
+    package func stages(of delivery: UInt64, _ message: MessageID) -> [[UInt8]] {
+        state.withLock { state in
+            state.events.filter { event in
+                event.delivery.map { $0 == delivery } ?? (event.message == message)
+            }.map(\.data)
+        }
     }
 
     /// Waits until there is an event after `number`, at most for `duration`.

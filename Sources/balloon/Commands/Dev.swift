@@ -112,7 +112,8 @@ struct Dev: AsyncParsableCommand {
         let events = InspectorEvents(passingTo: LogObserver(logger))
         let phone = try Phone(gateway: gateway, events: events, directory: data)
         let page = Inspector(
-            inspector.settings(webFolder: webDir), events: events, routes: phone.routes, logger: logger)
+            inspector.settings(webFolder: webDir), events: events, routes: phone.routes, simulator: phone,
+            logger: logger)
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)

@@ -19,13 +19,24 @@ extension Phone {
     func post(
         _ message: [UInt8], by customer: SimulatedCustomer, _ levers: PhoneLevers
     ) async throws -> [UInt8] {
-        let posts: [PhonePost]
-        do { posts = try await customer.post(message, levers) } catch is TransportError {
+        Self.json(of: try await posted(message, by: customer, levers))
+    }
+
+    /// Posts a message, and remembers the header fields for the delivery's details.
+    func posted(
+        _ message: [UInt8], by customer: SimulatedCustomer, _ levers: PhoneLevers
+    ) async throws -> [PhonePost] {
+        do {
+            return try await customer.post(message, levers) { posted.add($1, of: MessageID($0)) }
+        } catch is TransportError {
             throw InspectorProblem(.badGateway, "the server did not answer the webhook's request")
         } catch let error as SimulatorError {
             throw InspectorProblem(.unprocessableContent, error.description)
         }
-        return JSONWriter.object { writer in
+    }
+
+    static func json(of posts: [PhonePost]) -> [UInt8] {
+        JSONWriter.object { writer in
             writer.key("posts")
             writer.array { writer in
                 for post in posts {
@@ -54,11 +65,39 @@ extension Phone {
             return customer.message(kind)
         }
         if let tapback = object["tapback"] { return try self.tapback(tapback, of: customer) }
-        guard let text = object["text"]?.string else {
+        let attachments = try await attachments(object["attachments"], of: customer)
+        guard let text = object["text"]?.string ?? (attachments.isEmpty ? nil : "") else {
             throw InspectorProblem(
                 .badRequest, "the body needs one of: text, kind, tapback, message", pointer: "")
         }
-        return try customer.message(completing: text.asTextMessage)
+        return try customer.message(
+            try customer.message(completing: text.asTextMessage), with: attachments)
+    }
+
+    /// Encrypts and uploads the files of a message as a device does.
+    private func attachments(_ list: JSONValue?, of customer: SimulatedCustomer) async throws -> [[UInt8]] {
+        guard let list else { return [] }
+        guard list.kind == .array, list.count <= 20 else {
+            throw InspectorProblem("attachments are a list of at most 20", at: list)
+        }
+        var attached: [[UInt8]] = []
+        for attachment in list.elements {
+            guard let name = attachment["name"]?.string, let mimeType = attachment["mimeType"]?.string else {
+                throw InspectorProblem("an attachment has the texts name and mimeType", at: attachment)
+            }
+            let file: String
+            if let data = attachment["data"]?.string {
+                guard let bytes = Base64.decode(data) else {
+                    throw InspectorProblem("data is not Base64", at: attachment)
+                }
+                file = try files.store(bytes)
+            } else {
+                file = attachment["file"]?.string ?? ""
+            }
+            attached.append(
+                try await customer.attach(try files.path(file), name: name, mimeType: mimeType))
+        }
+        return attached
     }
 
     /// A tapback as Apple sends it: a text in the device's language that quotes the message.

@@ -16,17 +16,31 @@ final class Phone: Sendable {
     let events: InspectorEvents
     let book: PhoneBook
     let conversations: ConversationFiles
+    let files: PhoneFiles
+    /// The header fields of the posted messages.
+    let posted = PostedHeaders()
     private let transport: CurlTransport
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
     static let maximumMessageBytes = 32 << 20
+    static let maximumAnswerBytes = 1 << 20
+    private static let maximumRules = 100
 
     init(gateway: FakeGateway, events: InspectorEvents, directory: String) throws {
         self.gateway = gateway
         self.events = events
         book = PhoneBook(directory: directory)
         conversations = ConversationFiles(dataDirectory: directory)
+        files = PhoneFiles(directory: directory)
         transport = try CurlTransport()
+        gateway.whenAnswered { exchange in
+            events.add(
+                "gateway",
+                JSONWriter.object {
+                    $0.field("message", exchange.id.rawValue)
+                    $0.field("status", exchange.status)
+                })
+        }
         events.whenStageEnds { [weak self] in self?.follow($0) }
     }
 
@@ -105,6 +119,21 @@ final class Phone: Sendable {
             InspectorRoute(
                 .post, "/dev/v1/customers/{id}/messages", body: .json(maximumBytes: Self.maximumMessageBytes)
             ) { [self] request in .json(try await send(request)) },
+            InspectorRoute(
+                .post, "/dev/v1/customers/{id}/answers", body: .json(maximumBytes: Self.maximumAnswerBytes)
+            ) { [self] request in .json(try await answer(request)) },
+            InspectorRoute(.put, "/dev/v1/files", body: .pulled(maximumBytes: PhoneFiles.maximumBytes)) {
+                [self] request in
+                guard let reader = request.bodyReader else { return .none }
+                let name = try await files.store(reader)
+                return .json(JSONWriter.object { $0.field("file", name) }, .created)
+            },
+            InspectorRoute(.get, "/dev/v1/misbehaviour") { [self] _ in .json(misbehaviour) },
+            InspectorRoute(.put, "/dev/v1/misbehaviour", body: .json(maximumBytes: 65_536)) {
+                [self] request in
+                try misbehave(try request.object())
+                return .json(misbehaviour)
+            },
             InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
                 .json(try await thread(request))
             },
@@ -142,6 +171,29 @@ final class Phone: Sendable {
                 for endpoint in GatewayEndpoint.allCases { writer.string(endpoint.rawValue) }
             }
         }
+    }
+
+    private var misbehaviour: [UInt8] {
+        JSONWriter.object { writer in
+            writer.key("rules")
+            writer.array { writer in for rule in gateway.rules { writer.string(rule.description) } }
+        }
+    }
+
+    /// Replaces the gateway's rules.
+    private func misbehave(_ object: JSONValue) throws(InspectorProblem) {
+        guard let list = object["rules"], list.kind == .array, list.count <= Self.maximumRules else {
+            throw InspectorProblem(
+                .badRequest, "rules is a list of at most \(Self.maximumRules) texts", pointer: "/rules")
+        }
+        var rules: [MisbehaviourRule] = []
+        for value in list.elements {
+            guard let rule = value.string.flatMap({ MisbehaviourRule($0) }) else {
+                throw InspectorProblem("a rule is ENDPOINT=WHAT[,times=N][,every=N]", at: value)
+            }
+            rules.append(rule)
+        }
+        gateway.replaceRules(by: rules)
     }
 
     private func customers() throws -> [UInt8] {

@@ -60,8 +60,10 @@ struct PhonePost: Sendable {
 extension SimulatedCustomer {
     /// Posts a message as the levers say; returns each request's answer.
     ///
-    /// A second device sends the same session with another id. A status of 0 means that the server did not answer.
-    func post(_ message: [UInt8], _ levers: PhoneLevers) async throws -> [PhonePost] {
+    /// A second device sends the same session with another id. `sent` gets the header fields of each request. A status of 0 means that the server did not answer.
+    func post(
+        _ message: [UInt8], _ levers: PhoneLevers, sent: (String, [(name: String, value: String)]) -> Void
+    ) async throws -> [PhonePost] {
         if levers.delay > .zero { try await Task.sleep(for: levers.delay) }
         var posts: [PhonePost] = []
         for device in 0..<levers.devices {
@@ -70,12 +72,15 @@ extension SimulatedCustomer {
                 levers.payload == .plain
                 ? own : try await referring(own, always: levers.payload == .reference)
             // The token of each attempt is fresh, but the content is the same.
-            for _ in 0..<levers.times { posts.append(try await postOnce(posted, levers.token)) }
+            for _ in 0..<levers.times { posts.append(try await postOnce(posted, levers.token, sent)) }
         }
         return posts
     }
 
-    private func postOnce(_ message: [UInt8], _ kind: PhoneLevers.Token) async throws -> PhonePost {
+    private func postOnce(
+        _ message: [UInt8], _ kind: PhoneLevers.Token,
+        _ sent: (String, [(name: String, value: String)]) -> Void
+    ) async throws -> PhonePost {
         var request = try request(carrying: message)
         request.headers.removeAll { $0.name == "authorization" }
         let now = SystemClock.secondsSince1970()
@@ -88,6 +93,7 @@ extension SimulatedCustomer {
             }
         if let token { request.headers.append(("authorization", "Bearer " + token)) }
         let id = request.headers.first { $0.name == "id" }?.value ?? ""
+        sent(id, request.headers)
         let began = ContinuousClock.now
         let answer = try await exchange(request)
         let elapsed = ContinuousClock.now - began
@@ -96,7 +102,8 @@ extension SimulatedCustomer {
             body: String(decoding: answer.body.prefix(1000), as: UTF8.self))
     }
 
-    private func withNewID(_ message: [UInt8]) throws -> [UInt8] {
+    /// The same message with another id, so that the server does not ignore it as a repetition.
+    func withNewID(_ message: [UInt8]) throws -> [UInt8] {
         var id = JSONWriter()
         id.string(MessageID.random().rawValue)
         return try JSONDocument(message).root.replacing(members: ["id": id.finish()])

@@ -1,0 +1,168 @@
+import BalloonHTTP
+package import BalloonJSON
+import BalloonPOSIX
+package import BusinessMessages
+import HandlerKit
+import MessageStore
+
+/// The simulated Apple beside an inspector: what it posted, what it was sent, and replays.
+package protocol InspectorSimulator: Sendable {
+    /// The header fields of the webhook's request with this message; nil when the simulator did not post it.
+    func postedHeaders(of message: MessageID) -> [(name: String, value: String)]?
+    /// The requests to the gateway about a message, each a JSON object.
+    func exchanges(about message: MessageID) -> [[UInt8]]
+    /// Posts a message again, as the body of the request says; returns a JSON object.
+    func replay(_ message: [UInt8], of customer: CustomerID, as request: JSONValue) async throws -> [UInt8]
+}
+
+/// One delivery with everything that is known about it: `/dev/v1/deliveries/{record}`.
+struct InspectorDeliveries: Sendable {
+    let store: Store
+    let registry: HandlerRegistry
+    let events: InspectorEvents
+    let simulator: (any InspectorSimulator)?
+
+    private static let path = "/dev/v1/deliveries/{record}"
+    private static let maximumBytes = 32 << 20
+
+    var routes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, Self.path) { request in
+                .json(try await json(of: try await trace(request)))
+            },
+            InspectorRoute(.post, Self.path + "/replay", body: .json(maximumBytes: Self.maximumBytes)) {
+                request in
+                guard let simulator else {
+                    throw InspectorProblem(.notFound, "this server has no simulated customers")
+                }
+                let trace = try await trace(request)
+                let object = try request.object()
+                let message = Array((object["message"] ?? trace.event.message).text)
+                return .json(try await simulator.replay(message, of: trace.event.customer, as: object))
+            },
+        ]
+    }
+
+    /// The delivery of a request, whichever business it belongs to.
+    private func trace(_ request: InspectorRequest) async throws -> Store.Trace {
+        let number = UInt64(request.path("record"))
+        guard let number, number <= (1 << 53) - 1 else {
+            throw InspectorProblem(.badRequest, "a record is a number")
+        }
+        for business in registry.all {
+            switch try await store.delivery(number, of: business.business) {
+            case .unknown: continue
+            case .unread: throw InspectorProblem(.serviceUnavailable, "the journal is being read; repeat")
+            case .found(let trace): return trace
+            }
+        }
+        throw InspectorProblem(.notFound, "the journal has no such delivery")
+    }
+
+    private func json(of trace: Store.Trace) async throws -> [UInt8] {
+        let event = trace.event
+        let headers = simulator?.postedHeaders(of: event.id)
+        let stages = events.stages(of: event.record, event.id)
+        let log = await handlerLog(of: event.business)
+        return JSONWriter.object(reservingCapacity: 16_384) { writer in
+            writer.field("record", Int(event.record))
+            writer.field("message", event.message)
+            if let headers {
+                writer.key("headers")
+                writer.write(headers)
+            }
+            writer.key("event")
+            Self.write(event, to: &writer)
+            writer.key("stages")
+            writer.array { writer in for stage in stages { writer.raw(stage) } }
+            writer.key("attempts")
+            writer.array { writer in Self.writeAttempts(stages, to: &writer) }
+            writer.key("log")
+            writer.array { writer in for line in log { writer.string(line) } }
+            writer.key("replies")
+            writer.array { writer in for reply in trace.replies { write(reply, to: &writer) } }
+            if let problems = event.problems { writer.field("problems", problems) }
+            writer.field("curl", Self.curl(headers ?? [], event))
+            writer.key("fixture")
+            writer.object { writer in writer.field("message", event.message) }
+        }
+    }
+
+    private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
+        // The journal has validated JSON only.
+        let document = try? JSONDocument(Array(event.message.text), limits: .stored)
+        writer.object { writer in
+            writer.field("id", event.id.rawValue)
+            writer.field("at", event.at.rfc3339)
+            writer.field("business", event.business.rawValue)
+            writer.field("customer", event.customer.rawValue)
+            writer.field("kind", event.kind?.rawValue)
+            writer.field("status", event.status.rawValue)
+            writer.field("reason", event.reason)
+            writer.field("attempts", event.attempts)
+            writer.field("summary", document.map { InboundEvent.decode(message: $0).summary })
+        }
+    }
+
+    /// The calls of the handler among the stages.
+    private static func writeAttempts(_ stages: [[UInt8]], to writer: inout JSONWriter) {
+        for json in stages {
+            // The inspector has written the stage itself.
+            guard let stage = (try? JSONDocument(json))?.root, stage["stage"]?.string == "handle" else {
+                continue
+            }
+            writer.object { writer in
+                writer.field("number", stage["attempt"]?.int ?? 1)
+                for name in ["at", "ms", "result", "reason"] { writer.field(name, stage[name]) }
+            }
+        }
+    }
+
+    private func write(_ reply: JournalReply, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("id", reply.messageID.rawValue)
+            writer.field("reply", "\(reply.id)")
+            writer.field("kind", reply.kind.rawValue)
+            writer.field("status", reply.status.rawValue)
+            writer.field("reason", reply.reason)
+            writer.field("attempts", reply.attempts)
+            writer.key("message")
+            writer.raw(reply.message)
+            writer.key("gateway")
+            writer.array { writer in
+                for exchange in simulator?.exchanges(about: reply.messageID) ?? [] { writer.raw(exchange) }
+            }
+        }
+    }
+
+    /// The newest lines of the handler's standard error; they have no times, so they belong to no attempt.
+    private func handlerLog(of business: BusinessID) async -> [String] {
+        guard let life = registry[business]?.life else { return [] }
+        guard let handler = life.handler as? any EventHandler else { return [] }
+        return Array(await handler.report.log.suffix(100))
+    }
+
+    /// A command that posts the message again; the token must be replaced.
+    private static func curl(_ headers: [(name: String, value: String)], _ event: JournalEvent) -> String {
+        let kept = headers.filter {
+            !["content-encoding", "authorization", "id"].contains($0.name.lowercased())
+        }
+        let fields = kept + [("id", event.id.rawValue), ("authorization", "Bearer $TOKEN")]
+        let options = fields.map { " \\\n  -H \"\($0.name): \(quoted($0.value))\"" }.joined()
+        let body = String(decoding: event.message.text, as: UTF8.self).replacing("'", with: "'\\''")
+        return "curl \"$BALLOON_URL/message\"" + options + " \\\n  --data-binary '\(body)'"
+    }
+
+    /// The text inside double quotes of a shell; the variable of the token stays.
+    private static func quoted(_ text: String) -> String {
+        if text == "Bearer $TOKEN" { return text }
+        return text.map { "\"$`\\".contains($0) ? "\\\($0)" : String($0) }.joined()
+    }
+}
+
+extension JSONWriter {
+    /// Writes header fields as an object.
+    package mutating func write(_ headers: [(name: String, value: String)]) {
+        object { writer in for (name, value) in headers { writer.field(name, value) } }
+    }
+}

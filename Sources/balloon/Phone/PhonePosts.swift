@@ -1,0 +1,64 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageServer
+import Simulator
+import Synchronization
+
+/// The header fields of the newest 1,000 messages that the phone posted; signatures are masked.
+final class PostedHeaders: Sendable {
+    private static let maximumCount = 1000
+
+    private struct State {
+        var headers: [MessageID: [(name: String, value: String)]] = [:]
+        var order = Deque<MessageID>()
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ headers: [(name: String, value: String)], of message: MessageID) {
+        let masked = headers.map { (name: $0.name, value: maskedSignature(of: $0.value, in: $0.name)) }
+        state.withLock { state in
+            if state.headers.updateValue(masked, forKey: message) == nil { state.order.append(message) }
+            if state.order.count > Self.maximumCount, let oldest = state.order.popFirst() {
+                state.headers[oldest] = nil
+            }
+        }
+    }
+
+    subscript(message: MessageID) -> [(name: String, value: String)]? {
+        state.withLock { $0.headers[message] }
+    }
+}
+
+extension Phone: InspectorSimulator {
+    func postedHeaders(of message: MessageID) -> [(name: String, value: String)]? { posted[message] }
+
+    func exchanges(about message: MessageID) -> [[UInt8]] {
+        gateway.exchanges(about: message).map { exchange in
+            JSONWriter.object(reservingCapacity: 1024) { writer in
+                writer.field("at", exchange.at.rfc3339)
+                writer.field("status", exchange.status)
+                writer.field("bytes", exchange.bytes)
+                writer.key("request")
+                writer.object { writer in
+                    writer.key("headers")
+                    writer.write(exchange.headers)
+                }
+                writer.field("response", exchange.response.isEmpty ? nil : exchange.response)
+            }
+        }
+    }
+
+    /// Posts a message once or several times, each with a new id, because the server ignores a repeated one.
+    func replay(_ message: [UInt8], of customer: CustomerID, as request: JSONValue) async throws -> [UInt8] {
+        let (_, customer) = try self.customer(customer.rawValue)
+        let times = try PhoneLevers.number(request["times"], in: 1...100) ?? 1
+        let levers = try PhoneLevers(request["levers"])
+        var posts: [PhonePost] = []
+        for _ in 0..<times {
+            posts += try await posted(try customer.withNewID(message), by: customer, levers)
+        }
+        return Self.json(of: posts)
+    }
+}
