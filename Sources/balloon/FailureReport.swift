@@ -37,6 +37,10 @@ struct FailureReport {
             self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
         case .unstartable(let program, let error, let hint):
             self.init(.unavailable, "\(program): \(error)", hint: hint)
+        case .handlerNotReady(let program):
+            self.init(
+                .unavailable, "the handler \(program) did not become ready",
+                hint: "run it with: balloon handlers check")
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)",

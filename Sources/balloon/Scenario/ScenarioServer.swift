@@ -1,0 +1,94 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import Logging
+import MessageServer
+import Simulator
+
+/// The server of a scenario's run: free ports, and a data directory that is removed at the end.
+struct ScenarioServer {
+    let gateway: FakeGateway
+    private let server: RunningServer
+    private let known: DevelopmentServer
+    private let directory: String
+    private let transport: CurlTransport
+
+    private static let startLimit = Duration.seconds(30)
+
+    /// Starts the server, and waits until the handler is ready; throws a ``CommandFailure`` when it does not start.
+    init(_ choice: DevelopmentHandler, _ logger: Logger) async throws {
+        var known = DevelopmentServer.random()
+        let binding = try choice.binding(for: known)
+        transport = try CurlTransport()
+        directory =
+            (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp")
+            + "/balloon-" + Hex.encode(randomBytes(6))
+        gateway = FakeGateway(
+            mspID: known.mspID, secret: known.secret, businesses: [known.businessID], logger: logger)
+        known.gateway = "http://\(try await gateway.start())"
+        var configuration = known.configuration(directory: directory, handler: binding)
+        configuration.listen = .tcp(host: "127.0.0.1", port: 0)
+        configuration.adminListen = .off
+        do {
+            server = try RunningServer(
+                configuration: configuration, handlers: BuiltinHandlers.all, logger: logger)
+            known.server = try await server.start().first?.localURL ?? ""
+        } catch {
+            await gateway.stop()
+            Self.remove(directory)
+            throw error
+        }
+        self.known = known
+        guard try await Self.isReady(directory) else {
+            await stop()
+            throw CommandFailure.handlerNotReady(
+                program: terminalText(choice.handler ?? choice.handlerURL ?? "demo"))
+        }
+    }
+
+    /// Whether the handler becomes ready in time.
+    private static func isReady(_ directory: String) async throws -> Bool {
+        let socket = try ControlSocket(data: directory)
+        let end = ContinuousClock.now + startLimit
+        while ContinuousClock.now < end {
+            let handlers = try JSONDocument(try await socket.ask("GET", "/handlers")).root["handlers"]
+            let handler = handlers?.elements.first { _ in true }
+            // A program that ends at once is restarted again and again.
+            if handler?["restarts"]?.int ?? 0 > 1 { return false }
+            if handler?["health"]?.string == "ready" { return true }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    /// A new customer with the device of a scenario.
+    func customer(of scenario: Scenario) throws -> SimulatedCustomer {
+        var customer = SimulatedCustomer(
+            id: PhoneCustomer.randomID(), business: known.businessID, server: known.server,
+            mspID: known.mspID,
+            secret: known.secret, gateway: known.gateway, transport: transport)
+        customer.capabilities = scenario.device.capabilities
+        customer.locale = scenario.locale
+        customer.intent = scenario.intent
+        customer.group = scenario.group
+        return customer
+    }
+
+    /// Stops everything, and removes the data directory.
+    func stop() async {
+        await server.stop(within: .seconds(10), grace: .seconds(1))
+        await gateway.stop()
+        Self.remove(directory)
+    }
+
+    /// Removes a folder with its content; a rest only occupies space.
+    private static func remove(_ path: String) {
+        for name in (try? Directory.names(in: path)) ?? [] {
+            let entry = path + "/" + name
+            if Directory.isDirectory(entry) { remove(entry) } else { try? Directory.remove(entry) }
+        }
+        try? Directory.removeEmpty(path)
+    }
+}
