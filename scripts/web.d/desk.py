@@ -73,6 +73,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = handle_one
 
 
+class Listener(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    # A browser opens several connections at once; five waiting ones are too few.
+    request_queue_size = 128
+
+    def handle_error(self, request, address):
+        """A browser that closes a connection is no error."""
+
+
 class Desk:
     """Customers, threads and deliveries that a test fills; `posted` has what the page sent."""
 
@@ -86,8 +95,7 @@ class Desk:
         self.rules = []
         self.customers = [{"id": CUSTOMER, "business": "fish", "businessID": "b-1", "name": "Ann", "device": "iphone", "locale": "en_GB", "zone": "Europe/Berlin",
                            "capabilities": ["QUICK", "LIST", "TIME", "AUTH", "AUTH2", "FORM"], "last": 0}]
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
+        self.http = Listener(("127.0.0.1", 0), Handler)
         self.http.desk = self
         self.origin = f"http://127.0.0.1:{self.http.server_address[1]}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()

@@ -124,6 +124,8 @@ class Tests(Suite):
                 page.see(text)
             for style, height in (("icon", 65), ("small", 85), ("large", 200)):
                 assert page.script(f"return Math.min(...[...document.querySelectorAll('.device-card.{style}')].map((one) => one.offsetHeight))") >= height, style
+            cut = page.script("return [...document.querySelectorAll('.device-card')].filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => one.innerText)")
+            assert not cut, cut
             self.picture(page, f"phone-kinds-{size}")
             for place in (0, 0.4, 0.7):
                 page.script("const one = document.querySelector('.thread-scroll'); one.scrollTop = one.scrollHeight * arguments[0]", place)
@@ -136,7 +138,7 @@ class Tests(Suite):
         page = self.page()
         page.press_button("No")
         assert self.choice() == {"items": ["No"], "fills": []}, self.choice()
-        page.wait("no chips after one tap", "!document.querySelector('.chips')")
+        page.wait("no chips after one tap", "!document.querySelector('.chips')", seconds=5)
         self.open(page, "listPicker")
         legends = page.script("return [...document.querySelectorAll('dialog legend')].map((one) => one.innerText)")
         assert [one.split()[0] for one in legends] == ["Bread", "Drinks"], legends
@@ -424,9 +426,10 @@ class Tests(Suite):
             time.sleep(max(0, start + (second + 1) * 0.1 - time.monotonic()))
         page.wait("400 rows", "document.querySelectorAll('.stage').length === 400")
         page.wait("the newest stage", "document.querySelector('.stages li').dataset.record === '1161'")
+        # Before the garbage is collected on demand, which is a long task itself.
+        longest = max(page.script("return long") or [0])
         page.devtools("HeapProfiler.collectGarbage")
         heap = page.script("return performance.memory.usedJSHeapSize")
-        longest = max(page.script("return long") or [0])
         print(f"web: 10,000 stages in {time.monotonic() - start:.1f} s: longest task {longest:.0f} ms, {heap / 1e6:.1f} MB", flush=True)
         assert heap < 64e6, heap
         assert longest <= 100, longest

@@ -134,7 +134,7 @@ export function formSheet({ message, answer, body }) {
     const chosen = new Set(values.get(page)?.positions ?? []);
     const read = () => { const positions = [...holder.querySelectorAll("input:checked")].map((one) => Number(one.value)); return positions.length > 0 ? { positions } : undefined; };
     const check = () => ready(read() !== undefined);
-    const holder = element("ul", { class: "choices-list", role: isMultiple ? "group" : "radiogroup", "aria-labelledby": text(page.subtitle) ? "form-question" : null, "aria-label": text(page.subtitle) ? null : "Choices", on: { change: check } },
+    const holder = element("ul", { class: "choices-list", on: { change: check } },
       items.map((item, position) => {
         const image = picture(item.imageIdentifier);
         const entry = element("input", { type: isMultiple ? "checkbox" : "radio", name: "form-item", value: position, "data-first": position === 0 });
@@ -145,7 +145,8 @@ export function formSheet({ message, answer, body }) {
           item.imageIdentifier !== undefined && !image && rule(`The message has no image “${visible(text(item.imageIdentifier))}”.`))));
       }));
     const isBranching = isMultiple && items.some((item) => text(item.nextPageIdentifier));
-    return { nodes: [holder, items.length === 0 && rule("This page has no items."), isBranching && rule("A page with several selections has no branches; a device ignores nextPageIdentifier of its items.")], check, read };
+    const group = element("div", { role: isMultiple ? "group" : "radiogroup", "aria-labelledby": text(page.subtitle) ? "form-question" : null, "aria-label": text(page.subtitle) ? null : "Choices" }, holder);
+    return { nodes: [group, items.length === 0 && rule("This page has no items."), isBranching && rule("A page with several selections has no branches; a device ignores nextPageIdentifier of its items.")], check, read };
   }
 
   function picker(page, ready) {

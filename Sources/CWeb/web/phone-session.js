@@ -5,6 +5,7 @@ import { Stream } from "./stream.js";
 const mostEntries = 400;
 const mostStages = 10_000;
 const pageLength = 200;
+const stagePause = 50;
 
 /// The levers as they are when nothing was changed; only differences are sent.
 export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", delayMilliseconds: 0 };
@@ -168,13 +169,12 @@ export class Session extends EventTarget {
 
   #fresh = [];
 
-  /// Stages are told once for each frame: thousands can come in a second.
+  /// Stages are told twenty times a second: thousands can come in one.
   #addStage(stage) {
     this.stages.push(stage);
     if (this.stages.length > mostStages * 1.1) this.stages.splice(0, this.stages.length - mostStages);
     if (this.#fresh.push(stage) > 1) return;
-    const tell = () => this.#tell("stages", this.#fresh.splice(0));
-    if (document.visibilityState === "visible") requestAnimationFrame(tell); else setTimeout(tell, 250);
+    setTimeout(() => this.#tell("stages", this.#fresh.splice(0)), stagePause);
   }
 
   clearStages() {
@@ -197,6 +197,7 @@ export class Session extends EventTarget {
     const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
     // The thread repeats no entry that only became answered.
     if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    this.#tell("thread");
     return this.#posted(answer);
   }
 

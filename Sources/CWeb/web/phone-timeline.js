@@ -141,10 +141,9 @@ export class Timeline {
     const content = [
       element("time", { class: "stage-time", datetime: stage.at }, this.#time(stage.at)),
       element("span", { class: "stage-name" }, (stageNames[stage.stage] ?? visible(stage.stage ?? "")) + attempt),
-      element("span", { class: "stage-result" }, stage.result === "done" ? "" : visible(stage.result ?? "")),
-      element("span", { class: "stage-who", dir: "auto" }, this.#name(stage.customer)),
-      element("span", { class: "stage-facts", dir: "auto" }, facts),
-      element("span", { class: "stage-time stage-ms" }, Number.isFinite(stage.ms) ? `${stage.ms < 10 ? stage.ms.toFixed(1) : Math.round(stage.ms)} ms` : ""),
+      stage.result !== "done" && element("span", { class: "stage-result" }, visible(stage.result ?? "")),
+      facts && element("span", { class: "stage-facts" }, facts),
+      element("span", { class: "stage-time stage-ms", dir: "ltr" }, Number.isFinite(stage.ms) ? `${stage.ms < 10 ? stage.ms.toFixed(1) : Math.round(stage.ms)} ms` : ""),
       stage.reason && element("span", { class: "stage-reason", dir: "auto" }, visible(stage.reason)),
     ];
     const record = stage.delivery ?? stage.record;

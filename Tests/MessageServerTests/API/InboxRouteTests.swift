@@ -95,6 +95,28 @@ import Testing
         await server.stop()
     }
 
+    @Test func `every file is named by a page, and a page names every module that its modules import`() throws
+    {
+        let files = Dictionary(uniqueKeysWithValues: WebFile.embedded.map { ($0.name, $0.bytes) })
+        var named: Set<String> = []
+        for (page, folder) in [("inbox.html", "/inbox/~/"), ("phone.html", "/assets/~/")] {
+            let text = String(decoding: try #require(files[page]), as: UTF8.self)
+            let names = Set(
+                text.split(separator: "\"").filter { $0.hasPrefix(folder) }.map {
+                    String($0.dropFirst(folder.utf8.count))
+                })
+            for name in names where name.hasSuffix(".js") {
+                let script = String(decoding: try #require(files[name], "\(name)"), as: UTF8.self)
+                for line in script.split(separator: "\n") where line.hasPrefix("import ") {
+                    let module = try #require(line.split(separator: "\"").dropFirst().first)
+                    #expect(names.contains(String(module.dropFirst(2))), "\(page): \(line)")
+                }
+            }
+            named.formUnion(names + [page])
+        }
+        #expect(named == Set(WebFile.names))
+    }
+
     @Test(arguments: [
         (nil, false), ("", false), ("gzip", true), ("deflate, GZIP", true), ("gzip;q=0", false),
         ("gzip; q=0.000", false), ("gzip;q=0.1", true), ("br", false), ("x-gzip", true), ("gzipped", false),
