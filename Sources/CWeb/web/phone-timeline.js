@@ -141,10 +141,9 @@ export class Timeline {
     const content = [
       element("time", { class: "stage-time", datetime: stage.at }, this.#time(stage.at)),
       element("span", { class: "stage-name" }, (stageNames[stage.stage] ?? visible(stage.stage ?? "")) + attempt),
-      stage.result !== "done" && element("span", { class: "stage-result" }, visible(stage.result ?? "")),
+      (stage.result !== "done" || stage.reason) && element("span", { class: "stage-result", dir: "auto" }, [stage.result, stage.reason].filter(Boolean).map((one) => visible(one)).join(": ")),
       facts && element("span", { class: "stage-facts" }, facts),
       element("span", { class: "stage-time stage-ms", dir: "ltr" }, Number.isFinite(stage.ms) ? `${stage.ms < 10 ? stage.ms.toFixed(1) : Math.round(stage.ms)} ms` : ""),
-      stage.reason && element("span", { class: "stage-reason", dir: "auto" }, visible(stage.reason)),
     ];
     const record = stage.delivery ?? stage.record;
     const inside = record === undefined
