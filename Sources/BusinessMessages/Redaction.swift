@@ -4,17 +4,49 @@ extension InboundEvent {
     /// The text that replaces a value which must not be stored.
     package static let redactedText = "[not kept]"
 
-    /// The message without payment tokens, authentication tokens and codes, and answers of a private form;
+    /// The message without the secrets of a sign-in or a payment, and without the answers of a private form;
     /// nil when it contains none of them and may be stored unchanged.
     ///
     /// Every member stays in its place; only its value is replaced with ``redactedText``.
-    package var redactedMessage: [UInt8]? {
-        let rule = RedactionRule(of: message)
-        if rule.isEmpty { return nil }
-        var writer = JSONWriter(reservingCapacity: message.text.count)
-        let hasChanged = writer.write(message, .message, without: rule)
-        return hasChanged ? writer.finish() : nil
+    package var redactedMessage: [UInt8]? { RedactionRule(of: message, from: .customer).redacted(message) }
+}
+
+extension OutboundMessage {
+    /// A business's message without the secrets of a sign-in or a payment; nil when it contains none of them and
+    /// may be stored unchanged.
+    ///
+    /// A private form is the business's question, so it stays as it is. Every member stays in its place; only its
+    /// value is replaced with ``InboundEvent/redactedText``.
+    package static func redacted(_ message: JSONValue) -> [UInt8]? {
+        RedactionRule(of: message, from: .business).redacted(message)
     }
+
+    /// Whether a business's message has ``InboundEvent/redactedText`` in the place of a secret, so that it must not
+    /// be sent.
+    package static func holdsRedactedText(_ message: JSONValue) -> Bool {
+        let rule = RedactionRule(of: message, from: .business)
+        return !rule.isEmpty && message.holdsRedactedText(.message, rule)
+    }
+}
+
+extension JSONValue {
+    /// The document's depth limit bounds the recursion.
+    fileprivate func holdsRedactedText(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
+        switch kind {
+        case .object:
+            members.contains { key, member in
+                if part.redacts(key, rule) { return member.string == InboundEvent.redactedText }
+                return part.part(of: key, rule).map { member.holdsRedactedText($0, rule) } ?? false
+            }
+        case .array: elements.contains { $0.holdsRedactedText(part, rule) }
+        case .string, .number, .boolean, .null: false
+        }
+    }
+}
+
+/// The author of a message that is redacted.
+private enum RedactedAuthor {
+    case customer, business
 }
 
 /// The names of the members whose values are redacted in one message.
@@ -32,15 +64,23 @@ private struct RedactionRule {
     ///
     /// Looks at every place that decoding accepts, but does not decode, because a message with too many parts is never
     /// decoded.
-    init(of message: JSONValue) {
+    init(of message: JSONValue, from author: RedactedAuthor) {
         for interactiveData in message["interactiveData"]?.objects ?? [] {
-            for data in interactiveData["data"]?.objects ?? [] { add(data) }
+            for data in interactiveData["data"]?.objects ?? [] { add(data, from: author) }
         }
     }
 
-    private mutating func add(_ data: JSONValue) {
+    /// The message with the values of these members replaced; nil when it has none of them.
+    func redacted(_ message: JSONValue) -> [UInt8]? {
+        if isEmpty { return nil }
+        var writer = JSONWriter(reservingCapacity: message.text.count)
+        let hasChanged = writer.write(message, .message, without: self)
+        return hasChanged ? writer.finish() : nil
+    }
+
+    private mutating func add(_ data: JSONValue, from author: RedactedAuthor) {
         if data["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
-        if data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
+        if author == .customer, data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
             sections["dynamic"] = formSecrets
             // The customer's bubble shows the answers as well.
             bubbles = ["replyMessage"]
@@ -54,9 +94,20 @@ private struct RedactionRule {
     }
 }
 
-private let authenticationSecrets: Set = ["token", "code", "access_token", "id_token", "refresh_token"]
-/// Apple does not document the result of a payment, so these are all names that contain the token in similar APIs.
-private let paymentSecrets: Set = ["paymentToken", "token", "paymentData", "transactionIdentifier"]
+/// The names of a sign-in's secrets.
+///
+/// The last three are in the business's request; its `state` alone suffices to complete the customer's sign-in.
+private let authenticationSecrets: Set = [
+    "token", "code", "access_token", "id_token", "refresh_token", "state", "clientSecret",
+    "additionalParameters",
+]
+/// The names of a payment's secrets.
+///
+/// Apple does not document the result of a payment, so the first four are all names that contain the token in similar
+/// APIs. The last two are in the business's request: Apple's merchant session, and addresses that may contain a token.
+private let paymentSecrets: Set = [
+    "paymentToken", "token", "paymentData", "transactionIdentifier", "merchantSession", "endpoints",
+]
 /// The identifier of an item is included, because it reveals the answer just as the value does.
 private let formSecrets: Set = ["value", "title", "identifier"]
 

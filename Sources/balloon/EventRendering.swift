@@ -50,8 +50,10 @@ enum EventRendering {
             writer.field("version", event.attributes.version)
             writer.field("deviceAgent", event.attributes.deviceAgent)
             writer.key("message")
-            let content = event.isReplyFailure ? nil : content(event)
-            writer.raw(content?.redactedMessage ?? Array(event.message.text))
+            guard !event.isReplyFailure else {
+                return writer.raw(ReplyRendering.redacted(Array(event.message.text)))
+            }
+            writer.raw(content(event)?.redactedMessage ?? Array(event.message.text))
         }
     }
 

@@ -18,7 +18,7 @@ enum ReplyRendering {
     /// Formats a reply as one line of JSON.
     ///
     /// `{"reply":"57.1","at":"…","status":"refused","business":"…","customer":"…","id":"…","kind":"text","inReplyTo":"…",`
-    /// `"attempts":1,"httpStatus":400,"reason":"…"}`; `withMessage` adds the message.
+    /// `"attempts":1,"httpStatus":400,"reason":"…"}`; `withMessage` adds the message without its secrets.
     static func json(_ reply: JournalReply, withMessage: Bool) -> String {
         jsonLine { writer in
             writer.field("reply", "\(reply.id)")
@@ -35,7 +35,7 @@ enum ReplyRendering {
             writer.field("reason", reply.reason)
             guard withMessage else { return }
             writer.key("message")
-            writer.raw(reply.message)
+            writer.raw(redacted(reply.message))
         }
     }
 
@@ -65,7 +65,7 @@ enum ReplyRendering {
             writer.field("record", Int(clamping: reply.id.record))
             writer.field("outcome", ReplyState.Status.queued.rawValue)
             writer.key("message")
-            writer.raw(reply.message)
+            writer.raw(redacted(reply.message))
         }
     }
 
@@ -80,6 +80,12 @@ enum ReplyRendering {
         }
         guard reply.status == .queued, reply.attempts > 0 else { return "" }
         return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"
+    }
+
+    /// The message without the secrets that the gateway and the customer's device need.
+    static func redacted(_ message: [UInt8]) -> [UInt8] {
+        // Never nil, because the journal contains only valid JSON messages.
+        (try? JSONDocument(message)).flatMap { OutboundMessage.redacted($0.root) } ?? message
     }
 
     /// Parses the reply's message; never nil, because the journal contains only valid JSON messages.

@@ -88,4 +88,58 @@ import Testing
         #expect(secretive.contains(event.kind))
         #expect(InboundEvent.decode(message: try JSONDocument(kept)).kind == event.kind)
     }
+
+    private func redactedOutbound(_ data: String) throws -> String? {
+        let message = #"{"type":"interactive","interactiveData":{"data":\#(data)}}"#
+        return OutboundMessage.redacted(try JSONDocument(Array(message.utf8)).root)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(arguments: ["state", "clientSecret", "additionalParameters"])
+    func `a secret of a request to sign in is redacted in both directions`(_ member: String) throws {
+        let data = #"{"authenticate":{"oauth2":{"responseType":"code","\#(member)":"S3CRET"}}}"#
+        for kept in [try redactedOutbound(data), try redacted(#"{"data":\#(data)}"#)] {
+            let kept = try #require(kept)
+            #expect(kept.contains(#""responseType":"code","\#(member)":"[not kept]""#))
+            #expect(!kept.contains("S3CRET"))
+        }
+    }
+
+    @Test(arguments: ["merchantSession", "endpoints", "paymentToken"])
+    func `a secret of a payment request is redacted in both directions`(_ member: String) throws {
+        let data = #"{"payment":{"\#(member)":{"x":"S3CRET"},"paymentRequest":{"currencyCode":"USD"}}}"#
+        for kept in [try redactedOutbound(data), try redacted(#"{"data":\#(data)}"#)] {
+            let kept = try #require(kept)
+            #expect(kept.contains(#""\#(member)":"[not kept]","paymentRequest":{"currencyCode":"USD"}"#))
+            #expect(!kept.contains("S3CRET"))
+        }
+    }
+
+    @Test func `a private form of a business is its question, and is stored unchanged`() throws {
+        #expect(
+            try redactedOutbound(
+                #"{"dynamic":{"private":true,"data":{"pages":[{"title":"Your birthday?","identifier":"1"}]}}}"#
+            )
+                == nil)
+    }
+
+    @Test func `redacted text in the place of a secret is found, and elsewhere is ignored`() throws {
+        func holds(_ data: String) throws -> Bool {
+            let message = #"{"interactiveData":{"data":\#(data)}}"#
+            return OutboundMessage.holdsRedactedText(try JSONDocument(Array(message.utf8)).root)
+        }
+        #expect(try holds(#"{"authenticate":{"oauth2":{"state":"[not kept]"}}}"#))
+        #expect(try holds(#"{"payment":[{"endpoints":"[not kept]"}]}"#))
+        #expect(try !holds(#"{"authenticate":{"oauth2":{"state":"mine","scope":["[not kept]"]}}}"#))
+        #expect(try !holds(#"{"listPicker":{"state":"[not kept]"}}"#))
+    }
+
+    @Test(arguments: Fixture.names(in: "outbound"))
+    func `only a request to sign in or to pay has secrets`(_ name: String) throws {
+        let message = try JSONDocument(Fixture.bytes("outbound/" + name))
+        let kept = OutboundMessage.redacted(message.root)
+        #expect((kept != nil) == (name.hasPrefix("authentication") || name == "applePay.json"))
+        #expect(
+            try OutboundMessage.holdsRedactedText(JSONDocument(kept ?? message.bytes).root) == (kept != nil))
+    }
 }

@@ -21,11 +21,16 @@ import Testing
     }
 
     private func queue(_ id: String, _ text: String, to customer: String, in store: Store) async throws {
+        try await queue(id, .text(text), to: customer, in: store)
+    }
+
+    private func queue(
+        _ id: String, _ message: OutboundMessage, to customer: String, in store: Store
+    ) async throws {
         let (id, business, customer) = (MessageID(id), BusinessID("b-1"), CustomerID(customer))
         let message = ReceivedMessage(
             business: business, customer: customer, id: id,
-            message: OutboundMessage.text(text).encode(id: id, from: business, to: customer),
-            outboundKind: .text)
+            message: message.encode(id: id, from: business, to: customer), outboundKind: message.kind)
         await withCheckedContinuation { continuation in
             store.append(message) { _ in continuation.resume() }
         }
@@ -111,6 +116,31 @@ import Testing
         #expect(reply["id"]?.string != "r1")
         #expect(reply["message"]?["id"]?.string == reply["id"]?.string)
         #expect(try await shell.run("balloon deadletters list").output == "")
+    }
+
+    @Test func `a reply is shown without its secrets, and what is shown is not sent again`() async throws {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let document = try JSONDocument(Fixture.bytes("outbound/authentication.json"))
+        let message = try OutboundMessage(json: document)
+        let state = try #require(
+            document.root["interactiveData"]?["data"]?["authenticate"]?["oauth2"]?["state"]?.string)
+        try await queue("r1", message, to: "c", in: store)
+        try await store.settle(
+            try #require(store.leaseReply()), .refused(status: 400, reason: "no such thing"))
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        let dead = try #require(names(try await shell.run("balloon deadletters list").output).first)
+        let shown = try await shell.run("balloon replies show \(dead)")
+        #expect(shown.output.contains("[not kept]"), "\(shown.errors)")
+        #expect(!shown.output.contains(state))
+        let reply = try JSONDocument(Array(shown.output.utf8)).root
+        try AtomicFile.write(
+            Array(try #require(reply["message"]).text), to: directory.file("edited.json"))
+        let retried = try await shell.run("balloon deadletters retry \(dead) --edit edited.json")
+        #expect(retried.status != 0)
+        #expect(retried.errors.contains("in the place of a secret"))
     }
 
     @Test func `a refused reply is dropped from the dead letters`() async throws {

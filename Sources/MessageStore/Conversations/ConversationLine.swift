@@ -132,14 +132,34 @@ struct ConversationEntry: Sendable {
         LineIdentity(record: record, reply: result == nil ? nil : id, isFilesOnly: isFilesOnly)
     }
 
-    /// The kinds whose inbound lines may be redacted.
-    static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
+    /// The kinds whose lines may be redacted, in either direction.
+    private static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
 
-    /// Whether the line is redacted.
+    private var mayBeRedacted: Bool { !isFilesOnly && Self.redactedKinds.contains(kind) }
+    private var isOutbound: Bool { result != nil }
+
+    /// Whether the line is redacted, so that an earlier version may have written it with more of its values.
     var isRedacted: Bool {
-        guard result == nil, !isFilesOnly, Self.redactedKinds.contains(kind) else { return false }
-        // Only a message of an unrecognized kind is parsed for this.
-        return kind != .unrecognized || redacted(message) != nil
+        guard mayBeRedacted else { return false }
+        switch kind {
+        case .authentication, .applePay: return true
+        case .form where !isOutbound: return true
+        // A message of any other kind must be parsed for this.
+        default: return redactedMessage != nil
+        }
+    }
+
+    /// The message as the line contains it: without tokens, secrets and private answers, which are for the handler
+    /// or the gateway only.
+    private var keptMessage: [UInt8] { mayBeRedacted ? redactedMessage ?? message : message }
+
+    /// The message without its secrets; nil when it needs no redaction.
+    private var redactedMessage: [UInt8]? {
+        // The journal contains only validated JSON.
+        guard let document = try? JSONDocument(message, limits: .journal) else { return nil }
+        return isOutbound
+            ? OutboundMessage.redacted(document.root)
+            : InboundEvent.decode(message: document).redactedMessage
     }
 
     /// The same line as written by versions that did not record capabilities; nil when it has none.
@@ -176,7 +196,7 @@ struct ConversationEntry: Sendable {
             if !files.isEmpty { writer.files(files) }
             if isFilesOnly { return }
             writer.key("message")
-            writer.raw(oneLine(result == nil ? kept(message, kind) : message))
+            writer.raw(oneLine(keptMessage))
         }
         var line = json
         line.append(UInt8(ascii: "\n"))
@@ -193,17 +213,4 @@ struct LineIdentity: Hashable, Sendable {
 
     /// The order in which missing lines are inserted: by record, then the message, its files and its replies.
     var place: (record: UInt64, part: Int) { (record, reply != nil ? 2 : isFilesOnly ? 1 : 0) }
-}
-
-/// Returns the message as a line contains it: without tokens and private answers, which are for the handler only.
-private func kept(_ message: [UInt8], _ kind: Kind) -> [UInt8] {
-    ConversationEntry.redactedKinds.contains(kind) ? redacted(message) ?? message : message
-}
-
-/// Returns the message without its secrets; nil when it needs no redaction.
-private func redacted(_ message: [UInt8]) -> [UInt8]? {
-    // The journal contains only validated JSON.
-    (try? JSONDocument(message, limits: .journal)).flatMap {
-        InboundEvent.decode(message: $0).redactedMessage
-    }
 }

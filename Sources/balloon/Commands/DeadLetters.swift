@@ -142,8 +142,16 @@ struct DeadLetters: AsyncParsableCommand {
         private func edited() throws -> DecidedReply? {
             guard let edit, case .reply(let name)? = choice.names.first else { return nil }
             guard let reply = try options.journal().replies([name]).first else { return nil }
+            let message = try CommandFile.json(edit)
+            guard !OutboundMessage.holdsRedactedText(message.root) else {
+                throw CommandFailure.malformed(
+                    path: edit,
+                    reason:
+                        "it has \(InboundEvent.redactedText) in the place of a secret; write the secret there"
+                )
+            }
             let request = SendRequest(
-                business: reply.business, customer: reply.customer, message: try CommandFile.json(edit),
+                business: reply.business, customer: reply.customer, message: message,
                 files: [], wait: .zero)
             do throws(SendRefusal) { return try request.outbound(id: .random()) } catch {
                 throw CommandFailure.unsendable(error)

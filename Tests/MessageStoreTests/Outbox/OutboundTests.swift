@@ -40,6 +40,28 @@ struct OutboundTests {
         #expect(await (try directory.open()).append(outbound("key")) == .duplicate)
     }
 
+    @Test(arguments: [Kind.authentication, .unrecognized])
+    func `a sent request to sign in has no secret in its conversation, and verification accepts that`(
+        _ kind: Kind
+    ) async throws {
+        let store = try directory.open()
+        let json =
+            #"{"id":"key","type":"interactive","interactiveData":{"data":{"authenticate":{"oauth2":{"state":"S3CRET"}}}}}"#
+        let request = ReceivedMessage(
+            business: business, customer: customer, id: MessageID("key"), message: Array(json.utf8),
+            outboundKind: kind)
+        #expect(await store.append(request) == .stored)
+        let entry = try #require(store.leaseReply())
+        #expect(entry.reply.message == Array(json.utf8))
+        try await store.settle(entry, .accepted(status: 200))
+        await store.close()
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        let message = try #require(lines.first).message
+        #expect(
+            message["interactiveData"]?["data"]?["authenticate"]?["oauth2"]?["state"]?.string == "[not kept]")
+        #expect(try StoreVerification.run(dataDirectory: directory.path, report: { _ in }).problems == 0)
+    }
+
     @Test func `a proactive message survives a restart, and is not sent twice`() async throws {
         let store = try directory.open()
         #expect(await store.append(outbound("key")) == .stored)
