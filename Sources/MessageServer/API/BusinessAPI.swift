@@ -261,7 +261,7 @@ extension AssignmentRefusal {
             APIProblem(.conflict, "the conversation is with its handler, so there is nothing to release")
         case .changed: APIProblem(.changed)
         case .tooMany(let maximum):
-            APIProblem(.unavailable, "\(maximum) conversations are with persons or wait for one")
+            APIProblem(.unavailable, "the limit of \(maximum) claimed and waiting conversations is reached")
         }
     }
 }

@@ -62,7 +62,7 @@ extension AssignmentRefusal: CustomStringConvertible {
         case .withPerson(nil): "the conversation waits for a person, and no program may write"
         case .nothingToRelease: "the conversation is with its handler"
         case .changed: "the conversation has changed"
-        case .tooMany(let maximum): "\(maximum) conversations are with persons or wait for one"
+        case .tooMany(let maximum): "the limit of \(maximum) claimed and waiting conversations is reached"
         }
     }
 }

@@ -24,7 +24,7 @@ final class Journal: Sendable {
         let completion: @Sendable () -> Void
     }
 
-    /// A batch with the requests that it completes.
+    /// A batch of entries, and the requests to flush or to begin a segment that are complete after it.
     fileprivate struct Round {
         let entries: [JournalEntry]
         let requests: [Request]
