@@ -169,6 +169,8 @@ package final class RunningServer: Sendable {
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
             logger: logger, isServed: { registry.contains($0) })
+        // Before messages are recorded, so that no event is missing.
+        await events.begin()
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
@@ -224,6 +226,7 @@ package final class RunningServer: Sendable {
             if isDraining.isSet { return }
             // Before the wait for old handlers: a removed token must not be valid meanwhile.
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
+            await events.begin()
             store.keepIndex(!wanted.api.tokens.isEmpty)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)

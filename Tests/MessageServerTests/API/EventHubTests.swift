@@ -54,7 +54,7 @@ import Testing
         }
         #expect(await eventually { recorded.count == messages })
         let hub = EventHub(store, access, logger: log.logger)
-        await hub.follow()
+        await hub.begin()
         return hub
     }
 
@@ -109,41 +109,6 @@ import Testing
         let part = try await cursor.next(of: hub, wanted, patience: .seconds(60), arrive: {})
         guard case .events(let events) = part else { throw TestFailure("no part") }
         #expect(events.isEmpty && (cursor.through ?? 0) >= 20)
-        hub.stop()
-        await hub.store.close()
-    }
-
-    @Test func `events are read until a minute after the last follower has left`() async throws {
-        let hub = try await hub(messages: 3)
-        #expect(hub.withState { $0.isFollowing })
-        let place = hub.withState { $0.through }
-        let page = try hub.beginPage(of: reader)
-        let now = ContinuousClock.now
-        hub.endIfUnused(at: now)
-        hub.endIfUnused(at: now + .seconds(3600))
-        #expect(hub.withState { $0.isFollowing })
-        hub.end(page)
-        hub.endIfUnused(at: now + .seconds(3601))
-        hub.endIfUnused(at: now + .seconds(3660))
-        #expect(hub.withState { $0.isFollowing })
-        hub.endIfUnused(at: now + .seconds(3661))
-        #expect(!hub.withState { $0.isFollowing })
-        // Not read by the hub.
-        await withCheckedContinuation { continuation in
-            hub.store.append(
-                ReceivedMessage(
-                    business: ServerUnderTest.business, customer: CustomerID("urn:mbid:c"),
-                    id: MessageID("late"), message: Array(#"{"id":"late","type":"text","body":"late"}"#.utf8))
-            ) { _ in continuation.resume() }
-        }
-        #expect(await eventually { recorded.count == 4 })
-        await hub.publish()
-        #expect(hub.withState { $0.ring.end == $0.ring.start })
-        // A later follower gets it from the journal.
-        _ = try hub.beginPage(of: reader)
-        await hub.follow()
-        let earlier = EventCursor(after: "\(place)")
-        #expect(try await follow(earlier, of: hub, filter(reader)) == 1)
         hub.stop()
         await hub.store.close()
     }

@@ -14,9 +14,8 @@ import Synchronization
 ///   journal ─────────────────────────────────┘
 /// ```
 ///
-/// Nothing is read or kept until the first follower comes, and again a minute after the last one has left: each event
-/// costs a message about a tenth of its time. A later follower resumes from the journal. One lock covers the ring and the
-/// broadcasts, so that a follower that reaches the end of the ring subscribes without a gap.
+/// While no token is configured, nothing is read or kept. One lock covers the ring and the broadcasts, so that a follower
+/// that reaches the end of the ring subscribes without a gap.
 final class EventHub: Sendable {
     /// Sends the same bytes to all followers with the same filter.
     final class Channel: Sendable {
@@ -87,10 +86,6 @@ final class EventHub: Sendable {
         var ring = EventRing(after: 0)
         /// Whether the store's events are read.
         var isFollowing = false
-        /// The task that begins to read them.
-        fileprivate var beginning: Task<Void, Never>?
-        /// The time since which there is no follower; nil while there is one.
-        fileprivate var unusedSince: ContinuousClock.Instant?
         var isClosed = false
         /// The number of the source that the ring has the events of.
         fileprivate var source = 0
@@ -108,8 +103,6 @@ final class EventHub: Sendable {
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments, which keep idle connections open.
     static let heartbeat = Duration.seconds(15)
-    /// The time without followers after which events are not read any more.
-    static let unusedTime = Duration.seconds(60)
     /// The maximum number of different filters of one token, and of its pages at a time.
     static let maximumChannels = 32
     static let maximumPages = 16
@@ -135,43 +128,21 @@ final class EventHub: Sendable {
         pump = EventPump(store)
     }
 
-    /// Begins to read the store's events for a follower that has a channel or a page; returns when they are read.
-    func follow() async {
-        let beginning = state.withLock { state -> Task<Void, Never>? in
-            if state.isFollowing || state.isClosed { return nil }
-            if let beginning = state.beginning { return beginning }
-            let beginning = Task { await self.begin() }
-            state.beginning = beginning
-            return beginning
+    /// Begins to read the store's events when there is a token, and stops when there is none; called before messages are
+    /// recorded, and after each reload.
+    func begin() async {
+        guard access.isServed else {
+            state.withLock { $0.isFollowing = false }
+            return store.endEvents()
         }
-        await beginning?.value
-    }
-
-    private func begin() async {
+        guard state.withLock({ !$0.isFollowing && !$0.isClosed }) else { return }
         let begin = await pump.begin()
         state.withLock { state in
             state.replaceRing(begin)
             state.isFollowing = true
-            state.beginning = nil
         }
         // The wakeups of the first changes came before.
         store.wakeEvents()
-    }
-
-    /// Stops reading the store's events when there was no follower for a time.
-    func endIfUnused(at now: ContinuousClock.Instant = .now) {
-        state.withLock { state in
-            guard state.isFollowing, state.channels.isEmpty, state.pages.isEmpty else {
-                state.unusedSince = nil
-                return
-            }
-            let since = state.unusedSince ?? now
-            state.unusedSince = since
-            guard now - since >= Self.unusedTime else { return }
-            state.isFollowing = false
-            // Under the lock: a follower that comes now begins behind it.
-            store.endEvents()
-        }
     }
 
     /// Sends events until a stop begins, or the task is cancelled.
@@ -191,7 +162,6 @@ final class EventHub: Sendable {
                 // Cancelled at a stop.
                 while (try? await Task.sleep(for: Self.heartbeat)) != nil {
                     self.sendComments()
-                    self.endIfUnused()
                 }
             }
             await group.next()
@@ -225,7 +195,7 @@ final class EventHub: Sendable {
             let begin = await pump.begin()
             let channels = state.withLock { state in
                 state.replaceRing(begin)
-                // The last follower may have left meanwhile.
+                // The last token may have been removed meanwhile.
                 if !state.isFollowing { store.endEvents() }
                 return state.removeChannels()
             }
@@ -310,7 +280,7 @@ extension EventHub {
     /// Throws a problem when there are too many filters, when the token was removed, and when the server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
         let (channel, isNew) = try state.withLock { state throws(APIProblem) in
-            guard !state.isClosed else {
+            guard !state.isClosed, state.isFollowing else {
                 throw APIProblem(.unavailable, "the server stops")
             }
             if let channel = state.channels[filter] {
@@ -324,7 +294,6 @@ extension EventHub {
             let channel = Channel()
             channel.arriving.add(1, ordering: .relaxed)
             state.channels[filter] = channel
-            state.unusedSince = nil
             return (channel, true)
         }
         guard isNew else { return channel }
@@ -386,7 +355,6 @@ extension EventHub {
             state.lastPage += 1
             let page = Page(state.lastPage, of: token)
             state.pages[page.id] = page
-            state.unusedSince = nil
             return page
         }
         guard page.open(access) else {

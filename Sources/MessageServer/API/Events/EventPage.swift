@@ -26,7 +26,6 @@ struct EventPage: Sendable {
     private func answer(_ start: EventCursor) async throws -> APIAnswer {
         let waiter = try hub.beginPage(of: filter.token)
         defer { hub.end(waiter) }
-        await hub.follow()
         let timer = Task { [wait] in
             // Cancelled when the page is complete.
             if (try? await Task.sleep(for: wait)) != nil { waiter.end() }

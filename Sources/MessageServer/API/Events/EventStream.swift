@@ -32,7 +32,6 @@ struct EventStream: Sendable {
     private func follow(_ writer: HTTPBodyWriter) async throws {
         var cursor = cursor
         try await writer.write(EventText.head)
-        await hub.follow()
         var told = cursor.through
         while !channel.hasEnded {
             let part = try await cursor.next(of: hub, filter, patience: EventHub.heartbeat) { [channel] in
