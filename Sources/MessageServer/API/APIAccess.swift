@@ -109,6 +109,9 @@ final class APIAccess: Sendable {
         }
     }
 
+    /// The number of open streams.
+    var streamCount: Int { state.withLock { $0.streams.count } }
+
     fileprivate func closeStream(_ id: UInt64) { state.withLock { $0.streams[id] = nil } }
 
     /// Checks the head of a request: host, token, rate limit, right and business, in this order.

@@ -29,9 +29,9 @@ package struct EventCatchUp: Sendable {
     private static let maximumWindowBytes = 4 << 20
     /// The number of events whose lines are read at once.
     private static let step = 256
-    /// The bytes of the journal and of conversations after which reading for one part stops.
-    private static let maximumReadBytes = 8 << 20
-    /// The bytes of events after which a part ends.
+    /// The bytes of the journal and of conversations that are read for a part, which one step may exceed.
+    var maximumReadBytes = 8 << 20
+    /// The bytes of a part, but at least one event.
     private static let partBytes = 64 << 10
     /// The maximum number of elements in `places`.
     private static let maximumPlaces = 4096
@@ -48,6 +48,11 @@ package struct EventCatchUp: Sendable {
     private let earlier: ArraySlice<UInt64>
     private let firstSegment: UInt64
     private var searched: Set<UInt64> = []
+    /// A search for the conversations of an earlier segment's messages, and the record that needs one of them.
+    private var subjectSearch: (lines: SegmentLines, found: EventSubjects)?
+    private var held: (number: UInt64, record: EventRecord?)?
+    /// The events whose lines are being read.
+    private var lookup: Lookup?
     private var reading: (segment: UInt64, lines: SegmentLines)?
     private var subjects = EventSubjects()
     /// The next events, in the order of their records.
@@ -58,8 +63,11 @@ package struct EventCatchUp: Sendable {
     private var through: UInt64
     /// The offset in each conversation's file at which the search for its next lines begins.
     private var places: [ConversationKey: Int] = [:]
-    /// The last record that was read.
+    /// The last record that was read, and the last one of which the window has every event.
+    private var reached: UInt64
     private var read: UInt64
+    /// The bytes that all parts have read.
+    private(set) var readBytes = 0
 
     /// Prepares to read the wanted events of the records after `through`, up to `last`, except the excluded events.
     ///
@@ -84,12 +92,15 @@ package struct EventCatchUp: Sendable {
         segments = journal.segments[start...]
         earlier = journal.segments[..<start]
         firstSegment = journal.segments[start]
+        reached = through
         read = through
     }
 
-    private var isAtEnd: Bool { segments.isEmpty && reading == nil }
+    private var isAtEnd: Bool { segments.isEmpty && reading == nil && held == nil && lookup == nil }
 
-    /// Reads the next part; both its size and the reading are bounded, so that a part may have no events.
+    /// Reads the next part: of bounded size, and after bounded reading, so that it may have no events.
+    ///
+    /// Throws `CancellationError` in a cancelled task.
     package mutating func next() throws -> Part {
         if ready.isEmpty { try prepare() }
         var (count, bytes) = (0, 0)
@@ -108,8 +119,9 @@ package struct EventCatchUp: Sendable {
 
     /// Reads further records, and moves the events that are due to `ready`, sorted.
     private mutating func prepare() throws {
-        var budget = Self.maximumReadBytes
+        var budget = maximumReadBytes
         while budget > 0, !isWindowFull, !isAtEnd { try fill(&budget) }
+        readBytes += maximumReadBytes - budget
         let sorted = EventOrder.sorted(window)
         let count = isAtEnd ? sorted.count : dueCount(sorted)
         // The place of an event is the record before the smallest record that still has an unsent event.
@@ -140,36 +152,76 @@ package struct EventCatchUp: Sendable {
         return isWindowFull ? max(1, count, sorted.count / 2) : count
     }
 
-    /// Reads the next records, and the lines of their events.
-    private mutating func fill(_ budget: inout Int) throws {
+    /// Some events without their lines, and the search for these.
+    private struct Lookup: Sendable {
         var drafts: [EventDraft] = []
-        while drafts.count < Self.step, budget > 0, let (number, record) = try nextRecord(&budget) {
+        /// The last record of which the drafts have every event.
+        var through: UInt64 = 0
+        var wanted: [(conversation: ConversationKey, lines: Set<LineIdentity>)] = []
+        var current: (conversation: ConversationKey, search: LineSearch)?
+        var found: [ConversationKey: FoundLines] = [:]
+    }
+
+    /// Reads the next records, and the lines of their events, while the budget lasts.
+    private mutating func fill(_ budget: inout Int) throws {
+        try Task.checkCancellation()
+        var next = try lookup ?? readDrafts(&budget)
+        lookup = nil
+        while next.current != nil || !next.wanted.isEmpty {
+            if next.current == nil, let (conversation, identities) = next.wanted.popLast() {
+                let place = places[conversation]
+                next.current = (
+                    conversation, try lines.search(for: identities, in: conversation, from: place)
+                )
+            }
+            try Task.checkCancellation()
+            guard budget > 0, try next.current?.search.advance(&budget) ?? true else {
+                lookup = next
+                return
+            }
+            if let (conversation, search) = next.current {
+                if places.count >= Self.maximumPlaces { places = [:] }
+                places[conversation] = search.result.place
+                next.found[conversation] = search.result
+            }
+            next.current = nil
+        }
+        window += next.drafts.map { $0.completed(in: next.found[$0.conversation]) }
+        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
+        read = max(read, next.through)
+    }
+
+    /// Reads the next records.
+    private mutating func readDrafts(_ budget: inout Int) throws -> Lookup {
+        var next = Lookup()
+        while next.drafts.count < Self.step, budget > 0 {
+            let waiting = held
+            held = nil
+            guard let (number, record) = try waiting ?? nextRecord(&budget) else { break }
             guard let record else { continue }
-            if number >= first, let subject = record.subject { try findSubject(subject, &budget) }
+            if number >= first, let subject = record.subject, try !findSubject(subject, &budget) {
+                held = (number, record)
+                break
+            }
             guard let about = subjects.apply(record, number: number), number >= first else { continue }
-            drafts += EventDraft.events(of: record, number: number, in: about.key, kind: about.kind)
+            next.drafts += EventDraft.events(of: record, number: number, in: about.key, kind: about.kind)
                 .filter { !exclusion.contains($0.event.key) && isWanted($0.event) }
         }
+        next.through = held.map { $0.number - 1 } ?? reached
         var wanted: [ConversationKey: Set<LineIdentity>] = [:]
-        for draft in drafts {
+        for draft in next.drafts {
             if let line = draft.line ?? draft.kindLine {
                 wanted[draft.conversation, default: []].insert(line)
             }
         }
-        var found: [ConversationKey: FoundLines] = [:]
-        for (conversation, identities) in wanted {
-            let lines = try lines.find(identities, in: conversation, from: places[conversation])
-            budget -= lines.readBytes
-            if places.count >= Self.maximumPlaces { places = [:] }
-            places[conversation] = lines.place
-            found[conversation] = lines
-        }
-        window += drafts.map { $0.completed(in: found[$0.conversation]) }
-        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
+        next.wanted = wanted.map { ($0.key, $0.value) }
+        return next
     }
 
-    /// The number of the next record up to `last`, and its contents if it has events; nil at the end.
-    private mutating func nextRecord(_ budget: inout Int) throws -> (UInt64, EventRecord?)? {
+    /// The next record up to the last one; nil at the end.
+    private mutating func nextRecord(
+        _ budget: inout Int
+    ) throws -> (number: UInt64, record: EventRecord?)? {
         while true {
             if reading == nil {
                 guard let segment = segments.popFirst() else { return nil }
@@ -184,7 +236,7 @@ package struct EventCatchUp: Sendable {
                 return nil
             }
             budget -= line.range.count
-            read = max(read, line.record)
+            reached = max(reached, line.record)
             guard let buffer = reading?.lines.buffer else { return nil }
             return (line.record, EventRecord(buffer[line.range], line.header))
         }
@@ -202,21 +254,31 @@ package struct EventCatchUp: Sendable {
     }
 
     /// Finds the conversation of a message in an earlier segment; reads each segment at most once.
-    private mutating func findSubject(_ record: UInt64, _ budget: inout Int) throws {
-        guard record < firstSegment, subjects.conversation(of: record) == nil,
-            let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
-        else { return }
-        var found = EventSubjects()
-        do {
-            var lines = try open(segment)
-            while let line = try lines.next() {
-                budget -= line.range.count
-                guard let record = EventRecord(lines.buffer[line.range], line.header) else { continue }
-                _ = found.apply(record, number: line.record)
+    ///
+    /// Returns false when the budget is used up: the next call continues.
+    private mutating func findSubject(_ record: UInt64, _ budget: inout Int) throws -> Bool {
+        if subjectSearch == nil {
+            guard record < firstSegment, subjects.conversation(of: record) == nil,
+                let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
+            else { return true }
+            do { subjectSearch = (try open(segment), EventSubjects()) } catch is MissingRecords {
+                // Only a segment whose messages have all ended is deleted.
+                return true
             }
-        } catch is MissingRecords {
-            // A segment is deleted only when all of its messages have ended, so no conversation is missed.
         }
-        subjects.keep(found)
+        guard var search = subjectSearch else { return true }
+        subjectSearch = nil
+        while let line = try search.lines.next() {
+            budget -= line.range.count
+            if let record = EventRecord(search.lines.buffer[line.range], line.header) {
+                _ = search.found.apply(record, number: line.record)
+            }
+            if budget <= 0 {
+                subjectSearch = search
+                return false
+            }
+        }
+        subjects.keep(search.found)
+        return true
     }
 }

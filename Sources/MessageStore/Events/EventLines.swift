@@ -21,87 +21,120 @@ struct EventLines: Sendable {
     /// The maximum bytes that are read from one file in each direction.
     var maximumBytes = 64 << 20
 
-    /// Searches one conversation's file in parts of about a megabyte: forward from `place` and then backward from
-    /// `place`, or without a place backward from the end.
-    ///
-    /// A missing or quarantined file has no lines, and the search of a file that cannot be read is incomplete. Throws
-    /// failures that may be temporary, such as too many open files.
+    /// Searches one conversation's file to the end of the search; see ``search(for:in:from:)``.
     func find(
         _ wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
     ) throws(StoreError) -> FoundLines {
-        let path = directory + "/" + ConversationPath.file(conversation)
+        var search = try search(for: wanted, in: conversation, from: place)
+        var budget = Int.max
+        while try !search.advance(&budget) {}
+        return search.result
+    }
+
+    /// Begins a search of one conversation's file in parts of about a megabyte: from `place` forward, and then from there, or from
+    /// its end, backward.
+    ///
+    /// A missing or quarantined file has no lines, and the search of a file that cannot be read is incomplete. Throws
+    /// failures that may be temporary, such as too many open files.
+    func search(
+        for wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
+    ) throws(StoreError) -> LineSearch {
+        try LineSearch(
+            directory + "/" + ConversationPath.file(conversation), for: wanted, place: place,
+            maximumBytes: maximumBytes)
+    }
+}
+
+/// A search for lines of one conversation's file, which may pause and continue.
+struct LineSearch: Sendable {
+    private let path: String
+    /// The file; nil when the search has ended.
+    private var file: File?
+    private var missing: Set<LineIdentity>
+    private let records: Set<UInt64>
+    /// The bytes that are still to be read in each direction.
+    private var forward = 0..<0
+    private var backward = 0..<0
+    /// Whether the search reads the whole file if necessary.
+    private var coversFile = true
+    /// The beginning of a line that is not read completely.
+    private var rest: [UInt8] = []
+    private(set) var result = FoundLines()
+
+    private static let stepBytes = 1 << 20
+
+    fileprivate init(
+        _ path: String, for wanted: Set<LineIdentity>, place: Int?, maximumBytes: Int
+    ) throws(StoreError) {
+        self.path = path
+        missing = wanted
+        records = Set(wanted.map(\.record))
+        result.place = place
         do throws(SystemError) {
             let file = try File(path, for: .reading)
             let end = try file.sizeBytes()
             let start = min(place ?? end, end)
-            var search = LineSearch(file, for: wanted, place: place)
-            try search.read(from: start, to: min(end, start + maximumBytes))
-            try search.readBackward(from: start, to: max(0, start - maximumBytes))
-            search.result.isComplete =
-                search.isDone || end - start <= maximumBytes && start <= maximumBytes
-            return search.result
+            forward = start..<min(end, start + maximumBytes)
+            backward = max(0, start - maximumBytes)..<start
+            coversFile = end - start <= maximumBytes && start <= maximumBytes
+            self.file = file
         } catch {
-            if error.isMissing { return FoundLines() }
-            if error.isUnreadable || error.isForbidden {
-                // An error here would stop the events of all conversations because of one unreadable file.
-                var unread = FoundLines()
-                unread.isComplete = false
-                return unread
-            }
-            throw .unavailable(path: path, error)
-        }
-    }
-}
-
-private struct LineSearch {
-    private let file: File
-    private var missing: Set<LineIdentity>
-    private let records: Set<UInt64>
-    var result = FoundLines()
-
-    private static let stepBytes = 1 << 20
-
-    init(_ file: File, for wanted: Set<LineIdentity>, place: Int?) {
-        self.file = file
-        missing = wanted
-        records = Set(wanted.map(\.record))
-        result.place = place
-    }
-
-    var isDone: Bool { missing.isEmpty }
-
-    mutating func read(from start: Int, to end: Int) throws(SystemError) {
-        var offset = start
-        var rest: [UInt8] = []
-        while offset < end, !isDone {
-            let piece = try file.read(at: offset, count: min(Self.stepBytes, end - offset))
-            if piece.isEmpty { return }
-            offset += piece.count
-            result.readBytes += piece.count
-            rest += piece
-            var begin = 0
-            while let feed = rest[begin...].firstIndex(of: UInt8(ascii: "\n")) {
-                check(Array(rest[begin..<feed]), endingAt: offset - rest.count + feed + 1)
-                begin = feed + 1
-            }
-            rest.removeFirst(begin)
+            try end(with: error)
         }
     }
 
-    mutating func readBackward(from start: Int, to limit: Int) throws(SystemError) {
-        var end = start
-        while end > limit, !isDone {
-            let part = try ConversationTail.lines(
-                of: file, endingAt: end, maximum: .max, maximumBytes: min(Self.stepBytes, end - limit))
-            var lineEnd = part.completeBytes
-            for text in part.lines.reversed() {
-                check(text, endingAt: lineEnd)
-                lineEnd -= text.count + 1
+    /// Reads on while the budget of bytes lasts, which may be exceeded by one step; returns whether the search has ended.
+    mutating func advance(_ budget: inout Int) throws(StoreError) -> Bool {
+        while let file, !missing.isEmpty, !forward.isEmpty || !backward.isEmpty {
+            guard budget > 0 else { return false }
+            let before = result.readBytes
+            do throws(SystemError) {
+                if forward.isEmpty { try readBackward(file) } else { try readForward(file) }
+            } catch {
+                try end(with: error)
             }
-            result.readBytes += end - lineEnd
-            if lineEnd == part.completeBytes { return }
-            end = lineEnd
+            budget -= result.readBytes - before
         }
+        if file != nil { result.isComplete = missing.isEmpty || coversFile }
+        (file, rest) = (nil, [])
+        return true
+    }
+
+    /// Ends the search of a file that is missing or cannot be read; throws a failure that may be temporary.
+    private mutating func end(with error: SystemError) throws(StoreError) {
+        file = nil
+        if error.isMissing { return }
+        guard error.isUnreadable || error.isForbidden else { throw .unavailable(path: path, error) }
+        // Followers of all conversations would otherwise wait for this file.
+        result.isComplete = false
+    }
+
+    private mutating func readForward(_ file: File) throws(SystemError) {
+        let piece = try file.read(at: forward.lowerBound, count: min(Self.stepBytes, forward.count))
+        forward = piece.isEmpty ? 0..<0 : forward.lowerBound + piece.count..<forward.upperBound
+        let offset = forward.lowerBound
+        result.readBytes += piece.count
+        rest += piece
+        var begin = 0
+        while let feed = rest[begin...].firstIndex(of: UInt8(ascii: "\n")) {
+            check(Array(rest[begin..<feed]), endingAt: offset - rest.count + feed + 1)
+            begin = feed + 1
+        }
+        rest.removeFirst(begin)
+    }
+
+    private mutating func readBackward(_ file: File) throws(SystemError) {
+        let part = try ConversationTail.lines(
+            of: file, endingAt: backward.upperBound, maximum: .max,
+            maximumBytes: min(Self.stepBytes, backward.count))
+        var lineEnd = part.completeBytes
+        for text in part.lines.reversed() {
+            check(text, endingAt: lineEnd)
+            lineEnd -= text.count + 1
+        }
+        result.readBytes += backward.upperBound - lineEnd
+        let isAtEnd = part.lines.isEmpty || lineEnd <= backward.lowerBound
+        backward = isAtEnd ? 0..<0 : backward.lowerBound..<lineEnd
     }
 
     private mutating func check(_ text: [UInt8], endingAt end: Int) {

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
@@ -34,10 +35,18 @@ import Testing
     }
 
     /// A hub over a journal with messages of 20 KiB that are older than the ring.
-    private func hub(messages: Int) async throws -> EventHub {
+    ///
+    /// `unrecorded` is the number of a message whose line is not written; each message is from another customer then.
+    private func hub(
+        messages: Int, unrecorded: Int? = nil, maximumStreams: Int = EventHub.maximumStreams
+    ) async throws -> EventHub {
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: log.logger)
-        store.startRecording { [recorded] in
+        let recorded = Counter()
+        store.startRecording {
+            if unrecorded != nil, $0.id == MessageID("m\(unrecorded ?? 0)") {
+                throw TestFailure("unrecorded")
+            }
             let result = try store.write($0, as: .text)
             recorded.add()
             return result
@@ -45,15 +54,16 @@ import Testing
         let body = String(repeating: "x", count: 20_000)
         for number in 1...messages {
             let message = ReceivedMessage(
-                business: ServerUnderTest.business, customer: CustomerID("urn:mbid:c"),
+                business: ServerUnderTest.business,
+                customer: CustomerID("urn:mbid:c" + (unrecorded == nil ? "" : "\(number)")),
                 id: MessageID("m\(number)"),
                 message: Array(#"{"id":"m\#(number)","type":"text","body":"\#(body)"}"#.utf8))
             await withCheckedContinuation { continuation in
                 store.append(message) { _ in continuation.resume() }
             }
         }
-        #expect(await eventually { recorded.count == messages })
-        let hub = EventHub(store, access, logger: log.logger)
+        #expect(await eventually { recorded.count == messages - (unrecorded == nil ? 0 : 1) })
+        let hub = EventHub(store, access, maximumStreams: maximumStreams, logger: log.logger)
         await hub.begin()
         return hub
     }
@@ -74,15 +84,15 @@ import Testing
     {
         let hub = try await hub(messages: 20)
         var stalled: [EventCursor] = []
-        for _ in 0..<JournalTurn.maximumCount + 4 {
+        for _ in 0..<JournalTurns.maximumPerToken + 2 {
             var cursor = EventCursor(after: "0")
             // The last followers get a turn when the first ones have lost theirs.
             let part = try await cursor.next(of: hub, filter(reader), patience: .seconds(60), arrive: {})
             guard case .events = part else { throw TestFailure("no part") }
             stalled.append(cursor)
         }
-        #expect(try await follow(EventCursor(after: "0"), of: hub, filter(other)) == 20)
-        // A follower that lost its turn continues at its place.
+        #expect(try await follow(EventCursor(after: "0"), of: hub, filter(reader)) == 20)
+        // A stalled one continues at its place.
         let rest = try await follow(stalled[0], of: hub, filter(reader))
         #expect((16...20).contains(rest), "\(rest)")
         hub.stop()
@@ -91,7 +101,11 @@ import Testing
 
     @Test func `a follower whose turn does not begin in time gets the part waiting`() async throws {
         let hub = try await hub(messages: 20)
-        for _ in 0..<JournalTurn.maximumCount { #expect(await hub.turns.acquire()) }
+        for number in 0..<JournalTurns.maximumCount {
+            let token = "\(number / JournalTurns.maximumPerToken)"
+            try hub.turns.enter(token)
+            #expect(await hub.turns.acquire(token) != nil)
+        }
         var late = EventCursor(after: "0")
         let part = try await late.next(of: hub, filter(reader), patience: .milliseconds(1), arrive: {})
         guard case .waiting = part else { throw TestFailure("a turn") }
@@ -102,7 +116,92 @@ import Testing
         await hub.store.close()
     }
 
-    @Test func `the place of a follower also advances over events that it does not want`() async throws {
+    @Test func `the turns of one token leave turns to others, and its waiting followers are bounded`()
+        async throws
+    {
+        let hub = try await hub(messages: 20)
+        var turns: [JournalTurns.Turn] = []
+        for _ in 0..<JournalTurns.maximumPerToken {
+            try hub.turns.enter(reader.name)
+            turns.append(try #require(await hub.turns.acquire(reader.name)))
+        }
+        var late = EventCursor(after: "0")
+        let part = try await late.next(of: hub, filter(reader), patience: .milliseconds(1), arrive: {})
+        guard case .waiting = part else { throw TestFailure("a turn") }
+        #expect(try await follow(EventCursor(after: "0"), of: hub, filter(other)) == 20)
+        // The late one has entered too.
+        for _ in JournalTurns.maximumPerToken + 1..<JournalTurns.maximumFollowers {
+            try hub.turns.enter(reader.name)
+        }
+        var refused = EventCursor(after: "0")
+        let problem = #expect(throws: APIProblem.self) { try refused.begin(of: hub, filter(reader)) }
+        #expect(problem?.status == .serviceUnavailable)
+        #expect(problem?.fields.map(\.name) == ["Retry-After"])
+        var admitted = EventCursor(after: "0")
+        try admitted.begin(of: hub, filter(other))
+        for turn in turns { hub.turns.release(turn) }
+        #expect(try await follow(late, of: hub, filter(reader)) == 20)
+        hub.stop()
+        await hub.store.close()
+    }
+
+    @Test func `a turn that ends during a read has no further part`() async throws {
+        let hub = try await hub(messages: 20)
+        let turn = try JournalTurn(among: hub.turns, of: reader.name)
+        #expect(try await turn.begins(within: .seconds(60)))
+        let resumption = hub.withState {
+            $0.ring.resume(after: 0, last: $0.last, first: 1, unsent: $0.unsent)
+        }
+        guard case .journal(let last, let exclusion, _) = resumption else { throw TestFailure("no journal") }
+        let part = try turn.read {
+            turn.end()
+            return try hub.store.pastEvents(after: 0, through: last, excluding: exclusion)
+        }
+        #expect(part?.events.isEmpty == false)
+        #expect(try turn.read { throw TestFailure("another reader") } == nil)
+        hub.stop()
+        await hub.store.close()
+    }
+
+    @Test func `a token has a number of streams, and the end of a channel cancels its followers`()
+        async throws
+    {
+        let hub = try await hub(messages: 1, maximumStreams: 2)
+        let channel = try hub.channel(for: filter(reader))
+        _ = try hub.channel(for: filter(reader, types: ["typing"]))
+        #expect(throws: APIProblem.self) { try hub.channel(for: filter(reader)) }
+        _ = try hub.channel(for: filter(other))
+        let cancelled = Counter()
+        let endless = AsyncStream.makeStream(of: Void.self)
+        channel.run {
+            // Ends when the task is cancelled.
+            for await _ in endless.stream {}
+            if Task.isCancelled { cancelled.add() }
+        }
+        #expect(access.streamCount == 3)
+        channel.end()
+        #expect(await eventually { cancelled.count == 1 })
+        #expect(access.streamCount == 2)
+        endless.continuation.finish()
+        // The stream of a channel that ended before it was opened.
+        channel.opened(try #require(access.openStream(of: reader) {}))
+        #expect(access.streamCount == 2)
+        hub.stop()
+        await hub.store.close()
+    }
+
+    @Test func `a page whose place is held back tells the caller to wait`() async throws {
+        let hub = try await hub(messages: 20, unrecorded: 1)
+        let page = EventPage(hub: hub, filter: filter(reader), wait: .zero)
+        let held = try await page.answer(EventCursor(after: "1"))
+        #expect(String(decoding: held.body, as: UTF8.self).contains("\"after\":\"1\""))
+        #expect(held.fields.map(\.name) == ["Retry-After"])
+        #expect(try await page.answer(EventCursor(after: "1000")).fields.isEmpty)
+        hub.stop()
+        await hub.store.close()
+    }
+
+    @Test func `the place of a follower moves through events that it does not want`() async throws {
         let hub = try await hub(messages: 20)
         var cursor = EventCursor(after: "0")
         let wanted = filter(reader, types: ["delivery.deadLetter"])

@@ -91,7 +91,107 @@ import Testing
         await store.close()
     }
 
-    @Test func `an unreadable conversation has events without lines, and the catch-up continues`()
+    @Test func `a part reads a bounded number of bytes of all files together`() async throws {
+        let store = try directory.open()
+        let text = String(repeating: "x", count: 20_000)
+        for name in 0..<8 {
+            for number in 0..<10 {
+                let message = message("\(name)-\(number)", from: CustomerID("urn:mbid:\(name)"), text: text)
+                #expect(await store.append(message) == .stored)
+            }
+        }
+        await store.rest()
+        let last = store.journal.lastRecord
+        // The first line of each file, for which all of it is read.
+        func catchUp() throws -> EventCatchUp {
+            try store.pastEvents(after: 0, through: last, excluding: Self.nothing) {
+                $0.message?.rawValue.hasSuffix("-0") ?? true
+            }
+        }
+        var whole = try catchUp()
+        var past = try catchUp()
+        past.maximumReadBytes = 250_000
+        var events: [PlacedEvent] = []
+        var (most, before) = (0, 0)
+        while true {
+            let part = try past.next()
+            events += part.events
+            most = max(most, past.readBytes - before)
+            before = past.readBytes
+            if part.isLast { break }
+        }
+        // One file of 200 KB may be above the limit.
+        #expect(most < 500_000 && before > 3_000_000)
+        #expect(events.map(\.event) == (try whole.readAll()).map(\.event) && events.count == 8)
+        await store.close()
+    }
+
+    @Test func `a part that reads an earlier segment is bounded too`() async throws {
+        let store = try directory.open { $0.maximumSegmentBytes = 100_000 }
+        let text = String(repeating: "x", count: 20_000)
+        for number in 1...9 { #expect(await store.append(message("m\(number)", text: text)) == .stored) }
+        await store.rest()
+        let delivery = try await store.lease()
+        let start = store.journal.lastRecord
+        let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        await store.rest()
+        var past = try store.pastEvents(
+            after: start, through: store.journal.lastRecord, excluding: Self.nothing)
+        past.maximumReadBytes = 30_000
+        var (parts, events) = (0, [StoreEvent.Name]())
+        while true {
+            let (before, part) = (past.readBytes, try past.next())
+            #expect(past.readBytes - before < 60_000)
+            events += part.events.map(\.event.name)
+            parts += 1
+            if part.isLast { break }
+        }
+        #expect(parts > 2 && events == [.messageQueued])
+        await store.close()
+    }
+
+    @Test func `a cancelled task reads no further part`() async throws {
+        let store = try await store(["m1"])
+        let last = store.journal.lastRecord
+        var past = try store.pastEvents(after: 0, through: last, excluding: Self.nothing)
+        let reading = Task { [past] in
+            var past = past
+            // Cancelled below, before it reads.
+            while !Task.isCancelled { await Task.yield() }
+            return try past.next()
+        }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        #expect(try past.readAll().count == 1)
+        await store.close()
+    }
+
+    @Test func `a search of one file pauses at its budget and continues`() async throws {
+        let store = try directory.open()
+        let text = String(repeating: "x", count: 50_000)
+        for number in 1...60 { #expect(await store.append(message("m\(number)", text: text)) == .stored) }
+        await store.rest()
+        let key = ConversationKey(business: business, customer: customer)
+        let lines = EventLines(directory: DataDirectory(path: directory.path).conversations)
+        let records = try directory.records("message").compactMap { $0["record"]?.int.map(UInt64.init) }
+        let first = LineIdentity(record: try #require(records.first), reply: nil)
+        let last = LineIdentity(record: try #require(records.last), reply: nil)
+        for (wanted, place, sequence) in [(first, nil, 1), (last, 0, 60), (first, 1_500_000, 1)] {
+            var search = try lines.search(for: [wanted], in: key, from: place)
+            var calls = 0
+            repeat {
+                calls += 1
+                var budget = 1
+                if try search.advance(&budget) { break }
+            } while calls < 100
+            #expect(calls > 2)
+            #expect(search.result.lines[wanted]?.sequence == sequence)
+        }
+        await store.close()
+    }
+
+    @Test func `a conversation whose file cannot be read has events without lines, and ends no catch-up`()
         async throws
     {
         let store = try await store(["m1"])

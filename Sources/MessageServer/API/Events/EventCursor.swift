@@ -56,7 +56,15 @@ struct EventCursor: Sendable {
         self.position = position
     }
 
-    /// Returns the next part; calls `arrive` at the end of the ring, while the lock of the ring is held.
+    /// Begins to wait for a turn to read the journal, if the place needs one; ``next(of:_:patience:arrive:)`` does it otherwise.
+    ///
+    /// Throws a problem when too many followers of the token wait.
+    mutating func begin(of hub: EventHub, _ filter: EventFilter) throws(APIProblem) {
+        guard case .start = position, case .journal = resumption(of: hub) else { return }
+        position = .journal(try JournalTurn(among: hub.turns, of: filter.token.name))
+    }
+
+    /// The next part; `arrive` is called at the end of the ring, under the lock that covers it.
     ///
     /// Waits at most `patience` for a turn to read the journal.
     mutating func next(
@@ -66,7 +74,7 @@ struct EventCursor: Sendable {
             switch resumption(of: hub) {
             case .reset: return reset(hub)
             case .ring(let start): position = .ring(start, after: through ?? .max)
-            case .journal: position = .journal(JournalTurn(among: hub.turns))
+            case .journal: position = .journal(try JournalTurn(among: hub.turns, of: filter.token.name))
             }
         }
         guard case .journal(let turn) = position else { return nextOfRing(hub, arrive) }
@@ -90,6 +98,7 @@ struct EventCursor: Sendable {
         if rest == nil {
             // Decided anew, because the ring has changed during the wait.
             guard case .journal(let last, let exclusion, let start) = resumption(of: hub) else {
+                turn.end()
                 position = .start
                 return .events([])
             }
@@ -105,14 +114,22 @@ struct EventCursor: Sendable {
             }
         }
         let part: EventCatchUp.Part?
-        do { part = try await reading.value } catch is EventCatchUp.MissingRecords { return reset(hub) }
+        do {
+            part = try await withTaskCancellationHandler {
+                try await reading.value
+            } onCancel: {
+                reading.cancel()
+            }
+        } catch is EventCatchUp.MissingRecords { return reset(hub) }
         let isLater = part.map { $0.through > place } ?? false
         through = max(place, part?.through ?? 0)
         if let rest, part?.isLast == true {
             // The ring has the excluded events, and all later ones.
+            turn.end()
             position = .ring(rest.ring, after: rest.after)
             self.rest = nil
         } else if part == nil || isLater && turn.isOver {
+            turn.end()
             (position, rest) = (.start, nil)
         } else {
             turn.expireSoon()

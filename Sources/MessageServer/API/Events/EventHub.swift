@@ -23,6 +23,8 @@ final class EventHub: Sendable {
         /// The number of followers that still read earlier events, and have not subscribed yet.
         fileprivate let arriving = Atomic(0)
         private let ended = Atomic(false)
+        /// The followers' ways to the end of the ring.
+        private let ways = Mutex<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
         private let stream = Mutex<APIStream?>(nil)
 
         /// Whether the channel has ended, because its token was removed or the server stops.
@@ -31,19 +33,38 @@ final class EventHub: Sendable {
         func end() {
             ended.store(true, ordering: .releasing)
             broadcast.finish()
+            for way in ways.withLock({ Array($0.tasks.values) }) { way.cancel() }
             close()
         }
 
         func close() { stream.withLock { $0.take() }?.close() }
 
-        /// Stops counting a follower as one that reads earlier events: it has subscribed or left.
-        func arrived() { arriving.subtract(1, ordering: .relaxed) }
-
-        fileprivate func opened(_ stream: APIStream) { self.stream.withLock { $0 = stream } }
-
-        fileprivate var isUnused: Bool {
-            broadcast.subscriberCount == 0 && arriving.load(ordering: .relaxed) == 0
+        /// Runs a follower's way to the end of the ring, which is cancelled when the channel ends.
+        func run(_ way: @escaping @Sendable () async -> Void) {
+            ways.withLock { ways in
+                ways.last += 1
+                let number = ways.last
+                ways.tasks[number] = Task {
+                    await way()
+                    self.arriving.subtract(1, ordering: .relaxed)
+                    self.ways.withLock { $0.tasks[number] = nil }
+                }
+                if hasEnded { ways.tasks[number]?.cancel() }
+            }
         }
+
+        /// Keeps the stream of the channel's token until the channel ends, which may have happened.
+        func opened(_ stream: APIStream) {
+            self.stream.withLock { $0 = stream }
+            if hasEnded { close() }
+        }
+
+        /// The followers at the end of the ring, and on their way to it.
+        fileprivate var followerCount: Int {
+            broadcast.subscriberCount + arriving.load(ordering: .relaxed)
+        }
+
+        fileprivate var isUnused: Bool { followerCount == 0 }
     }
 
     /// A request for a page of events, until it is answered.
@@ -103,17 +124,20 @@ final class EventHub: Sendable {
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments, which keep idle connections open.
     static let heartbeat = Duration.seconds(15)
-    /// The maximum number of different filters of one token, and of its pages at a time.
+    /// The maximum number of different filters of one token, of its pages at a time, and of its streams.
     static let maximumChannels = 32
     static let maximumPages = 16
+    static let maximumStreams = 8192
     /// The bytes of events that are sent in one step under the lock.
     private static let stepBytes = 256 << 10
 
     let store: Store
     let access: APIAccess
-    /// Limits the followers that read the journal at the same time.
-    let turns = AsyncSemaphore(JournalTurn.maximumCount)
-    /// Runs the reads of the journal, which block on the disk.
+    /// The maximum number of streams of one token.
+    private let maximumStreams: Int
+    /// The turns of followers to read the journal.
+    let turns = JournalTurns()
+    /// Reads parts of the journal.
     let readers = BlockingTaskExecutor(maximumThreads: 4)
     private let state = Mutex(State())
     private let pump: EventPump
@@ -121,7 +145,10 @@ final class EventHub: Sendable {
     private let stopping = AsyncStream.makeStream(of: Void.self)
     private let logger: Logger
 
-    init(_ store: Store, _ access: APIAccess, logger: Logger) {
+    init(
+        _ store: Store, _ access: APIAccess, maximumStreams: Int = EventHub.maximumStreams, logger: Logger
+    ) {
+        self.maximumStreams = maximumStreams
         self.store = store
         self.access = access
         self.logger = logger
@@ -274,20 +301,24 @@ final class EventHub: Sendable {
 
 /// The functions that streams and pages call.
 extension EventHub {
-    /// Returns the channel of a filter for one more follower, which must call ``Channel/arrived()`` when it subscribes
-    /// or leaves.
+    /// The channel of a filter, for one more follower, which must call ``Channel/run(_:)``.
     ///
-    /// Throws a problem when there are too many filters, when the token was removed, and when the server stops.
+    /// Throws a problem when there are too many filters or streams of the token, when the token was removed, and when the server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
         let (channel, isNew) = try state.withLock { state throws(APIProblem) in
             guard !state.isClosed, state.isFollowing else {
                 throw APIProblem(.unavailable, "the server stops")
             }
-            if let channel = state.channels[filter] {
+            let own = state.channels.filter { $0.key.token == filter.token }
+            guard own.values.reduce(0, { $0 + $1.followerCount }) < maximumStreams else {
+                throw APIProblem(.unavailable, "the token has too many open streams")
+                    .field("Retry-After", "15")
+            }
+            if let channel = own[filter] {
                 channel.arriving.add(1, ordering: .relaxed)
                 return (channel, false)
             }
-            guard state.channels.keys.count(where: { $0.token == filter.token }) < Self.maximumChannels else {
+            guard own.count < Self.maximumChannels else {
                 throw APIProblem(.unavailable, "the token follows too many different filters")
                     .field("Retry-After", "15")
             }

@@ -23,7 +23,8 @@ struct EventPage: Sendable {
         }
     }
 
-    private func answer(_ start: EventCursor) async throws -> APIAnswer {
+    /// The answer, after the wait for its first event.
+    func answer(_ start: EventCursor) async throws -> APIAnswer {
         let waiter = try hub.beginPage(of: filter.token)
         defer { hub.end(waiter) }
         let timer = Task { [wait] in
@@ -54,7 +55,10 @@ struct EventPage: Sendable {
         }
         // The token is no longer valid, so its page must not be sent.
         if waiter.isTokenRemoved { throw APIProblem(.unauthenticated, "the token was removed or changed") }
-        return page.answer
+        var answer = page.answer
+        // An event of the first record behind the place is held back, so that the next page has these events again.
+        if !page.isEmpty, page.place == start.through { answer.fields.append(("Retry-After", "1")) }
+        return answer
     }
 }
 

@@ -11,6 +11,8 @@ struct EventStream: Sendable {
     init(_ hub: EventHub, _ filter: EventFilter, _ cursor: EventCursor) throws(APIProblem) {
         self.hub = hub
         self.filter = filter
+        var cursor = cursor
+        try cursor.begin(of: hub, filter)
         self.cursor = cursor
         channel = try hub.channel(for: filter)
     }
@@ -20,11 +22,10 @@ struct EventStream: Sendable {
         let writer = responder.stream(
             contentType: "text/event-stream", isOpenEnded: true,
             fields: [("X-Accel-Buffering", "no")])
-        Task {
-            defer { channel.arrived() }
+        channel.run {
             do { try await follow(writer) } catch {
-                // The client disconnected, or the journal cannot be read: the client resumes.
-                responder.abort()
+                // The token was removed; or the client disconnected, or the journal cannot be read: the client resumes.
+                if channel.hasEnded { writer.finish() } else { responder.abort() }
             }
         }
     }
@@ -37,6 +38,8 @@ struct EventStream: Sendable {
             let part = try await cursor.next(of: hub, filter, patience: EventHub.heartbeat) { [channel] in
                 writer.subscribe(to: channel.broadcast)
             }
+            if case .end = part { return }
+            if channel.hasEnded { break }
             switch part {
             case .events(let events):
                 var text = hub.text(of: events, for: filter)

@@ -7,7 +7,9 @@ import Synchronization
 /// slow followers do not delay others; then the follower waits for another turn, and continues at its place.
 final class JournalTurn: Sendable {
     private struct State {
-        var isHeld = false
+        var turn: JournalTurns.Turn?
+        /// Whether a part is being read, outside the lock.
+        var isReading = false
         var hasEnded = false
         var reader: EventCatchUp?
         var began = ContinuousClock.now
@@ -15,26 +17,27 @@ final class JournalTurn: Sendable {
         var expiry: Task<Void, Never>?
     }
 
-    /// The number of turns; the reader of each holds a few megabytes.
-    static let maximumCount = 16
-    /// The time that a follower may take between two parts.
+    /// The time that a follower may take for a part.
     private static let patience = Duration.seconds(1)
     /// The time after which a turn ends, so that other followers can read.
     private static let length = Duration.seconds(10)
 
-    private let turns: AsyncSemaphore
+    private let turns: JournalTurns
+    private let token: String
     private let state = Mutex(State())
     /// Yields when the turn begins and when a wait ends; finished at a stop.
     private let wakeups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Begins to wait for one of `turns`.
-    init(among turns: AsyncSemaphore) {
+    /// Begins to wait for a turn of this token; throws a problem when too many of its followers wait.
+    init(among turns: JournalTurns, of token: String) throws(APIProblem) {
+        try turns.enter(token)
         self.turns = turns
+        self.token = token
         let wake = wakeups.continuation
         let waiting = Task { [weak self] in
-            guard await turns.acquire() else { return wake.finish() }
-            // The follower may have left during the wait; then another follower gets the turn.
-            guard self?.begin() == true else { return turns.release() }
+            guard let turn = await turns.acquire(token) else { return wake.finish() }
+            // The follower may have left meanwhile.
+            guard self?.begin(turn) == true else { return turns.release(turn) }
             wake.yield()
         }
         state.withLock { $0.waiting = waiting }
@@ -42,29 +45,31 @@ final class JournalTurn: Sendable {
 
     deinit { end() }
 
-    private func begin() -> Bool {
+    private func begin(_ turn: JournalTurns.Turn) -> Bool {
         state.withLock { state in
             if state.hasEnded { return false }
-            (state.isHeld, state.began) = (true, .now)
+            (state.turn, state.began) = (turn, .now)
             return true
         }
     }
 
-    private func end() {
-        let isHeld = state.withLock { state in
+    /// Ends the turn, or the wait for it.
+    func end() {
+        let (turn, isFirst) = state.withLock { state in
             state.waiting?.cancel()
             state.expiry?.cancel()
-            defer { (state.isHeld, state.hasEnded, state.reader) = (false, true, nil) }
-            return state.isHeld
+            defer { (state.turn, state.hasEnded, state.reader) = (nil, true, nil) }
+            return (state.turn, !state.hasEnded)
         }
-        if isHeld { turns.release() }
+        if let turn { turns.release(turn) }
+        if isFirst { turns.leave(token) }
     }
 
     /// Waits for the turn; false when the time ends first.
     ///
     /// Throws when the server stops.
     func begins(within time: Duration) async throws -> Bool {
-        if state.withLock({ $0.isHeld || $0.hasEnded }) { return true }
+        if state.withLock({ $0.turn != nil || $0.hasEnded }) { return true }
         let timer = Task { [wake = wakeups.continuation] in
             // Cancelled when the turn began.
             if (try? await Task.sleep(for: time)) != nil { wake.yield() }
@@ -72,19 +77,26 @@ final class JournalTurn: Sendable {
         defer { timer.cancel() }
         var iterator = wakeups.stream.makeAsyncIterator()
         guard await iterator.next() != nil else { throw CancellationError() }
-        return state.withLock { $0.isHeld }
+        return state.withLock { $0.turn != nil }
     }
 
     /// Reads the next part; nil when the turn has expired.
     ///
-    /// Blocks on the disk. `open` creates the reader of a new turn.
+    /// Blocks on the disk, but without the lock, for which timers wait. `open` creates the reader of a new turn.
     func read(_ open: () throws -> EventCatchUp) throws -> EventCatchUp.Part? {
-        try state.withLock { state in
+        let (isAllowed, kept) = state.withLock { state -> (Bool, EventCatchUp?) in
             state.expiry?.cancel()
-            guard state.isHeld else { return nil }
-            if state.reader == nil { state.reader = try open() }
-            return try state.reader?.next()
+            guard state.turn != nil, !state.isReading else { return (false, nil) }
+            state.isReading = true
+            defer { state.reader = nil }
+            return (true, state.reader)
         }
+        guard isAllowed else { return nil }
+        defer { state.withLock { $0.isReading = false } }
+        var reader = try kept ?? open()
+        let part = try reader.next()
+        state.withLock { if $0.turn != nil { $0.reader = reader } }
+        return part
     }
 
     /// Whether the turn has lasted long enough, so that other followers should read next.
