@@ -170,9 +170,8 @@ extension Store {
 
     private func isClosedByCustomer(_ key: ConversationKey) throws(StoreError) -> Bool {
         if let closes = scheduler.closes(key) { return closes }
-        // Unsent messages have lines too, so the customer's last line may be many lines before the end of the file.
-        let last = try conversations.lastInboundLine(in: key, maximumBytes: Self.maximumSearchedBytes)
-        return last?.kind == .close
+        // Each message that was not sent has a line too, so that a close can be many of them away.
+        return try conversations.isClosed(key, maximumBytes: Self.maximumSearchedBytes)
     }
 
     /// The maximum bytes of a file's end that are searched for a close; an earlier close is ignored.

@@ -132,8 +132,11 @@ struct ConversationEntry: Sendable {
         LineIdentity(record: record, reply: result == nil ? nil : id, isFilesOnly: isFilesOnly)
     }
 
-    /// The kinds whose lines may be redacted, in either direction.
-    private static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
+    /// Whether a customer's message closes its conversation; nil for another line.
+    var closes: Bool? { result == nil && !isFilesOnly && !kind.isTyping ? kind == .close : nil }
+
+    /// The kinds whose inbound lines may be redacted.
+    static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
 
     private var mayBeRedacted: Bool { !isFilesOnly && Self.redactedKinds.contains(kind) }
     private var isOutbound: Bool { result != nil }

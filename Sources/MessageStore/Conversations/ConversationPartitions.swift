@@ -96,12 +96,17 @@ final class ConversationPartitions: Sendable {
             .inboundLine(of: id)
     }
 
-    /// The customer's last message in the last `maximumBytes` of a conversation; nil when these have none.
-    func lastInboundLine(
-        in key: ConversationKey, maximumBytes: Int
-    ) throws(StoreError) -> ConversationLine? {
-        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
-            .lastInboundLine(maximumBytes: maximumBytes)
+    /// Whether the customer's last message in the last `maximumBytes` of a conversation closed it; false when these have none.
+    ///
+    /// The file is searched once while it is open.
+    func isClosed(_ key: ConversationKey, maximumBytes: Int) throws(StoreError) -> Bool {
+        let partition = partition(of: key)
+        let end = try partition.withPool { pool throws(StoreError) in try pool.end(of: key) }
+        guard let end else { return false }
+        if let isClosed = end.isClosed { return isClosed }
+        let isClosed = try end.lastInboundLine(maximumBytes: maximumBytes)?.kind == .close
+        try partition.withPool { pool throws(StoreError) in pool.keep(isClosed: isClosed, of: key) }
+        return isClosed
     }
 
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.

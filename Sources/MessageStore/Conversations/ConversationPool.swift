@@ -93,6 +93,12 @@ struct ConversationPool: Sendable {
         }
     }
 
+    /// Keeps the result of a search while the file is open, unless a later message has replaced it.
+    mutating func keep(isClosed: Bool, of key: ConversationKey) {
+        let name = name(of: key)
+        if let index = open.index(forKey: name) { open.values[index].keep(isClosed: isClosed) }
+    }
+
     /// Sets the records whose lines an earlier process may not have synced.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 

@@ -29,7 +29,10 @@ struct OpenConversation: Sendable {
                 return
             }
             end = ConversationEnd(file: file, path: path, sizeBytes: foundBytes, lastSequence: 0)
-            if isNew { return }
+            if isNew {
+                end.isClosed = false
+                return
+            }
             let (lines, completeBytes) = try ConversationTail.lines(
                 of: file, endingAt: foundBytes, maximum: 1)
             var lastSequence = try ConversationTail.isSound(file, behind: completeBytes) ? 0 : -1
@@ -60,8 +63,12 @@ struct OpenConversation: Sendable {
         end.sizeBytes += line.count
         end.lastSequence += 1
         known?.insert(entry.identity)
+        if let closes = entry.closes { end.isClosed = closes }
         return line
     }
+
+    /// Keeps the result of a search, unless a later message has replaced it.
+    mutating func keep(isClosed: Bool) { end.isClosed = end.isClosed ?? isClosed }
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
@@ -83,6 +90,8 @@ struct ConversationEnd: Sendable {
     fileprivate(set) var sizeBytes: Int
     /// The number of the last line.
     fileprivate(set) var lastSequence: Int
+    /// Whether the customer's last message closed the conversation; nil before a search.
+    var isClosed: Bool?
 
     /// The last lines, oldest first; at most `maximumBytes` in total, but always the last line.
     ///

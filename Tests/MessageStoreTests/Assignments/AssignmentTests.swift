@@ -332,8 +332,22 @@ import Testing
         try write(300, bytes: 8000, from: 0)
         #expect(try store.isClosedByCustomer(business, customer))
         try write(9, bytes: 2_000_000, from: 300)
-        #expect(try !store.isClosedByCustomer(business, customer))
+        // The open file is searched once, and what is written later is known.
+        #expect(try store.isClosedByCustomer(business, customer))
+        let copy = try directory.copy()
+        let reopened = try copy.open(recordingAs: .text)
+        #expect(try !reopened.isClosedByCustomer(business, customer))
+        for (id, kind) in [("m2", Kind.text), ("m3", .close), ("m4", .text)] {
+            try store.write(
+                ConversationEntry(
+                    conversation: key, record: 5000 + UInt64(id.utf8.last ?? 0), at: .now(),
+                    id: MessageID(id),
+                    kind: kind, message: Array("{}".utf8)), mightBeThere: false)
+            #expect(try store.isClosedByCustomer(business, customer) == (kind == .close))
+        }
+        await reopened.close()
         await store.close()
+        withExtendedLifetime(copy) {}
     }
 
     private func close(_ id: String) -> ReceivedMessage {
