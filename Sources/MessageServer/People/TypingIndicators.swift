@@ -17,7 +17,7 @@ final class TypingIndicators: Sendable {
         case begun
         /// The last start in the conversation was less than three seconds ago.
         case tooSoon
-        /// Too many conversations have an indicator.
+        /// Too many conversations of the business have an indicator.
         case tooMany
     }
 
@@ -47,8 +47,9 @@ final class TypingIndicators: Sendable {
 
     /// The minimum time between two starts in one conversation.
     static let pause = Duration.seconds(3)
-    /// The maximum number of conversations with an indicator.
-    static let maximumCount = 1000
+    /// The maximum number of conversations of one business with an indicator, and of all businesses.
+    static let maximumPerBusiness = 1000
+    static let maximumCount = 16_000
 
     private let state = Mutex(State())
     private let lifetime: Duration
@@ -71,7 +72,7 @@ final class TypingIndicators: Sendable {
         (work, workers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.maximumCount))
     }
 
-    /// The number of conversations with an indicator, including ended ones whose 30 seconds have not passed.
+    /// The number of conversations with an indicator, or with one that ended less than three seconds ago.
     var count: Int { state.withLock { $0.indicators.count } }
 
     /// Whether an indicator is being sent.
@@ -82,7 +83,12 @@ final class TypingIndicators: Sendable {
         let (result, number) = state.withLock { state -> (Beginning, UInt64) in
             var indicator = state.indicators[name]
             if let begunAt = indicator?.begunAt, now < begunAt + Self.pause { return (.tooSoon, 0) }
-            if indicator == nil, state.indicators.count >= Self.maximumCount { return (.tooMany, 0) }
+            if indicator == nil {
+                let own = state.indicators.keys.count { $0.business == name.business }
+                guard own < Self.maximumPerBusiness, state.indicators.count < Self.maximumCount else {
+                    return (.tooMany, 0)
+                }
+            }
             state.lastNumber += 1
             indicator = indicator ?? Indicator(number: 0, begunAt: now)
             indicator?.number = state.lastNumber
@@ -95,9 +101,7 @@ final class TypingIndicators: Sendable {
         }
         guard case .begun = result else { return result }
         publish(name, true)
-        timers.asyncAfter(deadline: .now() + lifetime.dispatchInterval) { [weak self] in
-            self?.expire(name, number)
-        }
+        expire(name, number, after: lifetime)
         return result
     }
 
@@ -109,7 +113,20 @@ final class TypingIndicators: Sendable {
             schedule(name, in: &state)
             return true
         }
-        if isChanged { publish(name, false) }
+        if isChanged { ended(name) }
+    }
+
+    /// Tells that an indicator ended, and forgets it when another start is allowed.
+    private func ended(_ name: ConversationName) {
+        publish(name, false)
+        guard let number = state.withLock({ $0.indicators[name]?.number }) else { return }
+        expire(name, number, after: Self.pause)
+    }
+
+    private func expire(_ name: ConversationName, _ number: UInt64, after time: Duration) {
+        timers.asyncAfter(deadline: .now() + time.dispatchInterval) { [weak self] in
+            self?.expire(name, number)
+        }
     }
 
     /// Records that Apple accepted a message to the customer, because the message ends an indicator on the customer's
@@ -122,7 +139,7 @@ final class TypingIndicators: Sendable {
             if !indicator.isSending { state.indicators[name]?.isShown = false }
             return true
         }
-        if isChanged { publish(name, false) }
+        if isChanged { ended(name) }
     }
 
     /// Makes ``run()`` return as soon as the indicators that are being sent are complete.

@@ -62,11 +62,22 @@ import Testing
 
     @Test func `a start in one conversation too many is refused`() {
         let indicators = indicators()
-        for number in 0..<TypingIndicators.maximumCount {
-            let name = ConversationName(business: BusinessID("b"), customer: CustomerID("\(number)"))
+        for number in 0..<TypingIndicators.maximumPerBusiness {
+            let name = ConversationName(business: name.business, customer: CustomerID("\(number)"))
             #expect(indicators.begin(in: name) == .begun)
         }
         #expect(indicators.begin(in: name) == .tooMany)
+        let other = ConversationName(business: BusinessID("other"), customer: CustomerID("c"))
+        #expect(indicators.begin(in: other) == .begun)
+    }
+
+    @Test func `an indicator that ended is forgotten when another one may begin`() async {
+        let indicators = indicators()
+        await running(indicators) {
+            _ = indicators.begin(in: name)
+            indicators.end(in: name)
+            #expect(await eventually { indicators.count == 0 })
+        }
     }
 }
 
