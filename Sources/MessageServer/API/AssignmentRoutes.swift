@@ -85,7 +85,7 @@ struct AssignmentRoutes: Sendable {
         let business = try request.business.id
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
-        let tags = request.field("if-match")
+        let tags = request.list("if-match")
         let assignment = try await store.assign(change, business, customer) { assignment, isClosed in
             tags.map { EntityTag.isStrongMatch(ConversationFacts.tag(assignment, isClosed: isClosed), $0) }
                 ?? true

@@ -98,6 +98,11 @@ import Testing
             }
         }
         #expect(try await server.api(path).header("ETag") == tag)
+        // Two lines are one list (RFC 9110 §5.3).
+        let twice = try await server.api(
+            path + "/claim", TestTokens.sender, method: "POST", body: Self.ana,
+            headers: [("If-Match", "\"x\""), ("If-Match", tag)])
+        #expect(twice.status == 200)
         #expect(
             try await post(server, path + "/release", #"{"to":"waiting"}"#, ifMatch: "\"x\", \(tag)").status
                 == 200)
