@@ -17,6 +17,11 @@ struct SendingRoutes: Sendable {
     /// The requests of each token that read the journal.
     let journalReaders: InFlightOperations
 
+    /// The requests of each token that wait for outcomes.
+    private let waiting: InFlightOperations
+
+    /// A token's part of the requests that may wait.
+    static let maximumWaiting = 1024
     private static let business = "/v1/businesses/{slug}"
     private static let body = APIRoute.Body.json(maximumBytes: 8 << 20)
     private static let query = [
@@ -29,6 +34,17 @@ struct SendingRoutes: Sendable {
         APIParameter("Prefer", .field, "wait=N waits up to N seconds, at most 50, for the outcome."),
     ]
     private static let maximumWaitSeconds = 50
+
+    init(
+        sender: ReplySender, conversations: ConversationFiles, uploads: UploadedFiles,
+        journalReaders: InFlightOperations, maximumWaiting: Int = Self.maximumWaiting
+    ) {
+        self.sender = sender
+        self.conversations = conversations
+        self.uploads = uploads
+        self.journalReaders = journalReaders
+        waiting = InFlightOperations(maximum: maximumWaiting)
+    }
 
     func routes() -> [APIRoute] {
         [
@@ -80,6 +96,12 @@ struct SendingRoutes: Sendable {
             }
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
+        let permit = wait > 0 ? waiting.begin(request.token.name) : nil
+        defer { permit?.release() }
+        guard wait == 0 || permit != nil else {
+            throw APIProblem(.unavailable, "too many requests of the token wait for outcomes")
+                .field("Retry-After", "1")
+        }
         do {
             // A repetition is answered before its attachments are looked up, because they may have expired.
             if request["dryRun"] != "true",
