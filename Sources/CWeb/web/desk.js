@@ -91,6 +91,8 @@ export class Desk extends EventTarget {
   /// Reads every list again, and the open conversation.
   async reload() {
     if (!this.business || this.#isEnded) return;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
     const generation = ++this.#generation;
     void this.#readPeople();
     this.isLoading = true;
@@ -116,7 +118,7 @@ export class Desk extends EventTarget {
         this.conversations.delete(this.selected);
         this.#tell("gone");
       }
-      if (error.kind === "index-loading" || error.status === 0 || error.status >= 500) setTimeout(() => void this.reload(), 2_000);
+      if (error.kind === "index-loading" || error.status === 0 || error.status >= 500) this.#retry ??= setTimeout(() => void this.reload(), 2_000);
       this.#tell("failed", error.message);
     } finally {
       if (generation === this.#generation) {
