@@ -19,7 +19,9 @@ final class BusinessAPI: Sendable {
     private let loggedUnread = Mutex(RequestQuota(now: .now))
     /// Runs the operations that may wait for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: 8)
-    /// Counts the operations that run or wait for a thread.
+    /// Uploads run here: each waits for up to 100 MiB on the disk, and must not delay other operations.
+    private let uploadExecutor = BlockingTaskExecutor(maximumThreads: 4)
+    /// The operations that run or wait for a thread.
     private let inFlight = InFlightOperations(maximum: 128)
     /// Counts the downloads, each of which lasts until its client has read it.
     let downloads = InFlightOperations(maximum: 64)
@@ -116,11 +118,19 @@ final class BusinessAPI: Sendable {
                     throw APIProblem(.unavailable, "too many requests of the token wait for the disk")
                         .field("Retry-After", "1")
                 }
-                start(answer, request, responder)
+                start(answer, request, responder, on: executor(of: operation))
                 return nil
             }
         } catch {
             return refuse(error, facts)
+        }
+    }
+
+    /// The threads of an operation that may wait for the disk.
+    func executor(of operation: APIRoute) -> BlockingTaskExecutor {
+        switch operation.body {
+        case .pulled: uploadExecutor
+        case .none, .json: executor
         }
     }
 
@@ -136,7 +146,7 @@ final class BusinessAPI: Sendable {
 
     private func start(
         _ answer: @escaping @Sendable (APIRequest, APIResponder) async throws -> APIAnswer?,
-        _ request: APIRequest, _ responder: APIResponder
+        _ request: APIRequest, _ responder: APIResponder, on executor: BlockingTaskExecutor
     ) {
         Task(executorPreference: executor) {
             defer { responder.releasePermit() }

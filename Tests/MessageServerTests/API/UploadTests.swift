@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
@@ -104,6 +105,12 @@ import Testing
         let disk = try SmallDisk(bytes: 64 << 10, at: folder)
         let full = try await upload(String(repeating: "x", count: 200_000), server)
         #expect(full.status == 503 && full.problem == "unavailable")
+        // The line says what failed, and where.
+        #expect(
+            server.log.lines.contains {
+                $0.contains("API request refused") && $0.contains("cause") && $0.contains("attachments")
+                    && $0.contains("No space left")
+            })
         #expect(await eventually { (try? files(server)) == [] })
         #expect(try await upload("rye", server).status == 201)
         await server.stop()
@@ -116,7 +123,7 @@ import Testing
         let business = BusinessID("b")
         let uploads = UploadedFiles(dataDirectory: directory.path)
         func add(_ text: String) throws -> String {
-            let upload = try uploads.begin(for: business)
+            let upload = try uploads.begin(for: business, token: "crm")
             try upload.append(Array(text.utf8))
             return try upload.finish()
         }
@@ -130,7 +137,7 @@ import Testing
         let usedPath = try #require(restarted.path(of: used, for: business))
         let age = now - (try FileTime.modifiedSecondsSince1970(usedPath))
         #expect(age >= UploadedFiles.lifetimeSeconds - UploadedFiles.usedLifetimeSeconds - 5)
-        let unfinished = try uploads.begin(for: business)
+        let unfinished = try uploads.begin(for: business, token: "crm")
         try unfinished.append([1])
         #expect(try Directory.names(in: directory.file("outgoing/incoming")).count == 1)
         try restarted.removeUnfinished()
@@ -148,19 +155,50 @@ import Testing
         let uploads = UploadedFiles(
             dataDirectory: directory.path, limits: .init(files: 2, bytes: 100, uploads: 2))
         func add(_ bytes: Int, _ business: BusinessID) throws {
-            let upload = try uploads.begin(for: business)
+            let upload = try uploads.begin(for: business, token: "crm")
             try upload.append([UInt8](repeating: 0, count: bytes))
             _ = try upload.finish()
         }
-        let first = try uploads.begin(for: one)
-        let second = try uploads.begin(for: one)
-        #expect(throws: UploadedFiles.Refusal.busy) { try uploads.begin(for: one) }
+        let first = try uploads.begin(for: one, token: "crm")
+        let second = try uploads.begin(for: one, token: "crm")
+        #expect(throws: UploadedFiles.Refusal.busy) { try uploads.begin(for: one, token: "crm") }
         try add(1, two)
         withExtendedLifetime((first, second)) {}
         try add(1, two)
-        #expect(throws: UploadedFiles.Refusal.full) { try uploads.begin(for: two) }
+        #expect(throws: UploadedFiles.Refusal.full) { try uploads.begin(for: two, token: "crm") }
         let three = BusinessID("3")
         try add(100, three)
-        #expect(throws: UploadedFiles.Refusal.full) { try uploads.begin(for: three) }
+        #expect(throws: UploadedFiles.Refusal.full) { try uploads.begin(for: three, token: "crm") }
+    }
+
+    @Test func `uploads in progress count, and a token has a part of them`() throws {
+        let directory = TemporaryDirectory()
+        let business = BusinessID("b")
+        let uploads = UploadedFiles(
+            dataDirectory: directory.path, limits: .init(files: 3, bytes: 100, uploads: 4, uploadsPerToken: 2)
+        )
+        let first = try uploads.begin(for: business, token: "crm")
+        let second = try uploads.begin(for: business, token: "crm")
+        #expect(throws: UploadedFiles.Refusal.busy) { try uploads.begin(for: business, token: "crm") }
+        let third = try uploads.begin(for: business, token: "other")
+        // Four files would be one too many.
+        #expect(throws: UploadedFiles.Refusal.full) { try uploads.begin(for: business, token: "other") }
+        try first.append([UInt8](repeating: 0, count: 60))
+        _ = try first.finish()
+        try second.append([UInt8](repeating: 0, count: 40))
+        #expect(throws: UploadedFiles.Refusal.full) { try third.append([1]) }
+        withExtendedLifetime((second, third)) {}
+    }
+
+    @Test func `uploads have threads of their own`() async throws {
+        let api = BusinessAPI(
+            APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
+            cursors: APICursor(secret: .random(byteCount: 32)), logger: LogCollector().logger)
+        func route(_ body: APIRoute.Body) -> APIRoute {
+            APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
+        }
+        let others = api.executor(of: route(.json(maximumBytes: 1)))
+        #expect(api.executor(of: route(.none)) === others)
+        #expect(api.executor(of: route(.pulled(maximumBytes: 1))) !== others)
     }
 }

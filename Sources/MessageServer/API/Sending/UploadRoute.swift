@@ -23,8 +23,10 @@ struct UploadRoute: Sendable {
         ) { request, responder in
             guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
             let wanted = try ContentDigest.sha256(request.list("content-digest"))
-            let upload = try begin(request.business.id)
-            // The client decides how long the upload takes, so it no longer counts as in flight.
+            let upload = try Self.onDisk {
+                try uploads.begin(for: request.business.id, token: request.token.name)
+            }
+            // The client decides how long the upload takes.
             responder.releasePermit()
             let digest = SHA256Stream()
             var sizeBytes = 0
@@ -33,7 +35,7 @@ struct UploadRoute: Sendable {
                     sizeBytes += piece.count
                     guard sizeBytes <= maximumBytes else { throw APIProblem(.tooLarge) }
                     if wanted != nil { digest.append(piece) }
-                    try Self.onDisk { () throws(SystemError) in try upload.append(piece) }
+                    try Self.onDisk { try upload.append(piece) }
                 }
             } catch is HTTPStreamError {
                 // The client has disconnected, or was told that the content is too large.
@@ -41,7 +43,7 @@ struct UploadRoute: Sendable {
             }
             guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
             if let wanted, digest.bytes != wanted { throw APIProblem(.digestMismatch) }
-            let id = try Self.onDisk { () throws(SystemError) in try upload.finish() }
+            let id = try Self.onDisk { try upload.finish() }
             return APIAnswer(.created) { writer in
                 writer.field("id", id)
                 writer.field("size", sizeBytes)
@@ -49,23 +51,16 @@ struct UploadRoute: Sendable {
         }.describing(body: .bytes, headers: [Self.contentDigest], creates: true)
     }
 
-    private func begin(_ business: BusinessID) throws -> UploadedFiles.Upload {
-        do { return try uploads.begin(for: business) } catch let refusal as UploadedFiles.Refusal {
+    private static func onDisk<Result>(_ work: () throws -> Result) throws -> Result {
+        do { return try work() } catch let refusal as UploadedFiles.Refusal {
             let (detail, seconds) =
                 switch refusal {
-                case .busy: ("the business has too many uploads at the moment", 5)
+                case .busy: ("the business or the token has too many uploads at the moment", 5)
                 case .full: ("the business has too many uploaded attachments that no message uses", 600)
                 }
             throw APIProblem(.unavailable, detail).field("Retry-After", "\(seconds)")
         } catch let error as SystemError {
             throw StoreError.unavailable(path: UploadRoute.path, error)
-        }
-    }
-
-    private static func onDisk<Result>(_ work: () throws(SystemError) -> Result) throws(StoreError) -> Result
-    {
-        do throws(SystemError) { return try work() } catch {
-            throw .unavailable(path: UploadRoute.path, error)
         }
     }
 }

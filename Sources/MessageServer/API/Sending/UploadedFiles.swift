@@ -15,23 +15,33 @@ final class UploadedFiles: Sendable {
         var files = 1000
         /// The maximum bytes of the files together.
         var bytes = 2 << 30
-        /// The maximum number of uploads at a time.
+        /// The maximum number of uploads at a time, and of those of one token.
         var uploads = 8
+        var uploadsPerToken = 4
     }
 
     /// The reason why an upload cannot begin.
     enum Refusal: Error, Equatable {
         /// The business has too many files, or files of too many bytes together.
         case full
-        /// The business has too many uploads at the moment.
+        /// The business or the token has too many uploads at the moment.
         case busy
+    }
+
+    /// The uploads of a business at the moment.
+    private struct InProgress {
+        var count = 0
+        var countsByToken: [String: Int] = [:]
+        var bytes = 0
+        /// The bytes of the finished files.
+        var usedBytes = 0
     }
 
     private let directory: String
     private let limits: Limits
     private var incoming: String { directory + "/incoming" }
-    /// The number of uploads of each business at the moment.
-    private let uploads = Mutex<[String: Int]>([:])
+    /// The uploads of each business at the moment, by its folder.
+    private let uploads = Mutex<[String: InProgress]>([:])
     private let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
 
     /// The time from an upload until its file is deleted.
@@ -78,23 +88,53 @@ final class UploadedFiles: Sendable {
             path, secondsSince1970: now - Self.lifetimeSeconds + Self.usedLifetimeSeconds)
     }
 
-    /// Begins an upload; throws a ``Refusal`` or a ``SystemError``.
-    func begin(for business: BusinessID) throws -> Upload {
+    /// Begins an upload of a token; throws a ``Refusal`` or a ``SystemError``.
+    func begin(for business: BusinessID, token: String) throws -> Upload {
         let folder = folder(of: business)
         try uploads.withLock { uploads in
-            guard uploads[folder, default: 0] < limits.uploads else { throw Refusal.busy }
-            uploads[folder, default: 0] += 1
+            let current = uploads[folder] ?? InProgress()
+            guard current.count < limits.uploads,
+                current.countsByToken[token, default: 0] < limits.uploadsPerToken
+            else { throw Refusal.busy }
+            uploads[folder, default: InProgress()].count += 1
+            uploads[folder]?.countsByToken[token, default: 0] += 1
         }
         do {
             try sweep(folder)
+            // Read before the files are counted: an upload that finishes meanwhile is counted twice, and none is missed.
+            let count = uploads.withLock { $0[folder]?.count ?? 0 }
             let used = try usage(of: folder)
-            guard used.files < limits.files, used.bytes < limits.bytes else { throw Refusal.full }
+            let bytes = uploads.withLock { uploads in
+                let usedBytes = max(uploads[folder]?.usedBytes ?? 0, used.bytes)
+                uploads[folder]?.usedBytes = usedBytes
+                return usedBytes + (uploads[folder]?.bytes ?? 0)
+            }
+            // This upload is one of those in progress.
+            guard used.files + count <= limits.files, bytes < limits.bytes else { throw Refusal.full }
             try Directory.make(incoming)
             return try Upload(
-                temporary: "\(incoming)/\(Hex.encode(randomBytes(16)))", folder: folder, owner: self)
+                temporary: "\(incoming)/\(Hex.encode(randomBytes(16)))", folder: folder, token: token,
+                owner: self)
         } catch {
-            end(folder)
+            end(folder, token, bytes: 0)
             throw error
+        }
+    }
+
+    /// Counts the next bytes of an upload; throws ``Refusal/full`` above the limit of its business.
+    fileprivate func count(_ bytes: Int, in folder: String) throws {
+        try uploads.withLock { uploads in
+            let current = uploads[folder] ?? InProgress()
+            guard current.usedBytes + current.bytes + bytes <= limits.bytes else { throw Refusal.full }
+            uploads[folder]?.bytes += bytes
+        }
+    }
+
+    /// Counts the bytes of a finished file.
+    fileprivate func countFinished(_ bytes: Int, in folder: String) {
+        uploads.withLock { uploads in
+            uploads[folder]?.usedBytes += bytes
+            uploads[folder]?.bytes -= bytes
         }
     }
 
@@ -113,10 +153,13 @@ final class UploadedFiles: Sendable {
         return used
     }
 
-    fileprivate func end(_ folder: String) {
+    fileprivate func end(_ folder: String, _ token: String, bytes: Int) {
         uploads.withLock { uploads in
-            uploads[folder, default: 1] -= 1
-            if uploads[folder] == 0 { uploads[folder] = nil }
+            uploads[folder]?.bytes -= bytes
+            uploads[folder]?.count -= 1
+            uploads[folder]?.countsByToken[token, default: 1] -= 1
+            if uploads[folder]?.countsByToken[token] == 0 { uploads[folder]?.countsByToken[token] = nil }
+            if uploads[folder]?.count == 0 { uploads[folder] = nil }
         }
     }
 
@@ -164,18 +207,27 @@ extension UploadedFiles {
         private let file: File
         private let temporary: String
         private let folder: String
+        private let token: String
         private let owner: UploadedFiles
         private let isFinished = OnceFlag()
+        private let bytes = Atomic(0)
 
-        fileprivate init(temporary: String, folder: String, owner: UploadedFiles) throws(SystemError) {
+        fileprivate init(
+            temporary: String, folder: String, token: String, owner: UploadedFiles
+        ) throws(SystemError) {
             file = try File(temporary, for: .creating)
             self.temporary = temporary
             self.folder = folder
+            self.token = token
             self.owner = owner
         }
 
-        /// Writes the next bytes.
-        func append(_ bytes: [UInt8]) throws(SystemError) { try file.append(bytes) }
+        /// Writes the next bytes; throws ``Refusal/full`` when the business has too many, or a ``SystemError``.
+        func append(_ bytes: [UInt8]) throws {
+            try owner.count(bytes.count, in: folder)
+            self.bytes.add(bytes.count, ordering: .relaxed)
+            try file.append(bytes)
+        }
 
         /// Makes the file durable; returns its identifier.
         func finish() throws(SystemError) -> String {
@@ -184,6 +236,7 @@ extension UploadedFiles {
             let id = Hex.encode(randomBytes(16))
             try Directory.rename(temporary, to: "\(folder)/\(id)")
             _ = isFinished.claim()
+            owner.countFinished(bytes.exchange(0, ordering: .relaxed), in: folder)
             try Directory.synchronize(folder)
             return id
         }
@@ -191,7 +244,7 @@ extension UploadedFiles {
         deinit {
             // If the file cannot be removed, the next start of the server removes it.
             if isFinished.claim() { try? Directory.remove(temporary) }
-            owner.end(folder)
+            owner.end(folder, token, bytes: bytes.load(ordering: .relaxed))
         }
     }
 }
