@@ -26,12 +26,16 @@ struct EventDraft: Sendable {
             return EventDraft(event: event, conversation: key)
         }
         switch record {
-        case .message(_, let id, let outboundKind?, _, let at):
+        case .message(_, let id, let outboundKind?, _, let at, let claimant):
             var queued = draft(0, .messageQueued, at, outboundKind)
             queued.event.message = id
-            return [queued]
-        case .message(_, _, nil, isReplay: true, _): return []
-        case .message(_, let id, nil, isReplay: false, let at):
+            guard let claimant else { return [queued] }
+            let change = EventRecord.AssignedChange(
+                name: .conversationClaimed, state: .person, person: claimant, reason: nil)
+            let claimed = draft(1, change.name, at, nil).event.with(change)
+            return [queued, EventDraft(event: claimed, conversation: key)]
+        case .message(_, _, nil, isReplay: true, _, _): return []
+        case .message(_, let id, nil, isReplay: false, let at, _):
             var received = draft(0, .messageReceived, at, nil)
             received.event.message = id
             received.line = LineIdentity(record: number, reply: nil)

@@ -6,7 +6,7 @@ import Synchronization
 /// The journal and the conversations add their changes without waiting; records are parsed later, by the reader.
 final class EventFeed: Sendable {
     fileprivate enum Entry: Sendable {
-        case message(UInt64, ReceivedMessage)
+        case message(UInt64, ReceivedMessage, claimedBy: Person?)
         case record(UInt64, body: [UInt8])
         case line(LineIdentity, FoundLine?)
     }
@@ -44,7 +44,10 @@ final class EventFeed: Sendable {
             for (entry, record) in zip(entries, records) {
                 guard state.count(entry.body.count + 64) else { break }
                 if case .sender(let message, _) = entry.waiter {
-                    state.entries.append(.message(record.number, message.message))
+                    state.entries.append(
+                        .message(
+                            record.number, message.message,
+                            claimedBy: entry.assignment?.assignment.person))
                 } else {
                     state.entries.append(.record(record.number, body: entry.body))
                 }
@@ -72,7 +75,8 @@ final class EventFeed: Sendable {
         if taken.hasOverflowed { return nil }
         return taken.entries.map { entry in
             switch entry {
-            case .message(let number, let message): .record(number, EventRecord(message))
+            case .message(let number, let message, let claimant):
+                .record(number, EventRecord(message, claimedBy: claimant))
             case .record(let number, let body): .record(number, EventRecord(body: body))
             case .line(let identity, let line): .line(identity, line)
             }

@@ -63,7 +63,7 @@ struct EventFold {
         case .record(let number, let record):
             guard number > last else {
                 // A message that arrived while the source began; later records may be about it.
-                if case .message(let key, _, let kind, _, _) = record {
+                if case .message(let key, _, let kind, _, _, _) = record {
                     subjects.keep(number, in: key, kind: kind)
                 }
                 return []

@@ -5,7 +5,11 @@ import BusinessMessages
 /// The parts of a journal record that events are made from.
 enum EventRecord: Sendable {
     /// A message; `isReplay` is true when its line was written for an earlier record.
-    case message(ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp)
+    ///
+    /// `claimedBy` is the person who claims the conversation with the message.
+    case message(
+        ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp,
+        claimedBy: Person? = nil)
     /// The decision of a handler, with its replies.
     case outcome(of: UInt64, at: Timestamp, replies: [Reply], handOff: AssignedChange? = nil)
     /// The end of a reply; `reportedIn` is the conversation when the failure is also an event for the handler.
@@ -44,7 +48,7 @@ enum EventRecord: Sendable {
     /// The conversation of the message or reply failure that begins with this record; nil for other records.
     var begins: ConversationKey? {
         switch self {
-        case .message(let key, _, _, _, _): key
+        case .message(let key, _, _, _, _, _): key
         case .reply(_, _, let key): key
         case .outcome, .parked, .finished, .assignment: nil
         }
@@ -66,10 +70,10 @@ enum EventRecord: Sendable {
     }
 
     /// Takes the parts from a message that is being appended to the journal.
-    init(_ message: ReceivedMessage) {
+    init(_ message: ReceivedMessage, claimedBy claimant: Person? = nil) {
         self = .message(
             ConversationKey(business: message.business, customer: message.customer), message.id,
-            outboundKind: message.outboundKind, isReplay: false, at: message.receivedAt)
+            outboundKind: message.outboundKind, isReplay: false, at: message.receivedAt, claimedBy: claimant)
     }
 
     /// Parses a record's body; nil for a record without events.
@@ -99,7 +103,8 @@ enum EventRecord: Sendable {
         case .message(let message):
             self = .message(
                 message.conversation, MessageID(root["id"]?.string ?? ""), outboundKind: message.outboundKind,
-                isReplay: message.replayOf != nil, at: at)
+                isReplay: message.replayOf != nil, at: at,
+                claimedBy: message.claimedAt == nil ? nil : message.person)
         case .outcome(let outcome):
             let replies = root["replies"]?.elements.map {
                 Reply(

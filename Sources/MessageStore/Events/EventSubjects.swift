@@ -54,7 +54,7 @@ struct EventSubjects: Sendable {
     mutating func apply(_ record: EventRecord, number: UInt64) -> (key: ConversationKey, kind: Kind?)? {
         let about = record.subject.flatMap { conversation(of: $0) } ?? record.conversation.map { ($0, nil) }
         switch record {
-        case .message(let key, _, let outboundKind, _, _):
+        case .message(let key, _, let outboundKind, _, _, _):
             insert(
                 number, in: key, kind: outboundKind, replies: outboundKind == nil ? 0 : 1,
                 isFinished: outboundKind != nil)

@@ -47,6 +47,21 @@ import Testing
         await store.close()
     }
 
+    @Test func `followers see the claim that a person's message makes, at once and in the journal`() async throws {
+        let store = try directory.open()
+        var source = await store.followEvents()
+        #expect(try await store.send(outbound("s1", by: .person(ana))) == .stored)
+        #expect(try await store.send(outbound("s2", by: .person(ana))) == .stored)
+        let events = source.next() ?? []
+        #expect(
+            events.map(\.event.name) == [.messageQueued, .conversationClaimed, .messageQueued])
+        #expect(events.map(\.event.person) == [nil, ana, nil])
+        var past = try store.pastEvents(
+            after: 0, through: store.journal.lastRecord, excluding: EventExclusion(keys: [], records: []))
+        #expect(try past.readAll().map(\.event.key) == events.map(\.event.key))
+        await store.close()
+    }
+
     @Test func `while a person answers, a program's message is refused and the server's is not`() async throws
     {
         let store = try directory.open()
