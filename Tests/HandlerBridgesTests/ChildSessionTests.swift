@@ -70,7 +70,7 @@ struct ChildSessionTests {
         // Another process, which is not killed with the child, reads the child's input.
         let session = try await session(
             "exec 3<&0; setsid sh -c 'echo ready; exec cat >lines' <&3 & exec sleep 1000", timings: timings)
-        await log.first { $0.contains("no protocol message") && $0.contains("ready") }
+        await log.first { $0.contains("not a protocol message") && $0.contains("ready") }
         let answer = await session.call(within: nil) { RPCLine.request(id: $0, method: Method.event) }
         guard case .failure(.ended) = answer else {
             Issue.record("\(answer)")

@@ -3,30 +3,57 @@ import Synchronization
 
 /// Limits the operations of each token that are in flight, so that no token can block the others.
 final class InFlightOperations: Sendable {
-    private let counts = Mutex<[String: Int]>([:])
+    private struct Operations {
+        var running = 0
+        /// The operations that wait for the end of another one, in the order of their arrival.
+        var waiting = Deque<CheckedContinuation<Void, Never>>()
+    }
+
+    private let tokens = Mutex<[String: Operations]>([:])
     private let maximum: Int
 
     /// Allows `maximum` operations of each token at the same time.
     init(maximum: Int) { self.maximum = maximum }
 
     /// The number of operations of a token.
-    func count(of token: String) -> Int { counts.withLock { $0[token] ?? 0 } }
+    func count(of token: String) -> Int { tokens.withLock { $0[token]?.running ?? 0 } }
 
     /// Counts an operation until the returned permit is released; nil when the token already has the maximum.
     func begin(_ token: String) -> OperationPermit? {
-        let isAllowed = counts.withLock { counts in
-            guard counts[token, default: 0] < maximum else { return false }
-            counts[token, default: 0] += 1
+        let isAllowed = tokens.withLock { tokens in
+            guard tokens[token]?.running ?? 0 < maximum else { return false }
+            tokens[token, default: Operations()].running += 1
             return true
         }
         return isAllowed ? OperationPermit { self.end(token) } : nil
     }
 
-    private func end(_ token: String) {
-        counts.withLock { counts in
-            let left = (counts[token] ?? 1) - 1
-            counts[token] = left > 0 ? left : nil
+    /// Counts an operation until the returned permit is released; waits until the token has less than the maximum.
+    ///
+    /// The caller bounds the number of operations that wait.
+    func wait(_ token: String) async -> OperationPermit {
+        await withCheckedContinuation { continuation in
+            let isAllowed = tokens.withLock { tokens in
+                if tokens[token]?.running ?? 0 < maximum {
+                    tokens[token, default: Operations()].running += 1
+                    return true
+                }
+                tokens[token, default: Operations()].waiting.append(continuation)
+                return false
+            }
+            if isAllowed { continuation.resume() }
         }
+        return OperationPermit { self.end(token) }
+    }
+
+    private func end(_ token: String) {
+        let next = tokens.withLock { tokens -> CheckedContinuation<Void, Never>? in
+            if let next = tokens[token]?.waiting.popFirst() { return next }
+            let left = (tokens[token]?.running ?? 1) - 1
+            if left > 0 { tokens[token]?.running = left } else { tokens[token] = nil }
+            return nil
+        }
+        next?.resume()
     }
 }
 

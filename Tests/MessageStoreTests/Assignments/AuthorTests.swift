@@ -47,7 +47,9 @@ import Testing
         await store.close()
     }
 
-    @Test func `followers see the claim that a person's message makes, at once and in the journal`() async throws {
+    @Test func `followers see the claim that a person's message makes, at once and in the journal`()
+        async throws
+    {
         let store = try directory.open()
         var source = await store.followEvents()
         #expect(try await store.send(outbound("s1", by: .person(ana))) == .stored)

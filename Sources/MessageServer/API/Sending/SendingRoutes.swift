@@ -89,11 +89,12 @@ struct SendingRoutes: Sendable {
                 .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
                 parameter: "Idempotency-Key")
         }
+        // At most as many wait as a token may have requests in flight. A refusal would end most of the simultaneous repetitions
+        // of one key, whose message the first search finds for all.
         let search: JournalSearch = { [journalReaders] search in
-            do { return try await journalReaders.reading(for: request.token, search) } catch is UnreadJournal
-            {
-                throw APIProblem.journalUnread
-            }
+            let permit = await journalReaders.wait(request.token.name)
+            defer { permit.release() }
+            do { return try await search() } catch is UnreadJournal { throw APIProblem.journalUnread }
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
         let permit = wait > 0 ? waiting.begin(request.token.name) : nil
