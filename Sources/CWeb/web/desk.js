@@ -30,6 +30,8 @@ export class Desk extends EventTarget {
   #stream;
   #generation = 0;
   #refresh = 0;
+  /// The timer of the next repetition after a failed reload.
+  #retry;
   #timers = [];
   #isEnded = false;
   /// The conversations that waited when the queue was last read; conversations that began to wait later are unread.
