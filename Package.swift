@@ -65,6 +65,7 @@ let package = Package(
         cTarget("CCurl"),
         target("BalloonPOSIX", ["CLinux"]),
         target("BalloonJSON"),
+        target("BalloonMetrics"),
         target("BalloonWire", ["BalloonJSON", "COpenSSL", "CZlib"]),
         target("BalloonTLS", ["COpenSSL"]),
         target("BalloonHTTP", ["BalloonTLS", "BalloonPOSIX"], [logging]),
@@ -81,11 +82,15 @@ let package = Package(
                 "BalloonJSON",
             ], [logging]),
         target(
-            "MessageStore", ["BusinessMessages", "BalloonJSON", "BalloonWire", "BalloonPOSIX"],
+            "MessageStore",
+            ["BusinessMessages", "BalloonJSON", "BalloonMetrics", "BalloonWire", "BalloonPOSIX"],
             [logging]),
         target(
             "GatewayClient",
-            ["BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON", "BusinessMessages"],
+            [
+                "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON", "BalloonMetrics",
+                "BusinessMessages",
+            ],
             [logging]),
         target(
             "Simulator",
@@ -97,8 +102,7 @@ let package = Package(
             "MessageServer",
             [
                 "GatewayClient", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
-                "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CWeb",
+                "BalloonWire", "BalloonJSON", "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",
@@ -131,6 +135,7 @@ let package = Package(
             swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),
         testTarget("BalloonJSONTests", ["BalloonJSON"]),
+        testTarget("BalloonMetricsTests", ["BalloonMetrics"]),
         testTarget("BalloonWireTests", ["BalloonWire", "BalloonJSON"]),
         testTarget("BalloonTLSTests", ["BalloonTLS"]),
         testTarget("BalloonHTTPTests", ["BalloonHTTP", "BalloonTLS", "BalloonPOSIX", "COpenSSL"]),
@@ -174,8 +179,8 @@ let package = Package(
             "MessageServerTests",
             [
                 "MessageServer", "Simulator", "GatewayClient", "MessageStore", "HandlerKit",
-                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "ServerTestSupport", "CrashTestServer",
+                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonMetrics",
+                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "CrashTestServer",
             ]),
         testTarget(
             "balloonTests",

@@ -67,6 +67,9 @@ package actor HTTPServer {
         }
     }
 
+    /// The number of open connections of each listener, in the listeners' order.
+    package nonisolated var connectionCounts: [Int] { counters.map(\.value) }
+
     /// The number of open connections.
     package nonisolated var connectionCount: Int {
         shards.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }

@@ -1,5 +1,5 @@
 /// A request type of Apple's gateway, with the name that errors and log lines use.
-package enum GatewayCall: String, Sendable, CustomStringConvertible {
+package enum GatewayCall: String, CaseIterable, Sendable, CustomStringConvertible {
     /// `POST /message`.
     case message
     /// `POST /authenticate`.

@@ -19,6 +19,8 @@ package final class GatewayClient: Sendable {
     let logger: Logger
     private let clockSkew = ClockSkew()
     private let retryBudget = RetryBudget()
+    /// The requests so far.
+    package let metrics = GatewayMetrics()
     /// Contents that Apple stores already.
     let uploads: KnownUploads
 
@@ -165,20 +167,21 @@ package final class GatewayClient: Sendable {
     func attempt(
         _ call: GatewayCall, _ request: TransportRequest, number: Int = 1, hiding: [String] = []
     ) async throws(GatewayError) -> TransportResponse {
+        let begun = SystemClock.nanoseconds()
         let response: TransportResponse
         do {
             let isStreamed = request.source != nil || request.sink != nil
             response = try await (isStreamed ? fileTransport : transport).send(request)
         } catch TransportError.cancelled {
             throw .cancelled
-        } catch let error as TransportError {
-            throw .unreachable(call, error, attempts: number)
         } catch is CancellationError {
             throw .cancelled
         } catch {
+            metrics.record(call, nil, nanoseconds: SystemClock.nanoseconds() &- begun)
             // HTTPTransport throws no other type; any other error is treated as a network failure.
-            throw .unreachable(call, .failed(code: 0), attempts: number)
+            throw .unreachable(call, error as? TransportError ?? .failed(code: 0), attempts: number)
         }
+        metrics.record(call, response.status, nanoseconds: SystemClock.nanoseconds() &- begun)
         lookAtClock(response)
         switch response.status {
         case 200..<300: return response

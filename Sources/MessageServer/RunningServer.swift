@@ -30,6 +30,8 @@ package final class RunningServer: Sendable {
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
+    private let labels: BusinessLabels
+    private let reloads = ReloadResult()
     private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
@@ -40,12 +42,15 @@ package final class RunningServer: Sendable {
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk()
+        disk: any StoreDisk = SystemDisk(), version: String = "unknown"
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
         FreeMemory.limitArenas()
-        let observer = DeliveryWatch(passingTo: observer ?? LogObserver(logger))
+        let logged = observer ?? LogObserver(logger)
+        let labels = BusinessLabels(configuration.businesses)
+        let stages = StageMetrics(labels, passingTo: logged)
+        let observer = DeliveryWatch(passingTo: stages)
         let isDraining = DrainFlag()
         let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
@@ -101,7 +106,7 @@ package final class RunningServer: Sendable {
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
-                        ], describeRefusal: refusedReads.describe, logger),
+                        ], describeRefusal: RefusedReads(logged).describe, logger),
             shards: configuration.limits.shards, logger: logger)
         let boundAdmin = BoundAddress()
         let access = APIAccess(
@@ -140,15 +145,30 @@ package final class RunningServer: Sendable {
         self.typing = typing
         self.boundAdmin = boundAdmin
         self.api = api
+        self.labels = labels
+        let metrics = MetricsRoute(
+            version: version, stages: stages, labels: labels, store: store, registry: registry,
+            gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
+            server: MetricsRoute.Server(
+                connections: { [http] in
+                    let counts = http.connectionCounts
+                    return [
+                        ("public", counts.first ?? 0), ("control", counts.dropFirst().reduce(0, +)),
+                        ("admin", boundAdmin.connectionCount),
+                    ]
+                },
+                isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
+                isReloaded: { [reloads] in reloads.isSuccess }))
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,
-                routes: health(.operators) + api.routes(APIDocument.completing(operations))
+                routes: health(.operators) + [metrics.route] + api.routes(APIDocument.completing(operations))
                     + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
                 tls: tls,
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }
+        boundAdmin.serve(with: admin)
     }
 
     /// The bound address of the admin listener; nil when there is none.
@@ -230,9 +250,12 @@ package final class RunningServer: Sendable {
             store.keepIndex(!wanted.api.tokens.isEmpty)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)
+            labels.change(to: wanted.businesses)
+            reloads.isSuccess = true
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
+            reloads.isSuccess = false
             for problem in error.problems {
                 logger.error(
                     "configuration not reloaded; the old configuration stays in effect",
@@ -377,11 +400,32 @@ private struct StopTimes: Sendable {
 
 /// The address of a listener, known once it is bound.
 private final class BoundAddress: Sendable {
-    private let bound = Mutex<SocketAddress?>(nil)
+    private struct State {
+        var address: SocketAddress?
+        /// Weak, because the server's routes hold this value.
+        weak var server: HTTPServer?
+    }
+
+    private let state = Mutex(State())
 
     var address: SocketAddress? {
-        get { bound.withLock { $0 } }
-        set { bound.withLock { $0 = newValue } }
+        get { state.withLock { $0.address } }
+        set { state.withLock { $0.address = newValue } }
+    }
+
+    /// The number of open connections; 0 without a server.
+    var connectionCount: Int { state.withLock { $0.server }?.connectionCount ?? 0 }
+
+    func serve(with server: HTTPServer?) { state.withLock { $0.server = server } }
+}
+
+/// Whether the last reload of the configuration succeeded; true before the first.
+private final class ReloadResult: Sendable {
+    private let flag = Atomic(true)
+
+    var isSuccess: Bool {
+        get { flag.load(ordering: .relaxed) }
+        set { flag.store(newValue, ordering: .relaxed) }
     }
 }
 

@@ -44,7 +44,8 @@ public enum Server {
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        source: ConfigurationSource? = nil, didStart: ([SocketAddress]) async throws -> Void
+        source: ConfigurationSource? = nil, version: String = "unknown",
+        didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
@@ -62,7 +63,7 @@ public enum Server {
         let watch = source?.watch(logger) { hangup.yield() }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector)
+            inspector: inspector, version: version)
         limit.watch(server)
         let addresses = try await server.start()
         for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }

@@ -1,10 +1,10 @@
 import BalloonJSON
+import BalloonMetrics
 import BalloonPOSIX
 import BusinessMessages
 import GatewayClient
 import Logging
 import MessageStore
-import Synchronization
 
 /// Fetches the payloads behind references: stage `resolve`, outside the conversations' order.
 ///
@@ -87,19 +87,11 @@ struct PayloadResolver: Sendable {
                 metadata: [
                     "business": "\(pending.business.rawValue)", "message": "\(pending.id.rawValue)",
                     "age_ms": "\(Timestamp.now().milliseconds - pending.receivedAt.milliseconds)",
-                    "expired": "\(expired.increment())",
+                    "expired": "\(expired.add())",
                 ])
             return .failed(reason: Resolution.expiredPrefix + "\(error)")
         }
     }
-}
-
-/// A counter that any thread may increment.
-final class Counter: Sendable {
-    private let value = Atomic(0)
-
-    /// Increments the counter; returns its new value.
-    func increment() -> Int { value.add(1, ordering: .relaxed).newValue }
 }
 
 /// The waits between the retries of a failed write, which never end: a full disk may get space again.

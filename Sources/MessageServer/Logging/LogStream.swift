@@ -1,3 +1,4 @@
+import BalloonMetrics
 import BalloonPOSIX
 import Dispatch
 import Synchronization
@@ -37,6 +38,8 @@ package final class LogStream: Sendable {
     private let queue = DispatchQueue(label: "balloon.log")
     private let maximumPendingBytes: Int
     private let output: @Sendable ([UInt8]) -> Void
+    /// The number of lines that were dropped since the start.
+    let dropped = Counter()
 
     private static let batchTime = DispatchTimeInterval.milliseconds(5)
     fileprivate static let batchBytes = 16 << 10
@@ -69,6 +72,7 @@ package final class LogStream: Sendable {
             guard count + state.pending.count - start <= maximumPendingBytes else {
                 state.pending.removeLast(state.pending.count - count)
                 state.dropped += 1
+                dropped.add()
                 return nil
             }
             state.dropped = 0

@@ -52,6 +52,13 @@ struct OutboxPause: Sendable, Equatable {
     }
 }
 
+extension GatewayHealth.Report {
+    /// Whether the gateway refuses the MSP's credential, so that nothing is sent for any business.
+    var isCredentialRefused: Bool {
+        if business == nil, case .refused = cause { true } else { false }
+    }
+}
+
 extension OutboxPause.Cause: CustomStringConvertible {
     /// The cause, as a text for the log.
     var description: String {

@@ -258,6 +258,15 @@ struct ConversationQueues: Sendable {
         return nil
     }
 
+    /// Replaces each business's message in `found` by an older unfinished one of these conversations.
+    func findOldest(_ found: inout [BusinessID: PendingDelivery]) {
+        for (key, conversation) in conversations {
+            guard let oldest = conversation.oldest else { continue }
+            let known = found[key.business]
+            if known == nil || oldest.record < known?.record ?? 0 { found[key.business] = oldest }
+        }
+    }
+
     /// Removes a message in any state except leased; nil when it is leased or absent.
     mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
         guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
@@ -356,6 +365,12 @@ extension ConversationQueues.Conversation {
     fileprivate mutating func prepend(_ delivery: PendingDelivery) {
         pending.prepend(delivery)
         recordedCount += 1
+    }
+
+    /// The unfinished message with the smallest record.
+    fileprivate var oldest: PendingDelivery? {
+        [pending.first, due.first, parked.min { $0.record < $1.record }].compactMap(\.self)
+            .min { $0.record < $1.record }
     }
 
     fileprivate func delivery(_ record: UInt64) -> PendingDelivery? {

@@ -37,6 +37,9 @@ final class PendingQuotas: Sendable {
     /// The number of unfinished messages of a business.
     func count(of business: BusinessID) -> Int { state.withLock { $0.pending[business, default: 0] } }
 
+    /// The number of unfinished messages of each business that has any.
+    var counts: [BusinessID: Int] { state.withLock { $0.pending } }
+
     /// The businesses with unfinished messages.
     var businesses: [BusinessID] { state.withLock { Array($0.pending.keys) } }
 

@@ -1,3 +1,4 @@
+import BalloonMetrics
 import BalloonPOSIX
 import Dispatch
 import Synchronization
@@ -56,6 +57,10 @@ final class Journal: Sendable {
     private let lazyDelay: Duration
     private let probeInterval: Duration
     private let settle: @Sendable ([JournalEntry], BatchResult) -> Void
+    /// The durations of the batches' write and sync, with the failed ones.
+    let commitDurations = Histogram(.nanoseconds)
+    /// The number of records of each batch.
+    let batchSizes = Histogram(.counts)
 
     /// Creates a journal; `settle` is called on the journal's queue for every batch.
     init(
@@ -296,6 +301,7 @@ final class Journal: Sendable {
 
     private func commit(_ entries: [JournalEntry]) {
         let result: BatchResult
+        let begun = SystemClock.nanoseconds()
         do throws(SystemError) {
             let records = try writer.withLock { writer throws(SystemError) in try writer.commit(entries) }
             waiting.withLock { waiting in
@@ -316,6 +322,8 @@ final class Journal: Sendable {
             }
             result = .failed(.notDurable(error))
         }
+        commitDurations.record(SystemClock.nanoseconds() &- begun)
+        batchSizes.record(UInt64(entries.count))
         settle(entries, result)
     }
 }

@@ -128,7 +128,7 @@ struct Dev: AsyncParsableCommand {
         var reloading: HandlerReloading?
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: events, inspector: page,
-            source: source
+            source: source, version: BuildVersion.number
         ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""

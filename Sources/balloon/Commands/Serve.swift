@@ -42,7 +42,8 @@ struct Serve: AsyncParsableCommand {
         let configuration = try source.load()
         logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])
         try await Server.run(
-            configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source
+            configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source,
+            version: BuildVersion.number
         ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }

@@ -1,0 +1,67 @@
+package import BalloonMetrics
+import Synchronization
+
+/// The requests to Apple's gateway: how many got which answer, and how long each took.
+///
+/// A cancelled request is not counted.
+package final class GatewayMetrics: Sendable {
+    /// The answer to a request, as a label with a closed set of values.
+    package enum Answer: String, CaseIterable, Sendable {
+        case ok = "200"
+        case badRequest = "400"
+        case unauthorized = "401"
+        case forbidden = "403"
+        case notFound = "404"
+        case tooManyRequests = "429"
+        case serverError = "500"
+        case badGateway = "502"
+        case serviceUnavailable = "503"
+        case gatewayTimeout = "504"
+        /// Another status.
+        case other
+        /// No answer arrived: no connection, a timeout or a broken answer.
+        case none
+
+        init(status: Int?) {
+            guard let status else {
+                self = .none
+                return
+            }
+            self = (200..<300).contains(status) ? .ok : Answer(rawValue: "\(status)") ?? .other
+        }
+    }
+
+    private struct State {
+        var counts: [GatewayCall: [Answer: UInt64]] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let durations: [GatewayCall: Histogram] = Dictionary(
+        uniqueKeysWithValues: GatewayCall.allCases.map { ($0, Histogram(.nanoseconds)) })
+
+    init() {}
+
+    /// Counts a request; `status` is nil when no answer arrived.
+    func record(_ call: GatewayCall, _ status: Int?, nanoseconds: UInt64) {
+        state.withLock { $0.counts[call, default: [:]][Answer(status: status), default: 0] &+= 1 }
+        durations[call]?.record(nanoseconds)
+    }
+
+    /// The number of requests by type and answer.
+    package var counts: [(call: GatewayCall, answer: Answer, count: UInt64)] {
+        let counts = state.withLock { $0.counts }
+        return GatewayCall.allCases.flatMap { call in
+            Answer.allCases.compactMap { answer in
+                counts[call]?[answer].map { (call, answer, $0) }
+            }
+        }
+    }
+
+    /// The durations of the requests of each type that had any, from the begin to the complete answer.
+    package var durationsByCall: [(call: GatewayCall, durations: Histogram.Snapshot)] {
+        GatewayCall.allCases.compactMap { call in
+            guard let snapshot = durations[call]?.snapshot, snapshot.count > 0 else { return nil }
+            return (call, snapshot)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import BalloonHTTP
+import BalloonMetrics
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import MessageStore
+
+/// `GET /metrics` of the admin listener: the server's metrics in the text format of Prometheus.
+///
+/// Every name begins with `balloon_`, but for `process_…`; the units are seconds and bytes. A label never has a customer, an id
+/// or a reason. Shards wait for no scrape.
+struct MetricsRoute: Sendable {
+    /// The values that only the running server knows.
+    struct Server: Sendable {
+        /// The names of the listeners with the numbers of their connections.
+        var connections: @Sendable () -> [(listener: String, count: Int)]
+        /// Whether sending to all businesses is paused because the gateway refuses the credential.
+        var isCredentialRefused: @Sendable () -> Bool
+        /// Whether the last reload succeeded; true before the first.
+        var isReloaded: @Sendable () -> Bool
+    }
+
+    let version: String
+    let stages: StageMetrics
+    let labels: BusinessLabels
+    let store: Store
+    let registry: HandlerRegistry
+    let gateway: GatewayMetrics
+    let expiredReferences: Counter
+    let server: Server
+
+    /// The route; the answer is composed outside the shard.
+    var route: HTTPRoute {
+        HTTPRoute(.get, "/metrics") { _, responder in
+            Task { @concurrent in
+                responder.respond(HTTPResponse(.ok, contentType: MetricsText.contentType, body: await text))
+            }
+            return nil
+        }
+    }
+
+    private var text: [UInt8] {
+        get async {
+            var handlers: [BusinessID: HandlerStatus] = [:]
+            for business in registry.all { handlers[business.business] = await HandlerStatus(business) }
+            var text = MetricsText()
+            text.add(stages)
+            text.add(BusinessMetrics.all(labels, store.metrics, handlers, at: .now()))
+            text.add(gateway, isCredentialRefused: server.isCredentialRefused())
+            text.add(store.metrics, store.statistics)
+            text.family(
+                "balloon_references_expired_total", .counter,
+                "Payload references that expired before their download; each is a lost choice of a customer.",
+                expiredReferences.value)
+            text.family(
+                "balloon_log_lines_dropped_total", .counter,
+                "Log lines that were dropped because the reader of standard error was too slow.",
+                LogStream.standardError.dropped.value)
+            text.family("balloon_http_connections", .gauge, "Open connections, by listener.") { samples in
+                for (listener, count) in server.connections() { samples.add([("listener", listener)], count) }
+            }
+            text.family(
+                "balloon_config_last_reload_successful", .gauge,
+                "1 unless the last reload of the configuration failed.", server.isReloaded() ? 1 : 0)
+            text.family("balloon_build_info", .gauge, "The version of the program; always 1.") {
+                $0.add([("version", version)], 1)
+            }
+            text.addProcess()
+            return text.bytes
+        }
+    }
+}
+
+extension MetricsText {
+    fileprivate mutating func add(_ stages: StageMetrics) {
+        family("balloon_messages_total", .counter, "Messages in a conversation's file, by business and kind.")
+        {
+            for (label, kind, count) in stages.messageCounts {
+                $0.add([("business", label), ("kind", kind.rawValue)], count)
+            }
+        }
+        family("balloon_webhooks_total", .counter, "Webhooks, by the status of the answer.") {
+            for (status, count) in stages.webhookCounts { $0.add([("status", status)], count) }
+        }
+        family(
+            "balloon_stage_duration_seconds", .histogram,
+            "The durations of the stages of messages and replies, by stage and result."
+        ) {
+            for (stage, result, durations) in stages.stages {
+                $0.add([("stage", stage.rawValue), ("result", result.rawValue)], durations)
+            }
+        }
+    }
+
+    fileprivate mutating func add(_ businesses: [(label: String, metrics: BusinessMetrics)]) {
+        func gauge(_ name: String, _ help: String, _ value: (BusinessMetrics) -> Double?) {
+            family("balloon_" + name, name.hasSuffix("_total") ? .counter : .gauge, help) { samples in
+                for (label, metrics) in businesses {
+                    if let value = value(metrics) { samples.add([("business", label)], value) }
+                }
+            }
+        }
+        gauge("deliveries_pending", "Messages whose delivery has not ended.") { Double($0.pending) }
+        gauge("oldest_pending_seconds", "The age of the oldest message whose delivery has not ended.") {
+            $0.oldestSeconds
+        }
+        gauge("outbox_pending", "Replies that have neither been accepted nor refused.") {
+            Double($0.queuedReplies)
+        }
+        gauge("dead_letters", "Messages and replies that wait for an operator's decision.") {
+            Double($0.deadLetters)
+        }
+        gauge("handler_up", "1 while the handler accepts events.") { $0.isHandlerUp.map { $0 ? 1 : 0 } }
+        gauge("handler_restarts_total", "Restarts of the handler.") { $0.restarts.map { Double($0) } }
+    }
+
+    fileprivate mutating func add(_ gateway: GatewayMetrics, isCredentialRefused: Bool) {
+        family("balloon_gateway_requests_total", .counter, "Requests to Apple's gateway, by type and answer.")
+        {
+            for (call, answer, count) in gateway.counts {
+                $0.add([("endpoint", call.rawValue), ("status", answer.rawValue)], count)
+            }
+        }
+        family(
+            "balloon_gateway_request_duration_seconds", .histogram,
+            "The durations of the requests to Apple's gateway, by type."
+        ) {
+            for (call, durations) in gateway.durationsByCall {
+                $0.add([("endpoint", call.rawValue)], durations)
+            }
+        }
+        family(
+            "balloon_gateway_credential_ok", .gauge,
+            "0 while sending is paused because the gateway refuses the MSP's credential.",
+            isCredentialRefused ? 0 : 1)
+    }
+
+    fileprivate mutating func add(_ store: StoreMetrics, _ statistics: StoreStatistics) {
+        family(
+            "balloon_journal_sync_duration_seconds", .histogram,
+            "The durations of the journal's batches: one write and one sync each."
+        ) { $0.add([], store.commitDurations) }
+        family("balloon_journal_batch_records", .histogram, "The number of records of each batch.") {
+            $0.add([], store.batchSizes)
+        }
+        family(
+            "balloon_journal_size_bytes", .gauge, "The bytes of all segments of the journal.",
+            store.journalBytes)
+        if let bytes = store.freeBytes {
+            family(
+                "balloon_disk_free_bytes", .gauge, "The free bytes on the disk of the data directory.", bytes)
+        }
+        family(
+            "balloon_conversations_quarantined", .gauge,
+            "Damaged conversations that need the command conversations rebuild.",
+            statistics.quarantinedConversations)
+    }
+
+    fileprivate mutating func addProcess() {
+        guard let usage = ProcessUsage() else { return }
+        family("process_cpu_seconds_total", .counter, "The processor time of the process.") {
+            $0.add([], usage.cpuSeconds)
+        }
+        family(
+            "process_resident_memory_bytes", .gauge, "The memory of the process in RAM.", usage.residentBytes)
+        family(
+            "process_virtual_memory_bytes", .gauge, "The address space of the process.", usage.virtualBytes)
+        family("process_threads", .gauge, "The threads of the process.", usage.threadCount)
+        family("process_open_fds", .gauge, "The open descriptors of the process.", usage.openFiles)
+        family(
+            "process_max_fds", .gauge, "The largest possible number of open descriptors.",
+            usage.maximumOpenFiles)
+        family(
+            "process_start_time_seconds", .gauge, "The start of the process, in seconds since 1970.",
+            usage.startedSecondsSince1970)
+    }
+}

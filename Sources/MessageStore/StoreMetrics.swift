@@ -1,0 +1,68 @@
+package import BalloonMetrics
+package import BalloonPOSIX
+package import BusinessMessages
+import Synchronization
+
+/// The store's counts for operators, at one moment and by business.
+package struct StoreMetrics: Sendable {
+    /// The durations of the journal's batches, each one write and one sync.
+    package let commitDurations: Histogram.Snapshot
+    /// The number of records of each batch.
+    package let batchSizes: Histogram.Snapshot
+    /// The bytes of all segments of the journal.
+    package let journalBytes: UInt64
+    /// The bytes that are free on the file system of the data directory; nil when the system does not tell.
+    package let freeBytes: UInt64?
+    /// The unfinished messages of each business that has any.
+    package let pending: [BusinessID: Int]
+    /// The arrival time of the oldest unfinished message of each business that has any.
+    package let oldestPending: [BusinessID: Timestamp]
+    /// The replies of each business that have not ended.
+    package let queuedReplies: [BusinessID: Int]
+    /// The dead letters of each business that has any.
+    package let deadLetters: [BusinessID: Int]
+}
+
+extension Store {
+    /// Counts for operators; reads the names of the journal's folder, and the oldest unfinished message of each business.
+    ///
+    /// The locks of the ingest path are held for the time of a copy; the search for the oldest messages costs time in proportion
+    /// to the conversations with unfinished messages.
+    package var metrics: StoreMetrics {
+        StoreMetrics(
+            commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
+            journalBytes: journalBytes,
+            // The metric is left out when the system does not tell.
+            freeBytes: try? FileSystemSpace.freeBytes(at: directory),
+            pending: scheduler.quotas.counts, oldestPending: oldestPending,
+            queuedReplies: outbox.countsByBusiness,
+            deadLetters: accounts.withLedger { $0.deadLetterCounts })
+    }
+
+    private var journalBytes: UInt64 {
+        let folder = DataDirectory(path: directory).journal
+        // Without the folder there is no journal; a segment that retention deletes meanwhile counts as empty.
+        let names = ((try? Directory.names(in: folder)) ?? []).filter { SegmentName.firstRecord($0) != nil }
+        return names.reduce(0) { total, name in
+            total + UInt64(clamping: (try? FileSize.bytes(folder + "/" + name)) ?? 0)
+        }
+    }
+
+    /// A message that cannot be read is left out: the log and `/readyz` report it.
+    private var oldestPending: [BusinessID: Timestamp] {
+        scheduler.oldest.compactMapValues { location in
+            (try? reader.line(at: location))?.root["at"]?.string.flatMap { Timestamp(rfc3339: $0) }
+        }
+    }
+}
+
+extension DeliveryScheduler {
+    /// The place of the oldest unfinished message of each business.
+    fileprivate var oldest: [BusinessID: RecordLocation] {
+        var found: [BusinessID: PendingDelivery] = [:]
+        for partition in partitions {
+            partition.state.withLock { $0.queues.findOldest(&found) }
+        }
+        return found.mapValues(\.location)
+    }
+}
