@@ -30,13 +30,18 @@ package struct HTTPListener: Sendable {
     let limits: HTTPLimits
     let tls: TLSCredentials?
     let describeRefusal: RefusalDescription
+    /// The descriptor of a socket that a service manager opened; nil to open one.
+    let inherited: Int32?
 
     /// Creates a listener for a TCP address or a unix socket; with credentials it uses TLS.
+    ///
+    /// With `inherited`, a listening socket of the service manager, the address is the socket's. A stop then accepts no more
+    /// connections, which wait for the next process.
     ///
     /// Without `describeRefusal` the body of a refusal is the reason phrase of its status, as plain text.
     package init(
         _ address: SocketAddress, routes: [HTTPRoute], limits: HTTPLimits = HTTPLimits(),
-        tls: TLSCredentials? = nil,
+        tls: TLSCredentials? = nil, inherited: Int32? = nil,
         describeRefusal: @escaping RefusalDescription = { HTTPContent(text: "\($0.status.reason)\n") }
     ) {
         self.address = address
@@ -44,5 +49,6 @@ package struct HTTPListener: Sendable {
         self.limits = limits
         self.tls = tls
         self.describeRefusal = describeRefusal
+        self.inherited = inherited
     }
 }

@@ -32,7 +32,13 @@ package actor HTTPServer {
     package func bind() throws(SystemError) -> [SocketAddress] {
         guard bound.isEmpty else { return bound.map(\.address) }
         var sockets: [Bound] = []
-        for listener in listeners { sockets.append(Bound(try ListeningSocket(listener.address))) }
+        for listener in listeners {
+            if let inherited = listener.inherited {
+                sockets.append(Bound(try ListeningSocket(inherited: inherited)))
+            } else {
+                sockets.append(Bound(try ListeningSocket(listener.address)))
+            }
+        }
         bound = sockets
         return sockets.map(\.address)
     }
@@ -56,13 +62,16 @@ package actor HTTPServer {
 
     /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
-    /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A stopped
-    /// server cannot be started again.
-    package func stop(within grace: Duration) async {
+    /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A connection without a request
+    /// stays open for `idle`, so that a request that its client is sending is answered, with `Connection: close`. A stopped server
+    /// cannot be started again.
+    package func stop(within grace: Duration, idle: Duration = .zero) async {
         guard isServing else { return bound = [] }
         await withTaskGroup(of: Void.self) { group in
             for shard in shards {
-                group.addTask { await withCheckedContinuation { shard.post(.drain(within: grace, $0)) } }
+                group.addTask {
+                    await withCheckedContinuation { shard.post(.drain(within: grace, idle: idle, $0)) }
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ final class Mailbox: Sendable {
         case endSection(BroadcastSection, isRegular: Bool)
         case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
-        case drain(within: Duration, CheckedContinuation<Void, Never>)
+        case drain(within: Duration, idle: Duration, CheckedContinuation<Void, Never>)
     }
 
     private struct State {

@@ -99,7 +99,7 @@ extension Shard {
             return close(connection)
         }
         setDeadline(connection, connection.listener.ticks.firstByte)
-        if isStopping { serveOrClose(connection) }
+        if isStopping { serveOrKeep(connection) }
     }
 
     /// Serves the complete request, or closes when there is none.

@@ -56,6 +56,7 @@ extension Shard {
                 expire(connection)
             }
         }
+        if idleTick > 0, tick >= idleTick { closeIdle() }
         if tick >= lastTick { cutOff() }
     }
 

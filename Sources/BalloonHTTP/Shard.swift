@@ -40,6 +40,8 @@ actor Shard {
     var dateField: [UInt8] = []
     private(set) var isStopping = false
     private(set) var isGone = false
+    /// Until this tick of a stop, connections without a request stay open; 0 once they are closed.
+    var idleTick: UInt64 = 0
     /// The tick of the stop's deadline.
     var lastTick = UInt64.max
     private var drained: [CheckedContinuation<Void, Never>] = []
@@ -130,7 +132,7 @@ actor Shard {
         case .endSection(let section, let isRegular): end(section, isRegular: isRegular)
         case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
-        case .drain(let grace, let continuation): stop(within: grace, continuation)
+        case .drain(let grace, let idle, let continuation): stop(within: grace, idle: idle, continuation)
         }
     }
 
@@ -142,7 +144,7 @@ actor Shard {
             uncount(peer, listener)
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
-        case .drain(_, let continuation): continuation.resume()
+        case .drain(_, _, let continuation): continuation.resume()
         case .subscribe(_, let section): section.broadcast.remove(from: section)
         case .answer, .streamHead, .streamEnd, .batch, .endSection, .abort: break
         }
@@ -157,20 +159,41 @@ extension Shard {
 }
 
 extension Shard {
-    private func stop(within grace: Duration, _ continuation: CheckedContinuation<Void, Never>) {
+    private func stop(
+        within grace: Duration, idle: Duration, _ continuation: CheckedContinuation<Void, Never>
+    ) {
         isStopping = true
+        idleTick = wheel.now + TimerWheel.ticks(min(idle, grace))
         drained.append(continuation)
         lastTick = min(lastTick, wheel.now + TimerWheel.ticks(grace))
         startTicking()
         // Serve clients that connected and sent a request before the stop.
-        for listener in acceptors.keys { acceptConnections(listener) }
+        // The backlog of an inherited socket waits for the next process.
+        for (listener, acceptor) in acceptors where !acceptor.socket.isInherited {
+            acceptConnections(listener)
+        }
+        for acceptor in acceptors.values where acceptor.socket.isInherited {
+            // Never fails: the socket is in the set. Its last descriptor is the manager's, so closing ours does not remove it.
+            try? epoll.remove(acceptor.socket.raw)
+        }
         acceptors = [:]
         // Every batch before the stop reaches its subscribers.
         while !deliveries.isEmpty { continueBroadcasts() }
         for connection in slots.all {
-            if connection.isIdle { serveOrClose(connection) } else { endOpenEnded(connection) }
+            if connection.isIdle { serveOrKeep(connection) } else { endOpenEnded(connection) }
         }
         leaveWhenDrained()
+    }
+
+    /// Serves the complete request of an idle connection; without one, closes it unless it may ask once more.
+    func serveOrKeep(_ connection: Connection) {
+        if wheel.now < idleTick { receive(connection) } else { serveOrClose(connection) }
+    }
+
+    /// Closes the connections that sent no request in the time that the stop gave them.
+    func closeIdle() {
+        idleTick = 0
+        for connection in slots.all where connection.isIdle { serveOrClose(connection) }
     }
 
     /// Closes the connections that did not finish in time.

@@ -7,6 +7,23 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// The bound address, with the system's port when port 0 was requested.
     package let address: SocketAddress
     private let descriptor: Descriptor
+    /// Whether a service manager opened the socket and keeps it open when this value is destroyed.
+    package let isInherited: Bool
+
+    /// Uses a TCP socket that listens already, see ``InheritedSockets``; sets its options and makes it non-blocking.
+    ///
+    /// Throws `EINVAL` for a descriptor that is no listening TCP socket.
+    package init(inherited raw: Int32) throws(SystemError) {
+        let address = try inheritedAddress(raw)
+        let descriptor = Descriptor(owning: raw)
+        let flags = try uninterrupted("fcntl") { fcntl(raw, F_GETFL) }
+        _ = try uninterrupted("fcntl") { fcntl(raw, F_SETFL, flags | O_NONBLOCK) }
+        _ = try uninterrupted("fcntl") { fcntl(raw, F_SETFD, FD_CLOEXEC) }
+        try descriptor.prepareForAnswers()
+        self.address = address
+        self.descriptor = descriptor
+        isInherited = true
+    }
 
     /// Opens, binds and listens.
     ///
@@ -29,6 +46,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         _ = try uninterrupted("listen \(address)") { listen(raw, backlog) }
         self.address = try boundAddress(raw, address)
         self.descriptor = descriptor
+        isInherited = false
     }
 
     deinit {
@@ -110,6 +128,31 @@ private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemErr
     // The port has the same offset in the structures of both families.
     let port = unsafe withUnsafeBytes(of: &storage) { unsafe $0.load(fromByteOffset: 2, as: UInt16.self) }
     return .tcp(host: host, port: UInt16(bigEndian: port))
+}
+
+/// The address of a socket that listens already.
+private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress {
+    var listens: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    // Sound: the call writes at most `size` bytes of the value.
+    _ = try uninterrupted("getsockopt") { unsafe getsockopt(raw, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) }
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // Sound: getsockname writes at most `length` bytes of the structure, and inet_ntop at most those of the text.
+    let host = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> String? in
+        guard let base = bytes.baseAddress, listens != 0,
+            unsafe getsockname(raw, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
+        else { return nil }
+        let family = Int32(unsafe base.load(as: sa_family_t.self))
+        guard family == AF_INET || family == AF_INET6 else { return nil }
+        // The address follows family and port; in IPv6 the flow label is between (ip(7), ipv6(7)).
+        let place = unsafe base + (family == AF_INET ? 4 : 8)
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard unsafe inet_ntop(family, place, &text, socklen_t(INET6_ADDRSTRLEN)) != nil else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    guard let host else { throw SystemError("getsockname", code: EINVAL) }
+    return try boundAddress(raw, .tcp(host: host, port: 0))
 }
 
 /// Removes the socket file at `path` when no server listens on it; leaves anything else, so that binding

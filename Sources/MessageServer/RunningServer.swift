@@ -31,6 +31,7 @@ package final class RunningServer: Sendable {
     private let logger: Logger
     private let isDraining: DrainFlag
     private let labels: BusinessLabels
+    private let readinessWatch: ReadinessWatch
     private let reloads = ReloadResult()
     private let work = Mutex<Task<Void, Never>?>(nil)
 
@@ -86,18 +87,22 @@ package final class RunningServer: Sendable {
         let webhook = WebhookRoute.make(
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
         let sender = pipelines.sender
+        let readinessWatch = ReadinessWatch()
         let health = { (audience: HealthRoutes.Audience) in
             HealthRoutes.make(
                 for: audience, store: store,
-                outbox: { .outbox(sender.pauses, queuedReplies: store.queuedReplyCount) }
+                outbox: { .outbox(sender.pauses, queuedReplies: store.queuedReplyCount) },
+                watch: audience == .everybody ? readinessWatch : nil
             ) { isDraining.isSet }
         }
+        self.readinessWatch = readinessWatch
         let refusedReads = RefusedReads(observer)
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
                     configuration.listen, routes: [webhook] + health(.everybody), limits: configuration.http,
-                    tls: tls, describeRefusal: refusedReads.describe)
+                    tls: tls, inherited: configuration.inheritedSockets["public"],
+                    describeRefusal: refusedReads.describe)
             ]
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, store, isServed: { registry.contains($0) },
@@ -164,7 +169,7 @@ package final class RunningServer: Sendable {
                 address,
                 routes: health(.operators) + [metrics.route] + api.routes(APIDocument.completing(operations))
                     + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
-                tls: tls,
+                tls: tls, inherited: configuration.inheritedSockets["admin"],
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }
@@ -330,6 +335,12 @@ package final class RunningServer: Sendable {
 
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
+        let isInherited = configuration.inheritedSockets["public"] != nil
+        let waits = !isInherited && configuration.drainDelay > .zero && readinessWatch.isAsked()
+        if waits {
+            // A load balancer sends connections until it has seen the 503 of /readyz. A cancelled wait ends early.
+            try? await Task.sleep(for: min(configuration.drainDelay, times.grace / 2))
+        }
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         events.stop()
@@ -337,7 +348,8 @@ package final class RunningServer: Sendable {
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)
         async let inspectorStop: Void? = inspector?.stop(within: .zero)
-        await http.stop(within: times.grace)
+        // A client with an open connection may be sending its next request.
+        await http.stop(within: times.graceLeft, idle: isInherited || waits ? .seconds(1) : .zero)
         _ = await (adminStop, inspectorStop)
         // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()

@@ -66,6 +66,8 @@ public enum Server {
             inspector: inspector, version: version)
         limit.watch(server)
         let addresses = try await server.start()
+        let manager = ServiceNotifier()
+        report(.ready, to: manager, logger)
         for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }
         if let address = inspector?.address {
             logger.notice("inspector listening", metadata: ["address": "\(address)"])
@@ -80,12 +82,19 @@ public enum Server {
             throw error
         }
         let reloads = source.map { source in
-            Task { for await _ in hangups { await server.reload(source.load) } }
+            Task {
+                for await _ in hangups {
+                    report(.reloading, to: manager, logger)
+                    await server.reload(source.load)
+                    report(.ready, to: manager, logger)
+                }
+            }
         }
         await stop.wait()
         // Not awaited: a reload waits for handlers to finish.
         reloads?.cancel()
         logger.notice("server stopping; waiting for work in flight")
+        report(.stopping, to: manager, logger)
         if await server.stop(within: configuration.shutdownTime) {
             logger.notice("server stopped")
         } else if limit.hasBegun {
@@ -94,6 +103,15 @@ public enum Server {
             limit.report()
         }
         withExtendedLifetime((signals, hangupSource, watch)) {}
+    }
+}
+
+/// Reports a state to the service manager; the log has a failure, and the server continues.
+private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier, _ logger: Logger) {
+    do throws(SystemError) {
+        try manager.report(state)
+    } catch {
+        logger.warning("state not reported to the service manager", metadata: ["error": "\(error)"])
     }
 }
 

@@ -27,6 +27,67 @@ import Testing
         await first.stop()
     }
 
+    @Test func `a stop answers one more request of an idle connection, and says that it closes`() async throws
+    {
+        let server = try await HTTPServerUnderTest(sampleRoutes)
+        let (isOpen, opened) = AsyncStream.makeStream(of: Void.self)
+        let (isStopping, stopping) = AsyncStream.makeStream(of: Void.self)
+        async let client: Void = server.withConnection { connection in
+            try connection.send(get("/"))
+            #expect(try connection.answer()?.field("Connection") == nil)
+            opened.yield()
+            // Until the shards have begun to stop: new connections are refused then.
+            while isServed(server.address) { sched_yield() }
+            try connection.send(get("/"))
+            let answer = try connection.answer()
+            #expect(answer?.body == "root")
+            #expect(answer?.field("Connection") == "close")
+            stopping.finish()
+        }
+        for await _ in isOpen { break }
+        await server.server.stop(within: .seconds(60), idle: .seconds(30))
+        try await client
+        for await _ in isStopping {}
+    }
+
+    @Test func `a stop closes idle connections that send nothing in the time they are given`() async throws {
+        let server = try await HTTPServerUnderTest(sampleRoutes)
+        let (isOpen, opened) = AsyncStream.makeStream(of: Void.self)
+        async let client: Void = server.withConnection { connection in
+            try connection.send(get("/"))
+            _ = try connection.answer()
+            opened.yield()
+            #expect(try connection.rest() == "")
+        }
+        for await _ in isOpen { break }
+        await server.server.stop(within: .seconds(60), idle: .milliseconds(200))
+        try await client
+    }
+
+    @Test func `connections to an inherited socket wait for the next server while none runs`() async throws {
+        let manager = try ListeningSocket(.tcp(host: "127.0.0.1", port: 0))
+        let (address, raw) = (manager.address, manager.raw)
+        func start() async throws -> HTTPServer {
+            // The address is the socket's, whatever the listener names.
+            let listener = HTTPListener(
+                .tcp(host: "127.0.0.1", port: 1), routes: sampleRoutes, inherited: dup(raw))
+            let server = try HTTPServer(listeners: [listener], shards: 2, logger: LogCollector().logger)
+            #expect(try await server.start() == [address])
+            return server
+        }
+        let first = try await start()
+        await first.stop(within: .seconds(1))
+        let client = try await onThread {
+            let connection = try RawConnection(address)
+            try connection.send(get("/"))
+            return UncheckedConnection(connection)
+        }
+        let second = try await start()
+        #expect(try await onThread { try client.connection.answer()?.body } == "root")
+        await second.stop(within: .seconds(1))
+        withExtendedLifetime(manager) {}
+    }
+
     @Test func `several listeners serve their own routes`() async throws {
         let listeners = ["one", "two"].map { name in
             HTTPListener(
@@ -298,4 +359,20 @@ import Testing
             }
         }
     }
+}
+
+/// Whether a new connection gets an answer.
+private func isServed(_ address: SocketAddress) -> Bool {
+    guard let connection = try? RawConnection(address), (try? connection.send(get("/"))) != nil else {
+        return false
+    }
+    let answer = try? connection.answer()
+    return answer != nil
+}
+
+/// A connection that is used by one thread after the other.
+private final class UncheckedConnection: @unchecked Sendable {
+    let connection: RawConnection
+
+    init(_ connection: RawConnection) { self.connection = connection }
 }

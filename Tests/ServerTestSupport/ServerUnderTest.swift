@@ -42,6 +42,7 @@ package final class ServerUnderTest: Sendable {
         var configuration = ServerConfiguration(mspID: Self.mspID, secret: secret, businesses: businesses)
         configuration.listen = .tcp(host: "127.0.0.1", port: 0)
         configuration.dataDirectory = directory.file("data")
+        configuration.drainDelay = .zero
         configuration.gateway.url = "http://\(gatewayAddress)/v1"
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         adjust(&configuration)

@@ -17,7 +17,7 @@ import Testing
     private func configure(handler: String, shutdownSeconds: Int) throws {
         try Directory.make(directory.file("businesses"))
         try write(
-            #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","adminListen":"off","shutdownSeconds":\#(shutdownSeconds)}"#,
+            #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:0","adminListen":"off","drainDelaySeconds":0,"shutdownSeconds":\#(shutdownSeconds)}"#,
             to: "server.json")
         try write("c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n", to: "secret")
         try bind(handler)
@@ -104,8 +104,10 @@ import Testing
     }
 
     /// Makes standard error a full pipe without a reader.
+    ///
+    /// `dd` stops at the pipe's capacity, which is below 64 KiB when the user has many pipes (pipe(7)).
     private static let fullPipe =
-        "mkfifo full; exec 3<>full; head -c 65536 /dev/zero >&3; exec 2>&3 3>&-;"
+        "mkfifo full; exec 3<>full; dd if=/dev/zero of=full bs=4096 count=512 oflag=nonblock 2>dd; exec 2>&3 3>&-;"
 
     @Test func `a full standard error pipe does not delay a stop`() async throws {
         try configure(handler: #"{"builtin":"none"}"#, shutdownSeconds: 25)

@@ -58,6 +58,10 @@ package struct ServerConfiguration: Sendable {
     var retrySchedule = RetrySchedule()
     /// The time limit for stopping the server.
     package var shutdownTime = Duration.seconds(25)
+    /// How long a stop keeps accepting connections while `/readyz` answers 503, a part of `shutdownTime`; JSON: `drainDelaySeconds`.
+    package var drainDelay = Duration.seconds(5)
+    /// The sockets that a service manager opened; not configurable in the file.
+    package var inheritedSockets = InheritedSockets()
     /// After this time without a message, the unfinished messages of a removed business become dead letters;
     /// JSON: `removedBusinessDays`.
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
@@ -81,6 +85,7 @@ package struct ServerConfiguration: Sendable {
             ("attachments", attachments == other.attachments), ("store", store == other.store),
             ("limits", handled == other.limits), ("http", http == other.http),
             ("shutdownSeconds", shutdownTime == other.shutdownTime),
+            ("drainDelaySeconds", drainDelay == other.drainDelay),
             ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
         ]
         return same.filter { !$0.1 }.map(\.0)

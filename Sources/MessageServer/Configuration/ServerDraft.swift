@@ -40,6 +40,7 @@ struct ServerDraft {
         result.http = file.http
         if let api = file.api { result.api = api.settings }
         result.shutdownTime = file.shutdownTime
+        result.drainDelay = file.drainDelay
         result.removedBusinessAge = file.removedBusinessAge
         return result
     }

@@ -16,7 +16,8 @@ struct ServerFile {
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
     private(set) var api: APIReference?
-    private(set) var shutdownTime = Duration.seconds(25)
+    private(set) var drainDelay = Duration.seconds(5)
+    var shutdownTime = Duration.seconds(25)
     private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// Required keys that the file does not contain.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
@@ -25,6 +26,7 @@ struct ServerFile {
         EnvironmentKey.allCases.compactMap(\.fileKey)
         + [
             "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
+            "drainDelaySeconds",
             "removedBusinessDays", "api",
         ]
     private static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
@@ -66,6 +68,7 @@ struct ServerFile {
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
         api = reader.object("api", keys: APIConfiguration.keys, APIConfiguration.read)
         reader.set(&shutdownTime, "shutdownSeconds", in: 1...3600)
+        reader.set(&drainDelay, "drainDelaySeconds", in: 0...300)
         if let days = reader.integer("removedBusinessDays", in: 1...3650) {
             removedBusinessAge = .seconds(days * 86_400)
         }

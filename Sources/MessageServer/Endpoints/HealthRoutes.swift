@@ -18,12 +18,13 @@ package enum HealthRoutes {
     /// problem that needs an operator.
     package static func make(
         for audience: Audience, store: Store, outbox: @escaping @Sendable () -> ReadinessCheck? = { nil },
-        isDraining: @escaping @Sendable () -> Bool
+        watch: ReadinessWatch? = nil, isDraining: @escaping @Sendable () -> Bool
     ) -> [HTTPRoute] {
         let ok = HTTPResponse(.ok, text: "ok\n")
         return [
             HTTPRoute(.get, "/livez") { _, _ in ok },
             HTTPRoute(.get, "/readyz") { request, _ in
+                watch?.recordQuestion()
                 let readiness = Readiness(
                     checks: ReadinessCheck.all(store: store, isDraining: isDraining())
                         + [outbox()].compactMap(\.self))

@@ -119,10 +119,13 @@ struct Dev: AsyncParsableCommand {
                 known.adjust(&$0, directory: data)
                 $0.listen = listen
                 $0.webFolder = webDir
+                $0.drainDelay = .zero
             }
         }
         var configuration = known.configuration(directory: data, handler: binding)
         configuration.listen = listen
+        // No load balancer waits for a developer's server.
+        configuration.drainDelay = .zero
         if let source { configuration = try source.load() }
         let businesses = configuration.businesses
         var reloading: HandlerReloading?

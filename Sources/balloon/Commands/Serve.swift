@@ -34,7 +34,9 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let (logger, stages) = try log.start()
         let (listen, data, webDir) = (listen, data, webDir)
+        let inherited = InheritedSockets(environment: ProcessEnvironment.variables())
         let source = ConfigurationSource(file: config, handlers: BuiltinHandlers.all) { configuration in
+            configuration.inheritedSockets = inherited
             configuration.listen = listen ?? configuration.listen
             configuration.dataDirectory = data ?? configuration.dataDirectory
             configuration.webFolder = webDir

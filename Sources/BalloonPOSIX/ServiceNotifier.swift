@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+
+/// Reports the state of this process to the service manager that started it (sd_notify(3)).
+package struct ServiceNotifier: Sendable {
+    /// A change of the process's state.
+    package enum State: Sendable {
+        /// The start, or a reload, is complete.
+        case ready
+        /// A reload of the configuration begins.
+        case reloading
+        /// The stop begins.
+        case stopping
+
+        fileprivate var text: String {
+            switch self {
+            case .ready: "READY=1"
+            case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.nanoseconds() / 1000)"
+            case .stopping: "STOPPING=1"
+            }
+        }
+    }
+
+    private let path: String?
+
+    /// Uses the socket that `NOTIFY_SOCKET` names; without the variable nothing is reported.
+    package init(_ variables: [String: String] = ProcessEnvironment.variables()) {
+        path = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    }
+
+    /// Reports a state; never waits.
+    ///
+    /// Throws when the manager's socket does not accept it. The service manager then sees only the end of the process.
+    package func report(_ state: State) throws(SystemError) {
+        guard let path, let (address, length) = Self.address(path) else { return }
+        let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let socket = Descriptor(owning: try uninterrupted("socket") { Glibc.socket(AF_UNIX, type, 0) })
+        let raw = socket.raw
+        let text = Array(state.text.utf8)
+        try unsafe withSocketAddress(address) { pointer throws(SystemError) in
+            // Sound: the text and the address live during the call.
+            _ = try uninterrupted("sendto") {
+                Int32(
+                    clamping: unsafe sendto(
+                        raw, text, text.count, Int32(MSG_NOSIGNAL), pointer, length))
+            }
+        }
+    }
+
+    /// The address of a unix socket; a leading `@` means the abstract namespace (unix(7)), whose names begin with a zero byte.
+    private static func address(_ path: String) -> (sockaddr_storage, socklen_t)? {
+        let bytes = Array(path.utf8)
+        let offset = MemoryLayout<sa_family_t>.size
+        guard bytes.count < MemoryLayout<sockaddr_un>.size - offset else { return nil }
+        var storage = sockaddr_storage()
+        storage.ss_family = sa_family_t(AF_UNIX)
+        // Sound: sockaddr_storage is larger than sockaddr_un, whose path begins after the family.
+        unsafe withUnsafeMutableBytes(of: &storage) { target in
+            for (index, byte) in bytes.enumerated() {
+                unsafe target[offset + index] = index == 0 && byte == UInt8(ascii: "@") ? 0 : byte
+            }
+        }
+        return (storage, socklen_t(offset + bytes.count))
+    }
+}
