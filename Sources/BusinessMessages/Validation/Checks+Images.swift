@@ -23,7 +23,9 @@ extension Checks {
 
     /// Checks that images are unique, used and of the right size, and that every `imageIdentifier` names one of them.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
-        let images = interactiveData["data"]?["images"]?.elements.filter { $0.kind == .object } ?? []
+        // A sign-in request has its images beside its bubbles.
+        let list = interactiveData["data"]?["images"] ?? interactiveData["images"]
+        let images = list?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
         var byName: [String: JSONValue] = [:]
         for image in images {

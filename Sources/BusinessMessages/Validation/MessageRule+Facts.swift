@@ -14,8 +14,9 @@ extension MessageRule {
             .keyboardType, .textContentType, .initiative, .initiativeContext, .displayName,
             .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
             .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
-            .authenticationProcedure, .encryptionKey, .redirectAddress, .appData, .appURL, .invitationLogo,
-            .invitationTemplate, .invitationReference, .reusableContent,
+            .authenticationProcedure, .encryptionKey, .redirectAddress, .signInMember, .signInParameters,
+            .appData,
+            .appURL, .invitationLogo, .invitationTemplate, .invitationReference, .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             .error
         case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
@@ -56,7 +57,8 @@ extension MessageRule {
             .singleLineOnly, .splashButton, .initiativeContext, .displayName, .paymentNetwork,
             .countryCode, .currencyCode, .moneyDecimals, .total, .shippingAmount, .shippingIdentifiers,
             .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
-            .appURL, .appDescription, .appIconBytes, .invitationLogo, .reusableContent,
+            .signInMember, .signInParameters, .appURL, .appDescription, .appIconBytes, .invitationLogo,
+            .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             false
         }
@@ -119,6 +121,7 @@ extension MessageRule {
         case .authenticationProcedure: "Apple MSP API, \"Authentication Message\""
         case .encryptionKey: "Apple MSP API, \"Sending an Authentication Message\""
         case .additionalParameters: "Apple MSP API, \"Additional Parameters\""
+        case .signInMember, .signInParameters: "Balloon, \"SignInRequest\""
         case .appData: "Apple MSP API, \"InteractiveMessageData Dictionary\""
         case .appURL, .appDescription, .appIconBytes, .builtinMember: "Apple MSP API, \"iMessage App\""
         case .reusableContent: "Balloon, \"Send the same content to many customers\""

@@ -214,6 +214,10 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case redirectAddress
     /// The additional parameters of an authentication request have the form of a query: `a=1&b=2`.
     case additionalParameters
+    /// A sign-in request has no member that only the server sets, such as `state` or `requestIdentifier`.
+    case signInMember
+    /// The parameters of a sign-in request form a query of at most 2,048 bytes without parameters of the protocol.
+    case signInParameters
 
     /// An iMessage app's message has no `data`.
     case appData

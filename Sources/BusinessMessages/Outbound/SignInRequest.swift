@@ -1,0 +1,111 @@
+public import BalloonJSON
+
+/// A request to sign in, without the parts that the server adds when it sends the message.
+///
+/// ```json
+/// {"signIn": {"scope": ["openid", "email"], "additionalParameters": "prompt=login",
+///             "receivedMessage": {"title": "Sign in"}, "replyMessage": {"title": "Signed in"}},
+///  "fallback": "Please sign in at example.com."}
+/// ```
+/// Only `receivedMessage` is required. The server makes `requestIdentifier`, `state` and `redirectURI`, and later
+/// delivers a checked identity. ``AuthenticationRequest`` is for a handler that does all this itself.
+public struct SignInRequest: Hashable, Sendable {
+    /// The bubble before the answer.
+    public var received: OutboundBubble
+    /// The bubble after the answer; when it is nil, the device creates it.
+    public var reply: OutboundBubble?
+    /// The scopes that replace those of the business's configuration; empty for the configured ones.
+    public var scope: [String]
+    /// Parameters for the provider's address, such as `prompt=login&ui_locales=de`; at most 2,048 bytes.
+    ///
+    /// Parameters that belong to the protocol are refused: ``protocolParameters``.
+    public var additionalParameters: String?
+    /// The images that the bubbles refer to.
+    public var images: [OutboundImage]
+    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
+    public var sessionIdentifier: String?
+
+    /// Creates a request.
+    public init(
+        _ received: OutboundBubble, reply: OutboundBubble? = nil, scope: [String] = [],
+        additionalParameters: String? = nil, images: [OutboundImage] = [], sessionIdentifier: String? = nil
+    ) {
+        self.received = received
+        self.reply = reply
+        self.scope = scope
+        self.additionalParameters = additionalParameters
+        self.images = images
+        self.sessionIdentifier = sessionIdentifier
+    }
+
+    /// The parameters of an authorization request that only Apple's device and the server set.
+    public static let protocolParameters: Set = [
+        "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
+        "code_challenge", "code_challenge_method", "request", "request_uri",
+    ]
+
+    /// Finds all problems of `{"signIn": {…}}`, in the order of the text.
+    public static func problems(in message: JSONValue) -> [MessageProblem] {
+        var inspection = Inspection(author: "Balloon")
+        Checks.signInMessage(message, &inspection)
+        return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+
+    /// Reads the request of `{"signIn": {…}}`.
+    ///
+    /// Throws when ``problems(in:)`` finds an error.
+    public init(json message: JSONValue) throws(InvalidMessage) {
+        let problems = Self.problems(in: message)
+        // Without an error the member `signIn` and its bubble are there.
+        guard !problems.hasErrors, let request = message["signIn"],
+            let received = request["receivedMessage"].map(OutboundBubble.init)
+        else { throw InvalidMessage(problems: problems) }
+        self.init(
+            received, reply: request["replyMessage"].map(OutboundBubble.init),
+            scope: request["scope"]?.elements.compactMap(\.string) ?? [],
+            additionalParameters: request["additionalParameters"]?.nonEmptyString,
+            images: request["images"]?.elements.compactMap(OutboundImage.init) ?? [],
+            sessionIdentifier: request["sessionIdentifier"]?.string)
+    }
+
+    /// Writes the value of the member `signIn`.
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if !scope.isEmpty { writer.list("scope", scope) }
+            writer.field("additionalParameters", additionalParameters)
+            writer.bubble("receivedMessage", received)
+            writer.bubble("replyMessage", reply)
+            if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
+            writer.field("sessionIdentifier", sessionIdentifier)
+        }
+    }
+
+    /// The request as `{"signIn": {…}}`, as ``init(json:)`` reads it.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.key("signIn")
+            write(to: &writer)
+        }
+    }
+}
+
+extension OutboundBubble {
+    /// Reads a bubble that was checked.
+    fileprivate init(_ value: JSONValue) {
+        self.init(
+            value["title"]?.string ?? "", subtitle: value["subtitle"]?.string,
+            style: value["style"]?.string.flatMap(Style.init), image: value["imageIdentifier"]?.scalarString,
+            imageTitle: value["imageTitle"]?.string, imageSubtitle: value["imageSubtitle"]?.string,
+            secondarySubtitle: value["secondarySubtitle"]?.string,
+            tertiarySubtitle: value["tertiarySubtitle"]?.string)
+    }
+}
+
+extension OutboundImage {
+    /// Reads an image that was checked.
+    fileprivate init?(_ value: JSONValue) {
+        guard let identifier = value["identifier"]?.scalarString, let bytes = value["data"]?.base64Bytes
+        else { return nil }
+        self.init(identifier, bytes: bytes, description: value["description"]?.string)
+    }
+}
