@@ -19,6 +19,8 @@ struct DataDirectory: Sendable {
     var states: String { path + "/states" }
     /// The assignments of conversations.
     var assignments: String { path + "/assignments" }
+    /// The open requests to sign in or to pay.
+    var requests: String { path + "/requests" }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
     private var identityFile: String { path + "/identity" }

@@ -28,6 +28,8 @@ package final class Store: Sendable {
     let states: HandlerStates
     let assignments: Assignments
     let assignmentFiles: AssignmentFiles
+    /// The open requests to sign in or to pay.
+    package let requests: OpenRequests
     /// Reads what a change of an assignment needs from the conversation's file.
     let assignmentQueue = DispatchQueue(label: "balloon.assignments")
     let accounts: SegmentAccounts
@@ -79,6 +81,8 @@ package final class Store: Sendable {
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         let accounts = SegmentAccounts(recovered.ledger)
         assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
+        requests = try OpenRequests(
+            directory: directory.requests, logger: logger, now: configuration.now)
         var table = recovered.assignments
         table.maximumAssigned = configuration.maximumAssignedConversations
         let assignments = Assignments(table, files: assignmentFiles) {
@@ -138,6 +142,7 @@ package final class Store: Sendable {
         enqueue(recovered.withQueuedReplies)
         retention.arm()
         snapshotter.begin(result)
+        requests.begin()
         index.begin(checkpoint: recovered.ledger.checkpoint, lastRecord: recovered.nextRecord - 1)
         // Frees the memory that reading the journal took.
         FreeMemory.trim()
@@ -199,6 +204,7 @@ package final class Store: Sendable {
         await journal.close()
         await snapshotter.close()
         feed.close()
+        await requests.close()
         await assignmentFiles.rest()
         calls.close()
         lock.withLock { $0 = nil }

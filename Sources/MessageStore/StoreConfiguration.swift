@@ -53,6 +53,8 @@ package struct StoreConfiguration: Sendable {
     package var suspectPatience = Duration.seconds(20)
     /// The number of new records after which a snapshot of the journal is written.
     var snapshotInterval: UInt64 = 100_000
+    /// The clock of open requests.
+    package var now: @Sendable () -> Timestamp = { .now() }
     /// The disk operations that the store uses.
     package var disk: any StoreDisk = SystemDisk()
 

@@ -31,6 +31,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The unfinished messages of this business reached its quota; the caller answers 503, and other
     /// businesses are not affected.
     case quotaReached(maximum: Int)
+    /// The open requests to sign in or to pay of this business, or of all, reached their limit; no message is sent.
+    case tooManyRequests(maximum: Int)
     /// The store is closed; the caller must stop.
     case closed
     /// The delivery is not leased: it was ended without its handler, or leased again since.
@@ -83,6 +85,8 @@ extension StoreError: CustomStringConvertible {
         case .overloaded: "too many bytes wait for the disk"
         case .tooManyPending(let maximum): "the limit of \(maximum) unfinished messages is reached"
         case .quotaReached(let maximum): "the business's quota of \(maximum) unfinished messages is reached"
+        case .tooManyRequests(let maximum):
+            "the limit of \(maximum) open requests to sign in or to pay is reached"
         case .closed: "the store is closed"
         case .notLeased(let record): "delivery \(record) is not leased"
         case .alreadyDecided(let record): "delivery \(record) was decided before"

@@ -177,7 +177,8 @@ struct FailureReport {
             self.init(.failed, "\(error)", hint: "run balloon conversations list to see who has it")
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
-        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .closed, .notLeased, .alreadyDecided,
+        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests, .closed, .notLeased,
+            .alreadyDecided,
             .alreadyResolved:
             self.init(.failed, "\(error)", hint: nil)
         }

@@ -250,7 +250,8 @@ extension StoreError {
             APIProblem(.unavailable, "the conversation's file is damaged and quarantined")
         case .quarantined, .damaged: APIProblem(.unavailable, "a file of the store is damaged")
         case .unavailable, .notDurable: APIProblem(.unavailable, "the disk cannot be used")
-        case .overloaded, .tooManyPending, .quotaReached: APIProblem(.unavailable, "the store is overloaded")
+        case .overloaded, .tooManyPending, .quotaReached, .tooManyRequests:
+            APIProblem(.unavailable, "the store is overloaded")
         case .closed: APIProblem(.unavailable, "the server is stopping")
         case .assignment(let refusal): refusal.problem
         case .inUse, .unknownVersion, .noData: APIProblem(.internalError)

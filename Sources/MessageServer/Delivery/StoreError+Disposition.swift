@@ -22,7 +22,7 @@ extension StoreError {
     /// The reaction to this error.
     var disposition: Disposition {
         switch self {
-        case .notDurable, .overloaded, .tooManyPending, .quotaReached: .retryLater
+        case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests: .retryLater
         case .unavailable(_, let error) where error.isDiskWide: .retryLater
         case .unavailable(_, let error) where error.mayPass: .retryBriefly(reason: "\(self)")
         case .unavailable: .countAttempt(reason: "\(self)")

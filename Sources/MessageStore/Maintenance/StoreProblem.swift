@@ -33,13 +33,17 @@ package struct StoreProblem: Hashable, Sendable {
         /// The file of the index of conversations is damaged, outdated, or of another data directory.
         case indexUnusable
 
+        /// The file of an open request is damaged or has another name.
+        case requestDamaged
+
         /// Whether the journal itself is damaged.
         var isJournals: Bool {
             switch self {
             case .journalDamaged, .journalGap, .journalQuarantined: true
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
                 .unknownRecord, .conversationUnreadable,
-                .conversationQuarantined, .assignmentDiffers, .indexDiffers, .indexUnusable:
+                .conversationQuarantined, .assignmentDiffers, .indexDiffers, .indexUnusable,
+                .requestDamaged:
                 false
             }
         }
@@ -51,7 +55,7 @@ package struct StoreProblem: Hashable, Sendable {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
             case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
                 .conversationUnreadable, .conversationQuarantined, .assignmentDiffers, .indexDiffers,
-                .indexUnusable:
+                .indexUnusable, .requestDamaged:
                 false
             }
         }
@@ -94,6 +98,7 @@ extension StoreProblem: CustomStringConvertible {
             case .assignmentDiffers: "the assignment differs from the journal"
             case .indexDiffers: "its entry in the index of conversations is wrong or missing; rebuild it"
             case .indexUnusable: "the index of conversations is unusable; the next start builds it anew"
+            case .requestDamaged: "no request to sign in or to pay; remove it"
             }
         return "\(file)\(line > 0 ? ":\(line)" : ""): \(reason)\(record.map { " (record \($0))" } ?? "")"
     }

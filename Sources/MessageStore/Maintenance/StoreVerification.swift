@@ -49,6 +49,7 @@ package struct StoreVerification: Sendable {
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
         try verification.checkAssignments()
+        try verification.checkRequests()
         try verification.checkIndex(lastRecord: lastRecord)
         return verification
     }
@@ -150,6 +151,22 @@ package struct StoreVerification: Sendable {
         if isJournalDamaged { return }
         for path in try assignments.problems(in: data.assignments) {
             add(StoreProblem(.assignmentDiffers, data.assignments + "/" + path))
+        }
+    }
+
+    /// Checks the files of open requests, of which a running server may remove some meanwhile.
+    private mutating func checkRequests() throws(StoreError) {
+        let files = RequestFiles(directory: data.requests)
+        let (requests, others) = try files.names()
+        // A running server, or a killed one, leaves a file that was not renamed yet.
+        for path in others where !path.hasSuffix(".new") {
+            add(StoreProblem(.requestDamaged, data.requests + "/" + path))
+        }
+        for name in requests {
+            do throws(StoreError) { _ = try files.read(name) } catch {
+                guard case .damaged(let file, _) = error else { throw error }
+                add(StoreProblem(.requestDamaged, file))
+            }
         }
     }
 

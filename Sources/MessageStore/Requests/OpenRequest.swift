@@ -1,0 +1,204 @@
+package import BalloonPOSIX
+package import BusinessMessages
+
+/// A request that waits for the customer outside Messages: a sign-in at a provider, or a payment.
+///
+/// ```
+///   waiting ──gateway accepted──> open ──callback──> consumed ──> recorded ──> confirmed ──Apple's event──> released
+///                                   └────────── too late ───────────┴──────────────┴────> expired
+/// ```
+/// The mutating functions decide; ``OpenRequests`` makes the result durable. The states' times are those of the clock
+/// that the caller passes in.
+package struct OpenRequest: Hashable, Sendable {
+    /// The purpose of a request.
+    package enum Kind: String, Sendable {
+        /// The customer signs in at a provider.
+        case signIn
+        /// The customer pays.
+        case payment
+    }
+
+    /// The progress of a request.
+    package enum Phase: String, Sendable {
+        /// The message is queued, and its time has not begun.
+        case waiting
+        /// The gateway accepted the message: the customer may use it.
+        case open
+        /// The callback arrived; its code may be exchanged once, by this process only.
+        case consumed
+        /// The result is on disk, and the customer has not confirmed the sign-in yet.
+        case recorded
+        /// The result is on disk, and Apple's event releases it.
+        case confirmed
+        /// Apple's event arrived.
+        case released
+        /// A time limit passed; the request has no secret and no result any more.
+        case expired
+
+        /// Whether the request counts for the limits of customers and businesses.
+        var isOpen: Bool {
+            switch self {
+            case .waiting, .open, .consumed, .recorded, .confirmed: true
+            case .released, .expired: false
+            }
+        }
+    }
+
+    /// The meaning of Apple's event for a request.
+    package enum Release: Hashable, Sendable {
+        /// The event is the request's own; the result is nil when no callback proved one.
+        case result([UInt8]?)
+        /// The event is of another customer, or a later one of the same request.
+        case unproven
+        /// The event repeats this event, which arrived less than ten seconds before.
+        case repetition(of: MessageID)
+        /// A time limit passed before the event.
+        case expired
+    }
+
+    /// The purpose.
+    package let kind: Kind
+    /// The business.
+    package let business: BusinessID
+    /// The customer that the message went to.
+    package let customer: CustomerID
+    /// The `requestIdentifier` of the message, which Apple's event repeats.
+    package let requestIdentifier: String
+    /// The queued reply that is or was the message.
+    package let entry: ReplyID
+    /// The time at which the request was written first.
+    package let begunAt: Timestamp
+    /// The time from the gateway's acceptance to the callback.
+    package let stateLifetime: Duration
+    /// The time from the callback to Apple's event.
+    package let releaseLifetime: Duration
+    /// The progress.
+    package private(set) var phase = Phase.waiting
+    /// The time at which the current time limit began.
+    package private(set) var since: Timestamp
+    /// The secrets of the kind, a JSON value; nil as soon as the callback consumed the request.
+    package private(set) var payload: [UInt8]?
+    /// The result, a JSON value; nil before it is recorded and after it expired.
+    package private(set) var result: [UInt8]?
+    /// The SHA-256 of the value that the confirm page sends, in hexadecimal.
+    package private(set) var confirmation: String?
+    /// The event that released the request.
+    package private(set) var releasedBy: MessageID?
+
+    /// How long a message may wait for the gateway; longer than the outbox keeps one.
+    private static let waitingLifetime = Duration.seconds(96 * 3600)
+    /// How long a released request is kept for a delivery that has not ended, and an expired one for a late event.
+    private static let endedLifetime = Duration.seconds(24 * 3600)
+    private static let repetitionWindow = Duration.seconds(10)
+
+    /// Creates a request whose message is queued.
+    package init(
+        _ kind: Kind, business: BusinessID, customer: CustomerID, requestIdentifier: String, entry: ReplyID,
+        payload: [UInt8], stateLifetime: Duration, releaseLifetime: Duration, at now: Timestamp
+    ) {
+        self.kind = kind
+        self.business = business
+        self.customer = customer
+        self.requestIdentifier = requestIdentifier
+        self.entry = entry
+        self.payload = payload
+        self.stateLifetime = stateLifetime
+        self.releaseLifetime = releaseLifetime
+        begunAt = now
+        since = now
+    }
+
+    init(_ parts: OpenRequestText.Parts) {
+        kind = parts.kind
+        business = parts.business
+        customer = parts.customer
+        requestIdentifier = parts.requestIdentifier
+        entry = parts.entry
+        begunAt = parts.begunAt
+        stateLifetime = parts.stateLifetime
+        releaseLifetime = parts.releaseLifetime
+        phase = parts.phase
+        since = parts.since
+        payload = parts.payload
+        result = parts.result
+        confirmation = parts.confirmation
+        releasedBy = parts.releasedBy
+    }
+
+    /// The end of the current time limit.
+    package var until: Timestamp {
+        switch phase {
+        case .waiting: since.advanced(by: Self.waitingLifetime)
+        case .open: since.advanced(by: stateLifetime)
+        case .consumed, .recorded, .confirmed: since.advanced(by: releaseLifetime)
+        case .released, .expired: since.advanced(by: Self.endedLifetime)
+        }
+    }
+
+    /// Whether the current time limit has passed.
+    package func isLate(at now: Timestamp) -> Bool { now >= until }
+
+    /// Begins the time of a request whose message the gateway accepted; a repeated acceptance changes nothing.
+    package mutating func accept(at now: Timestamp) {
+        guard phase == .waiting else { return }
+        (phase, since) = (.open, now)
+    }
+
+    /// Lets the callback use the request; true once only, and false after its time.
+    ///
+    /// A customer can be faster than the gateway's answer, so a waiting request may be used too.
+    package mutating func consume(at now: Timestamp) -> Bool {
+        guard phase == .waiting || phase == .open, !isLate(at: now) else { return false }
+        (phase, since, payload) = (.consumed, now, nil)
+        return true
+    }
+
+    /// Keeps the result of the callback, which the customer must confirm if there is a `confirmation`; false when the time
+    /// has passed.
+    package mutating func record(_ result: [UInt8], confirmation: String?, at now: Timestamp) -> Bool {
+        guard phase == .consumed, !isLate(at: now) else { return false }
+        phase = confirmation == nil ? .confirmed : .recorded
+        self.result = result
+        self.confirmation = confirmation
+        return true
+    }
+
+    /// Confirms the result; true once only.
+    package mutating func confirm(_ confirmation: String, at now: Timestamp) -> Bool {
+        guard phase == .recorded, self.confirmation == confirmation, !isLate(at: now) else { return false }
+        (phase, self.confirmation) = (.confirmed, nil)
+        return true
+    }
+
+    /// Releases the result to Apple's event; the same event gets the same answer again, as a retried delivery needs.
+    package mutating func release(
+        to customer: CustomerID, by event: MessageID, at now: Timestamp
+    ) -> Release {
+        guard customer == self.customer else { return .unproven }
+        switch phase {
+        case .expired: return .expired
+        case .released where isLate(at: now):
+            expire(at: now)
+            return .expired
+        case .released where event == releasedBy: return .result(result)
+        case .released:
+            guard let releasedBy, now < since.advanced(by: Self.repetitionWindow) else { return .unproven }
+            return .repetition(of: releasedBy)
+        case .waiting, .open, .consumed, .recorded, .confirmed:
+            let isLate = isLate(at: now)
+            if isLate, phase != .waiting {
+                expire(at: now)
+                return .expired
+            }
+            // Without a confirmed result, a later callback must not use the request any more.
+            if phase != .confirmed { result = nil }
+            (phase, since, payload, confirmation, releasedBy) = (.released, now, nil, nil, event)
+            return .result(result)
+        }
+    }
+
+    /// Removes the secrets and the result of a request whose time has passed.
+    package mutating func expire(at now: Timestamp) {
+        (phase, since, payload, result, confirmation) = (.expired, now, nil, nil, nil)
+    }
+}

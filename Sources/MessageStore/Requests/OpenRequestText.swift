@@ -1,0 +1,110 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// The content of a request's file, one JSON object.
+///
+/// ```json
+/// {"format":1,"kind":"signIn","business":"…","customer":"…","requestIdentifier":"…","entry":"57.1","phase":"open",
+///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
+/// ```
+/// Later phases add `result`, `confirmation` and `releasedBy`; the callback removes `payload`.
+enum OpenRequestText {
+    /// The members of a file.
+    struct Parts {
+        let kind: OpenRequest.Kind
+        let business: BusinessID
+        let customer: CustomerID
+        let requestIdentifier: String
+        let entry: ReplyID
+        let begunAt: Timestamp
+        let stateLifetime: Duration
+        let releaseLifetime: Duration
+        let phase: OpenRequest.Phase
+        let since: Timestamp
+        let payload: [UInt8]?
+        let result: [UInt8]?
+        let confirmation: String?
+        let releasedBy: MessageID?
+    }
+
+    /// The longest time limit that a file may have, so that no sum overflows.
+    private static let maximumSeconds = 7 * 86_400
+
+    static func bytes(of request: OpenRequest) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 1024) { writer in
+            writer.field("format", 1)
+            writer.field("kind", request.kind.rawValue)
+            writer.field("business", request.business.rawValue)
+            writer.field("customer", request.customer.rawValue)
+            writer.field("requestIdentifier", request.requestIdentifier)
+            writer.field("entry", "\(request.entry)")
+            writer.field("phase", request.phase.rawValue)
+            writer.field("begunAt", request.begunAt)
+            writer.field("since", request.since)
+            writer.field("stateSeconds", Int(request.stateLifetime.components.seconds))
+            writer.field("releaseSeconds", Int(request.releaseLifetime.components.seconds))
+            for (name, value) in [("payload", request.payload), ("result", request.result)] {
+                guard let value else { continue }
+                writer.key(name)
+                writer.raw(value)
+            }
+            writer.field("confirmation", request.confirmation)
+            writer.field("releasedBy", request.releasedBy?.rawValue)
+        } + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a file; nil when it is damaged or of another version.
+    static func request(in bytes: [UInt8]) -> OpenRequest? {
+        // The caller reports a file that cannot be parsed.
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
+            let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init),
+            let business = root["business"]?.string, let customer = root["customer"]?.string,
+            let requestIdentifier = root["requestIdentifier"]?.string,
+            let entry = root["entry"]?.string.flatMap({ ReplyID($0) }),
+            let phase = root["phase"]?.string.flatMap(OpenRequest.Phase.init),
+            let begunAt = root.timestamp("begunAt"), let since = root.timestamp("since"),
+            let stateLifetime = seconds(root["stateSeconds"]),
+            let releaseLifetime = seconds(root["releaseSeconds"])
+        else { return nil }
+        return OpenRequest(
+            Parts(
+                kind: kind, business: BusinessID(business), customer: CustomerID(customer),
+                requestIdentifier: requestIdentifier, entry: entry, begunAt: begunAt,
+                stateLifetime: stateLifetime, releaseLifetime: releaseLifetime, phase: phase, since: since,
+                payload: root["payload"].map { Array($0.text) },
+                result: root["result"].map { Array($0.text) },
+                confirmation: root["confirmation"]?.string,
+                releasedBy: (root["releasedBy"]?.string).map { MessageID($0) }))
+    }
+
+    private static func seconds(_ value: JSONValue?) -> Duration? {
+        guard let seconds = value?.int, (0...maximumSeconds).contains(seconds) else { return nil }
+        return .seconds(seconds)
+    }
+}
+
+/// The name of a request: the SHA-256 of its state or path token in lower-case hexadecimal.
+///
+/// Its file is `requests/<first 2 digits>/<64 digits>.json`, so that the folder's names reveal no secret.
+package struct RequestName: Hashable, Sendable {
+    /// The 64 digits.
+    package let digits: String
+
+    /// Names the request of a state or a path token.
+    package init(of secret: String) { digits = Hex.encode(SHA256.hash(Array(secret.utf8))) }
+
+    /// Accepts 64 lower-case hexadecimal digits; nil for anything else.
+    package init?(_ digits: some StringProtocol) {
+        let isHexadecimal = digits.utf8.allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        guard digits.utf8.count == 64, isHexadecimal else { return nil }
+        self.digits = String(digits)
+    }
+
+    var folder: String { String(digits.prefix(2)) }
+    var path: String { folder + "/" + digits + ".json" }
+}

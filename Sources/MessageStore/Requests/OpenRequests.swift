@@ -1,0 +1,275 @@
+package import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+import Logging
+import Synchronization
+
+/// The open requests of a data directory: one file each, in `requests`.
+///
+/// A start lists names only; the files are read when an operation needs all of them, or every minute. Changes run one
+/// after another on a queue of their own, and share the syncs of their folders. A function returns when its change is
+/// durable; after an error nothing has changed.
+package final class OpenRequests: Sendable {
+    /// The maximum number of operations that wait for the disk; further ones are refused.
+    private static let maximumWaiting = 10_000
+    /// The maximum number of operations that share a sync.
+    private static let maximumBatch = 256
+    private static let sweepInterval = DispatchTimeInterval.seconds(60)
+
+    /// The changes of one batch, and what the requests were before.
+    private struct Batch {
+        var undo: [(name: RequestName, old: OpenRequest?)] = []
+        var folders: Set<String> = []
+    }
+
+    private typealias Operation = @Sendable (OpenRequests, inout Batch) -> @Sendable (StoreError?) -> Void
+
+    private struct Waiting {
+        var operations: [Operation] = []
+        var isDraining = false
+        var isClosed = false
+    }
+
+    private let files: RequestFiles
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    private let queue = DispatchQueue(label: "balloon.requests")
+    private let waiting = Mutex(Waiting())
+    /// Used on the queue only.
+    private let table = Mutex(RequestTable())
+    /// The requests of earlier processes whose files were not read yet; used on the queue only.
+    private let unread: Mutex<[RequestName]>
+
+    /// Lists the requests of earlier processes.
+    init(
+        directory: String, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now() }
+    ) throws(StoreError) {
+        files = RequestFiles(directory: directory)
+        self.logger = logger
+        self.now = now
+        unread = Mutex(try files.names().requests)
+    }
+
+    /// Begins the removal of late requests, once a minute.
+    func begin() { scheduleSweep() }
+
+    /// Returns the request of a queued reply; makes it durable when the reply has none yet.
+    ///
+    /// `make` draws the secret and creates the request; so a repeated send finds the same secrets, also after a restart.
+    /// A customer's oldest request ends when there are too many. Throws ``StoreError/tooManyRequests(maximum:)``, and
+    /// the disk's errors.
+    package func request(
+        of entry: ReplyID, make: @escaping @Sendable (Timestamp) -> (secret: String, request: OpenRequest)
+    ) async throws -> OpenRequest {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            if let name = store.table.withLock({ $0.name(of: entry) }), let found = try store.files.read(name)
+            {
+                return found
+            }
+            let (secret, request) = make(store.now())
+            let (surplus, limit) = store.table.withLock { table in
+                let surplus = table.surplus(of: request.business, request.customer)
+                return (surplus, table.exceededLimit(of: request.business, replacing: surplus))
+            }
+            if let limit { throw StoreError.tooManyRequests(maximum: limit) }
+            if let surplus { try store.write(nil, as: surplus, &batch) }
+            try store.write(request, as: RequestName(of: secret), &batch)
+            return request
+        }
+    }
+
+    /// Reads a request without waiting for changes; nil when it does not exist.
+    ///
+    /// Blocks for a read of the disk.
+    package func find(_ name: RequestName) throws(StoreError) -> OpenRequest? { try files.read(name) }
+
+    /// Changes a request, or removes it by setting nil; `change` gets nil when it does not exist.
+    package func update<Value: Sendable>(
+        _ name: RequestName,
+        _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws -> Value {
+        try await perform { store, batch in try store.change(name, &batch, change) }
+    }
+
+    /// Changes the request of a queued reply; `change` gets nil when there is none.
+    package func update<Value: Sendable>(
+        of entry: ReplyID, _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws -> Value {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            return try store.change(store.table.withLock { $0.name(of: entry) }, &batch, change)
+        }
+    }
+
+    /// Changes the request that has this identifier in its message; `change` gets nil when there is none.
+    package func update<Value: Sendable>(
+        _ requestIdentifier: String, of business: BusinessID,
+        _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws -> Value {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            let name = store.table.withLock { $0.name(of: business, requestIdentifier) }
+            return try store.change(name, &batch, change)
+        }
+    }
+
+    /// The number of requests; reads all files of earlier processes.
+    package func count() async throws -> Int {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            return store.table.withLock(\.count)
+        }
+    }
+
+    /// Ends the requests whose time has passed, and removes those that ended a day ago.
+    package func sweep() async throws {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            let now = store.now()
+            for name in store.table.withLock({ $0.late(at: now) }) {
+                try store.change(name, &batch) { request, now in
+                    let hasEnded = request.map { !$0.phase.isOpen || $0.phase == .waiting } ?? true
+                    if hasEnded { request = nil } else { request?.expire(at: now) }
+                }
+            }
+        }
+    }
+
+    /// Refuses further operations, and waits for the earlier ones.
+    func close() async {
+        waiting.withLock { $0.isClosed = true }
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+
+    private func scheduleSweep() {
+        queue.asyncAfter(deadline: .now() + Self.sweepInterval) { [weak self] in
+            guard let self, !waiting.withLock(\.isClosed) else { return }
+            Task {
+                do { try await self.sweep() } catch {
+                    self.logger.warning(
+                        "late sign-in and payment requests not removed; the next minute removes them",
+                        metadata: ["error": "\(error)"])
+                }
+                self.scheduleSweep()
+            }
+        }
+    }
+
+    private func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (OpenRequests, inout Batch) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let refusal = enqueue { store, batch in
+                let changes = batch.undo.count
+                let result = Result { try body(store, &batch) }
+                // After an error, the changes of this operation alone are undone.
+                if case .failure = result { store.undo(&batch, to: changes) }
+                let hasChanged = batch.undo.count > changes
+                return { error in
+                    if hasChanged, let error { return continuation.resume(throwing: error) }
+                    continuation.resume(with: result)
+                }
+            }
+            if let refusal { continuation.resume(throwing: refusal) }
+        }
+    }
+
+    private func enqueue(_ operation: @escaping Operation) -> StoreError? {
+        let (refusal, begins) = waiting.withLock { waiting -> (StoreError?, Bool) in
+            if waiting.isClosed { return (.closed, false) }
+            if waiting.operations.count >= Self.maximumWaiting { return (.overloaded, false) }
+            waiting.operations.append(operation)
+            defer { waiting.isDraining = true }
+            return (nil, !waiting.isDraining)
+        }
+        if begins { queue.async { [self] in drain() } }
+        return refusal
+    }
+
+    /// Runs the waiting operations, syncs their folders once, and resumes their callers.
+    private func drain() {
+        while true {
+            let operations = waiting.withLock { waiting in
+                let operations = Array(waiting.operations.prefix(Self.maximumBatch))
+                waiting.operations.removeFirst(operations.count)
+                waiting.isDraining = !operations.isEmpty
+                return operations
+            }
+            if operations.isEmpty { return }
+            var batch = Batch()
+            let ends = operations.map { $0(self, &batch) }
+            var failure: StoreError?
+            do throws(SystemError) {
+                for folder in batch.folders { try Directory.synchronize(folder) }
+            } catch {
+                failure = .notDurable(error)
+                undo(&batch, to: 0)
+            }
+            for end in ends { end(failure) }
+        }
+    }
+
+    private func change<Value>(
+        _ name: RequestName?, _ batch: inout Batch,
+        _ change: (inout OpenRequest?, Timestamp) -> Value
+    ) throws(StoreError) -> Value {
+        var request: OpenRequest?
+        if let name { request = try files.read(name) }
+        let old = request
+        let value = change(&request, now())
+        if let name, request != old { try write(request, as: name, replacing: old, &batch) }
+        return value
+    }
+
+    private func write(_ request: OpenRequest?, as name: RequestName, _ batch: inout Batch) throws(StoreError)
+    {
+        try write(request, as: name, replacing: try files.read(name), &batch)
+    }
+
+    private func write(
+        _ request: OpenRequest?, as name: RequestName, replacing old: OpenRequest?, _ batch: inout Batch
+    ) throws(StoreError) {
+        // Before the write: after an error, the file may be the old or the new one.
+        batch.undo.append((name, old))
+        do throws(SystemError) { batch.folders.formUnion(try files.write(request, as: name)) } catch {
+            throw .notDurable(error)
+        }
+        table.withLock { $0.set(name, to: request) }
+    }
+
+    /// Restores the requests to what they were, after an error of the disk.
+    private func undo(_ batch: inout Batch, to count: Int) {
+        while batch.undo.count > count {
+            let (name, old) = batch.undo.removeLast()
+            table.withLock { $0.set(name, to: old) }
+            do throws(SystemError) { batch.folders.formUnion(try files.write(old, as: name)) } catch {
+                // The file may have the change that the caller was refused: a consumed request then stays unused.
+                logger.warning(
+                    "a change of a sign-in or payment request not undone", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Reads the files of earlier processes into the table, once.
+    private func readAll(_ batch: inout Batch) throws(StoreError) {
+        let names = unread.withLock { $0 }
+        if names.isEmpty { return }
+        var damaged = 0
+        for name in names where !table.withLock({ $0.holds(name) }) {
+            do throws(StoreError) {
+                guard let request = try files.read(name) else { continue }
+                table.withLock { $0.set(name, to: request) }
+            } catch {
+                guard case .damaged = error else { throw error }
+                damaged += 1
+            }
+        }
+        unread.withLock { $0 = [] }
+        if damaged > 0 {
+            logger.warning(
+                "files of sign-in and payment requests are damaged; run balloon conversations verify",
+                metadata: ["files": "\(damaged)"])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The files of open requests on disk: reading, and changes that are durable after a sync of their folders.
+struct RequestFiles: Sendable {
+    let directory: String
+
+    /// The requests and the names of files that are none, by names alone; empty when the folder does not exist.
+    func names() throws(StoreError) -> (requests: [RequestName], others: [String]) {
+        var (requests, others): ([RequestName], [String]) = ([], [])
+        do throws(SystemError) {
+            guard try Directory.holds(directory) else { return ([], []) }
+            for folder in try Directory.names(in: directory) {
+                guard Directory.isDirectory(directory + "/" + folder) else {
+                    others.append(folder)
+                    continue
+                }
+                for file in try Directory.names(in: directory + "/" + folder) {
+                    let path = folder + "/" + file
+                    if file.hasSuffix(".json"), let name = RequestName(file.dropLast(5)), name.path == path {
+                        requests.append(name)
+                    } else {
+                        others.append(path)
+                    }
+                }
+            }
+        } catch {
+            throw .unavailable(path: directory, error)
+        }
+        return (requests, others)
+    }
+
+    /// Reads a request; nil when it has no file.
+    func read(_ name: RequestName) throws(StoreError) -> OpenRequest? {
+        let path = directory + "/" + name.path
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: path, error)
+        }
+        guard let request = OpenRequestText.request(in: bytes) else { throw .damaged(file: path, line: 1) }
+        return request
+    }
+
+    /// Writes or, with nil, removes the file; returns the folders to sync, after which the change is durable.
+    func write(_ request: OpenRequest?, as name: RequestName) throws(SystemError) -> [String] {
+        let folder = directory + "/" + name.folder
+        let path = directory + "/" + name.path
+        guard let request else {
+            do throws(SystemError) { try Directory.remove(path) } catch {
+                guard error.isMissing else { throw error }
+                return []
+            }
+            return [folder]
+        }
+        let isNew = try Directory.make(folder)
+        try AtomicFile.Replacement(of: path, with: OpenRequestText.bytes(of: request)).install()
+        return isNew ? [folder, directory] : [folder]
+    }
+}

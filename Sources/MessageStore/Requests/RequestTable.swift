@@ -1,0 +1,96 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The open requests in memory, without their secrets: the indexes, the limits and the time limits.
+struct RequestTable {
+    /// The maximum number of open requests of a customer; a further one replaces the oldest.
+    static let maximumOfCustomer = 5
+    /// The maximum number of open requests of a business.
+    static let maximumOfBusiness = 10_000
+    /// The maximum number of requests with the ended ones that are still kept.
+    static let maximum = 100_000
+
+    private struct Row {
+        let conversation: ConversationKey
+        let subject: Subject
+        let entry: ReplyID
+        let begunAt: Timestamp
+        let until: Timestamp
+        let isOpen: Bool
+    }
+
+    /// The part of Apple's event that names a request.
+    private struct Subject: Hashable {
+        let business: BusinessID
+        let requestIdentifier: String
+    }
+
+    private var rows: [RequestName: Row] = [:]
+    private var byEntry: [ReplyID: RequestName] = [:]
+    private var bySubject: [Subject: RequestName] = [:]
+    private var openOfCustomer: [ConversationKey: Set<RequestName>] = [:]
+    private var openOfBusiness: [BusinessID: Int] = [:]
+
+    /// The number of requests.
+    var count: Int { rows.count }
+
+    func holds(_ name: RequestName) -> Bool { rows[name] != nil }
+
+    /// The request whose message is this queued reply.
+    func name(of entry: ReplyID) -> RequestName? { byEntry[entry] }
+
+    /// The request that has this identifier in its message.
+    func name(of business: BusinessID, _ requestIdentifier: String) -> RequestName? {
+        bySubject[Subject(business: business, requestIdentifier: requestIdentifier)]
+    }
+
+    /// The requests whose time has passed.
+    func late(at now: Timestamp) -> [RequestName] { rows.filter { $0.value.until <= now }.map(\.key) }
+
+    /// The request that must end before a further one of this customer is added; nil when there is room.
+    func surplus(of business: BusinessID, _ customer: CustomerID) -> RequestName? {
+        let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
+        guard open.count >= Self.maximumOfCustomer else { return nil }
+        return open.min { left, right in
+            guard let first = rows[left], let second = rows[right] else { return false }
+            return (first.begunAt, first.entry) < (second.begunAt, second.entry)
+        }
+    }
+
+    /// The limit that a further request of this business would exceed; nil when there is room.
+    ///
+    /// A request that replaces another one of its customer needs no further room.
+    func exceededLimit(of business: BusinessID, replacing surplus: RequestName?) -> Int? {
+        if surplus != nil { return nil }
+        if rows.count >= Self.maximum { return Self.maximum }
+        return openOfBusiness[business, default: 0] >= Self.maximumOfBusiness ? Self.maximumOfBusiness : nil
+    }
+
+    /// Adds, replaces or, with nil, removes a request.
+    mutating func set(_ name: RequestName, to request: OpenRequest?) {
+        if let old = rows.removeValue(forKey: name) { forget(name, old) }
+        guard let request else { return }
+        let row = Row(
+            conversation: ConversationKey(business: request.business, customer: request.customer),
+            subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
+            entry: request.entry, begunAt: request.begunAt, until: request.until,
+            isOpen: request.phase.isOpen)
+        rows[name] = row
+        bySubject[row.subject] = name
+        guard row.isOpen else { return }
+        byEntry[row.entry] = name
+        openOfCustomer[row.conversation, default: []].insert(name)
+        openOfBusiness[request.business, default: 0] += 1
+    }
+
+    private mutating func forget(_ name: RequestName, _ row: Row) {
+        if bySubject[row.subject] == name { bySubject[row.subject] = nil }
+        guard row.isOpen else { return }
+        if byEntry[row.entry] == name { byEntry[row.entry] = nil }
+        openOfCustomer[row.conversation]?.remove(name)
+        if openOfCustomer[row.conversation]?.isEmpty ?? false { openOfCustomer[row.conversation] = nil }
+        let business = row.conversation.business
+        openOfBusiness[business, default: 1] -= 1
+        if openOfBusiness[business] == 0 { openOfBusiness[business] = nil }
+    }
+}
