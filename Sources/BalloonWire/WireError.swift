@@ -38,4 +38,13 @@ package enum WireError: Error, Equatable, Sendable {
 
     /// The key field of an attachment does not begin with `00`: refuse it, because its format is unknown.
     case attachmentKeyPrefix
+
+    /// A public key is no RSA key of 2,048 to 8,192 bits and no point on P-256: refuse what it signed.
+    case publicKeyRefused
+
+    /// A private key is no PEM text of such a key without a password: correct the configuration.
+    case signingKeyRefused
+
+    /// A text that was encrypted to our P-384 key does not open: it was changed, or another key encrypted it.
+    case sealedTokenRefused
 }

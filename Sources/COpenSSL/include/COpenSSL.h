@@ -10,6 +10,8 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
+#include "PublicKeys.h"
+
 // SHA-256 with the low-level calls: EVP needs two to five allocations for each text and half of a short one's
 // time. The calls are deprecated since 3.0, but stay until 4.0 at least; only these functions would change.
 #pragma GCC diagnostic push

@@ -78,7 +78,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .gzipMalformed, .gzipTruncated, .gzipTrailingData: self = .badGzip
         case .tokenHeader: self = .badHeader
         case .tokenMalformed, .tokenSignatureMismatch, .base64Malformed, .hexMalformed, .secretEmpty,
-            .keyLength, .attachmentKeyPrefix:
+            .keyLength, .attachmentKeyPrefix, .publicKeyRefused, .signingKeyRefused, .sealedTokenRefused:
             self = .badSignature
         }
     }

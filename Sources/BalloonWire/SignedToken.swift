@@ -1,0 +1,36 @@
+import BalloonJSON
+
+/// A JSON Web Token in compact form, taken apart but not yet verified (RFC 7515 §7.1).
+///
+/// ``TokenVerifier`` verifies the tokens of Apple's requests, which one secret signs; this type is for tokens that
+/// a public key verifies.
+package struct SignedToken: Sendable {
+    /// The decoded header.
+    package let header: [UInt8]
+    /// The decoded claims; worth nothing before ``isSigned(by:)``.
+    package let claims: [UInt8]
+    private let signed: [UInt8]
+    private let signature: [UInt8]
+
+    /// The maximum bytes of a token.
+    package static let maximumBytes = 65_536
+
+    /// Takes a token apart; throws `WireError.tokenMalformed` unless it has exactly three parts of Base64url, none
+    /// empty, and at most ``maximumBytes``.
+    package init(_ token: String) throws(WireError) {
+        let bytes = Array(token.utf8.prefix(Self.maximumBytes + 1))
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard bytes.count <= Self.maximumBytes, parts.count == 3, parts.allSatisfy({ !$0.isEmpty }),
+            let header = Base64.decode(parts[0], alphabet: .url),
+            let claims = Base64.decode(parts[1], alphabet: .url),
+            let signature = Base64.decode(parts[2], alphabet: .url)
+        else { throw .tokenMalformed }
+        self.header = header
+        self.claims = claims
+        self.signature = signature
+        signed = Array(bytes[..<parts[1].endIndex])
+    }
+
+    /// Whether `key` signed the header and the claims.
+    package func isSigned(by key: PublicKey) -> Bool { key.isValid(signature: signature, of: signed) }
+}
