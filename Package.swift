@@ -92,6 +92,7 @@ let package = Package(
                 "BusinessMessages",
             ],
             [logging]),
+        target("SignIn", ["BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
         target(
             "Simulator",
             [
@@ -101,8 +102,9 @@ let package = Package(
         target(
             "MessageServer",
             [
-                "GatewayClient", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
-                "BalloonWire", "BalloonJSON", "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
+                "GatewayClient", "SignIn", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
+                "BalloonWire",
+                "BalloonJSON", "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",
@@ -168,6 +170,11 @@ let package = Package(
             [
                 "GatewayClient", "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
                 "BusinessMessages",
+            ]),
+        testTarget(
+            "SignInTests",
+            [
+                "SignIn", "Simulator", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
             ]),
         testTarget(
             "SimulatorTests",

@@ -1,0 +1,71 @@
+import BalloonJSON
+import BalloonTransport
+import BalloonWire
+
+/// Sends the requests to providers, each within the limit of its call and the deadline of the whole.
+struct ProviderCalls: Sendable {
+    let transport: any HTTPTransport
+
+    private static let limits = JSONLimits(
+        maximumDepth: 32, maximumBytes: SignInClient.maximumAnswerBytes, maximumNodes: 65_536)
+
+    /// Sends a request and returns the JSON object of its answer with status 200.
+    func object(
+        _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> JSONDocument {
+        let answer = try await send(call, request, before: deadline)
+        switch answer.status {
+        case 200: return try Self.object(call, answer)
+        case 300...399: throw .answerRefused(call, .redirect)
+        default: throw Self.refusal(call, answer)
+        }
+    }
+
+    private func send(
+        _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> TransportResponse {
+        var request = request
+        request.timeout = min(call.limit, ContinuousClock.now.duration(to: deadline))
+        guard request.timeout > .milliseconds(1) else { throw .late(call) }
+        request.connectTimeout = request.timeout
+        request.maximumResponseBytes = SignInClient.maximumAnswerBytes
+        request.headers.append((name: "accept", value: "application/json"))
+        do {
+            return try await transport.send(request)
+        } catch TransportError.timedOut {
+            throw .late(call)
+        } catch TransportError.cancelled {
+            throw .stopping
+        } catch TransportError.responseTooLarge {
+            throw .answerRefused(call, .tooLarge)
+        } catch TransportError.requestInvalid, TransportError.schemeRefused {
+            throw .addressMissing(call)
+        } catch {
+            throw .unreachable(call, error as? TransportError ?? .failed(code: 0))
+        }
+    }
+
+    private static func object(
+        _ call: ProviderCall, _ answer: TransportResponse
+    ) throws(SignInFailure) -> JSONDocument {
+        let type = mediaType(answer.header("content-type"))
+        if type == "application/jwt" { throw .answerRefused(call, .signed) }
+        guard type == "application/json" || type.hasSuffix("+json"),
+            let document = parsedObject(answer.body, limits: limits)
+        else { throw .answerRefused(call, .notJSON) }
+        return document
+    }
+
+    /// The failure that an error answer means (RFC 6749 §5.2).
+    private static func refusal(_ call: ProviderCall, _ answer: TransportResponse) -> SignInFailure {
+        guard let document = parsedObject(answer.body, limits: limits),
+            let error = document.root["error"]?.string
+        else { return .answerRefused(call, .status(answer.status)) }
+        return .providerError(call, ProviderErrorCode(rawValue: error))
+    }
+
+    private static func mediaType(_ field: String?) -> String {
+        let type = (field ?? "").prefix { $0 != ";" }
+        return type.filter { $0 != " " && $0 != "\t" }.lowercased()
+    }
+}

@@ -1,0 +1,53 @@
+import BalloonJSON
+
+/// The addresses of a provider: from its configuration, and for the rest from discovery.
+struct ProviderMetadata: Sendable, Equatable {
+    var tokenURL: String?
+    var jwksURL: String?
+    var userinfoURL: String?
+    /// Whether the provider announces that its callbacks name it (RFC 9207 §3).
+    var announcesIssuer = false
+
+    /// The addresses of the configuration.
+    init(_ provider: Provider) {
+        tokenURL = provider.tokenURL
+        jwksURL = provider.jwksURL
+        userinfoURL = provider.userinfoURL
+    }
+
+    /// Reads a discovery document (OpenID Connect Discovery §3); throws when its issuer is another, byte for byte.
+    init(discovered document: JSONDocument, issuer: String) throws(SignInFailure) {
+        let root = document.root
+        guard root["issuer"]?.equals(issuer) == true else {
+            throw .answerRefused(.discovery, .issuerDiffers)
+        }
+        tokenURL = root["token_endpoint"]?.string
+        jwksURL = root["jwks_uri"]?.string
+        userinfoURL = root["userinfo_endpoint"]?.string
+        announcesIssuer = root["authorization_response_iss_parameter_supported"]?.bool ?? false
+    }
+
+    /// Fills in the addresses that the configuration lacks.
+    func completed(by discovered: ProviderMetadata) -> ProviderMetadata {
+        var result = self
+        result.tokenURL = tokenURL ?? discovered.tokenURL
+        result.jwksURL = jwksURL ?? discovered.jwksURL
+        result.userinfoURL = userinfoURL ?? discovered.userinfoURL
+        result.announcesIssuer = discovered.announcesIssuer
+        return result
+    }
+
+    /// Whether discovery is needed: an address that every sign-in with this scope calls is missing.
+    func needsDiscovery(isOpenID: Bool) -> Bool {
+        tokenURL == nil || (isOpenID ? jwksURL == nil : userinfoURL == nil)
+    }
+}
+
+extension Provider {
+    /// The address of the discovery document; nil without an issuer (OpenID Connect Discovery §4).
+    var discoveryURL: String? {
+        guard var issuer else { return nil }
+        while issuer.hasSuffix("/") { issuer.removeLast() }
+        return issuer + "/.well-known/openid-configuration"
+    }
+}

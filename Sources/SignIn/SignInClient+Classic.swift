@@ -1,0 +1,99 @@
+import BalloonJSON
+import BalloonPOSIX
+package import BalloonWire
+
+extension SignInClient {
+    /// Opens the token of an authentication of version 1 and returns the customer's identity.
+    ///
+    /// `token` is the event's Base64 text and `scalar` the private number of the request's pair. Any device can
+    /// encrypt to the key, so the token is introspected first: it must be active and issued to the classic client.
+    /// Without an introspection address the result is ``ClassicResult/unverified(claims:)``. Ends one second before
+    /// `deadline`.
+    package func exchange(
+        classicToken token: String, scalar: Secret, at provider: Provider,
+        before deadline: ContinuousClock.Instant
+    ) async -> Result<ClassicResult, SignInFailure> {
+        do throws(SignInFailure) {
+            return .success(
+                try await classicResult(token, scalar, provider, before: deadline - Self.reservedTime))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func classicResult(
+        _ token: String, _ scalar: Secret, _ provider: Provider, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> ClassicResult {
+        guard let client = provider.classic else { throw .classicTokenRefused }
+        let token = try await opened(token, scalar)
+        let metadata = try await metadata(of: provider, isOpenID: false, before: deadline)
+        let introspected = try await introspection(of: token, client, provider, before: deadline)
+        guard
+            let userinfo = try await userinfo(
+                token, isRequired: true, provider, at: metadata, before: deadline)?.root
+        else { throw .addressMissing(.userinfo) }
+        let claims = mergedClaims(userinfo: userinfo, idToken: nil)
+        guard let introspected else { return .unverified(claims: claims) }
+        guard let subject = subject(userinfo[provider.subjectClaim]) else {
+            throw .answerRefused(.userinfo, .missing(.subject))
+        }
+        if let other = introspected.root["sub"], let own = userinfo["sub"]?.string, !other.equals(own) {
+            throw .subjectDiffers(.introspection)
+        }
+        return .signedIn(
+            Identity(
+                issuer: provider.issuer ?? metadata.userinfoURL ?? "", subject: subject, claims: claims,
+                tokens: provider.returnsTokens ? Self.tokens(token) : nil))
+    }
+
+    private func opened(_ token: String, _ scalar: Secret) async throws(SignInFailure) -> String {
+        guard token.utf8.count <= 2 * ECIES.maximumBytes, let sealed = Base64.decode(token) else {
+            throw .classicTokenRefused
+        }
+        // Every reason why a token does not open means the same: it is refused.
+        guard let plain = await threads.run({ Result { try ECIES.open(sealed, scalar: scalar) } }) else {
+            throw .overloaded
+        }
+        guard let bytes = try? plain.get(), let text = String(validating: bytes, as: UTF8.self),
+            TokenAnswer.isToken(text)
+        else { throw .classicTokenRefused }
+        return text
+    }
+
+    /// Asks the provider about a token (RFC 7662 §2); nil without an address.
+    private func introspection(
+        of token: String, _ client: ClassicClient, _ provider: Provider,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> JSONDocument? {
+        guard let url = client.introspectionURL else { return nil }
+        guard isProviderAddress(url, allowsLoopback: provider.allowsLoopback) else {
+            throw .addressMissing(.introspection)
+        }
+        var form = FormFields()
+        form.add("token", token)
+        form.add("token_type_hint", "access_token")
+        var authentication = ClientAuthentication.post(client.clientSecret)
+        if case .basic = provider.clientAuthentication { authentication = .basic(client.clientSecret) }
+        let request = authenticated(
+            form, to: url, clientID: client.clientID, authentication, allowsLoopback: provider.allowsLoopback)
+        let document = try await calls.object(.introspection, request, before: deadline)
+        guard document.root["active"]?.bool == true, isFor(client.clientID, document.root) else {
+            throw .classicTokenRefused
+        }
+        return document
+    }
+
+    /// Whether a described token was issued to our client: `client_id` says so, or `aud` when that is absent.
+    private func isFor(_ clientID: String, _ description: JSONValue) -> Bool {
+        if let client = description["client_id"] { return client.equals(clientID) }
+        guard let audience = description["aud"] else { return false }
+        return audience.equals(clientID) || audience.elements.contains { $0.equals(clientID) }
+    }
+
+    private static func tokens(_ token: String) -> ProviderTokens? {
+        // The token is not empty, which is the only failure.
+        (try? Secret(Array(token.utf8))).map {
+            ProviderTokens(accessToken: $0, refreshToken: nil, idToken: nil, expiresInSeconds: nil)
+        }
+    }
+}

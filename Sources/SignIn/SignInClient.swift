@@ -1,0 +1,218 @@
+import BalloonJSON
+package import BalloonPOSIX
+package import BalloonTransport
+import BalloonWire
+
+/// The client of identity providers: exchanges codes, verifies id_tokens, and asks for claims.
+///
+/// One client serves all businesses, so that they share discovery documents and keys. It keeps no secret of a request.
+package final class SignInClient: Sendable {
+    /// The maximum bytes of a provider's answer.
+    package static let maximumAnswerBytes = 1 << 20
+    /// The part of a caller's time that is left for recording and answering.
+    package static let reservedTime = Duration.seconds(1)
+
+    let calls: ProviderCalls
+    let threads: PublicKeyThreads
+    private let clock: SignInClock
+    private let discovery: DocumentCache<ProviderMetadata>
+    private let keys: DocumentCache<JSONWebKeys>
+
+    /// Creates a client that sends through `transport`, or through its own `CurlTransport` when that is nil.
+    ///
+    /// Throws when the transport cannot be created for lack of descriptors.
+    package init(
+        transport: (any HTTPTransport)? = nil, threads: PublicKeyThreads = .shared,
+        clock: SignInClock = .system
+    ) throws(TransportError) {
+        let transport: any HTTPTransport = if let transport { transport } else { try CurlTransport() }
+        calls = ProviderCalls(transport: transport)
+        self.threads = threads
+        self.clock = clock
+        discovery = DocumentCache(of: .discovery, keepsOldCopy: true, clock: clock)
+        keys = DocumentCache(of: .keys, keepsOldCopy: false, clock: clock)
+    }
+
+    /// Checks a callback's `iss` before its state is consumed; throws a failure with code 400, or that of discovery.
+    ///
+    /// The deadline is that of the whole callback. Nothing is sent to the provider except for its discovery document.
+    package func checkIssuer(
+        of callback: SignInCallback, for attempt: SignInAttempt, at provider: Provider,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) {
+        let deadline = deadline - Self.reservedTime
+        let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
+        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer)
+    }
+
+    /// Exchanges the callback's code and returns the customer's identity at the provider.
+    ///
+    /// Call it once for a state that was consumed before. It ends one second before `deadline`, the end of the
+    /// callback's 20 seconds. Steps: `iss`, the provider's error, exchange, id_token, userinfo.
+    package func exchange(
+        _ callback: SignInCallback, of attempt: SignInAttempt, at provider: Provider,
+        before deadline: ContinuousClock.Instant
+    ) async -> Result<Identity, SignInFailure> {
+        do throws(SignInFailure) {
+            return .success(
+                try await identity(callback, attempt, provider, before: deadline - Self.reservedTime))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func identity(
+        _ callback: SignInCallback, _ attempt: SignInAttempt, _ provider: Provider,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> Identity {
+        let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
+        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer)
+        let code = try callback.code()
+        let answer = try await redeem(code, attempt, provider, at: metadata, before: deadline)
+        let idToken = try await verifiedIDToken(
+            answer.idToken, attempt, provider, at: metadata, before: deadline)
+        let userinfo = try await userinfo(
+            answer.accessToken, isRequired: !attempt.isOpenID, provider, at: metadata, before: deadline)
+        return try identity(idToken?.root, userinfo?.root, provider, metadata, answer)
+    }
+
+    private func identity(
+        _ idToken: JSONValue?, _ userinfo: JSONValue?, _ provider: Provider, _ metadata: ProviderMetadata,
+        _ answer: TokenAnswer
+    ) throws(SignInFailure) -> Identity {
+        let name = idToken == nil ? provider.subjectClaim : "sub"
+        guard let subject = subject(idToken?[name] ?? userinfo?[name]) else {
+            throw .answerRefused(.userinfo, .missing(.subject))
+        }
+        // OpenID Connect Core §5.3.2: without this, userinfo of another person could be substituted.
+        if idToken != nil, let userinfo, userinfo["sub"]?.equals(subject) != true {
+            throw .subjectDiffers(.userinfo)
+        }
+        return Identity(
+            issuer: provider.issuer ?? metadata.userinfoURL ?? "", subject: subject,
+            claims: mergedClaims(userinfo: userinfo, idToken: idToken),
+            tokens: provider.returnsTokens ? answer.tokens() : nil)
+    }
+
+    /// The provider's addresses; discovery runs when the configuration lacks one.
+    func metadata(
+        of provider: Provider, isOpenID: Bool, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> ProviderMetadata {
+        let configured = ProviderMetadata(provider)
+        guard configured.needsDiscovery(isOpenID: isOpenID) else { return configured }
+        guard let issuer = provider.issuer, let url = provider.discoveryURL else {
+            throw .addressMissing(.discovery)
+        }
+        let request = try request(to: url, for: .discovery, provider)
+        let found = try await discovery.document(at: url, before: deadline) { [calls] in
+            await Self.fetched(.discovery, request, calls) { document throws(SignInFailure) in
+                try ProviderMetadata(discovered: document, issuer: issuer)
+            }
+        }
+        return configured.completed(by: found)
+    }
+
+    private func redeem(
+        _ code: String, _ attempt: SignInAttempt, _ provider: Provider, at metadata: ProviderMetadata,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> TokenAnswer {
+        let url = try request(to: metadata.tokenURL, for: .token, provider).url
+        let assertion = try await assertion(provider, tokenURL: url)
+        let request = TokenRequest(code: code, attempt: attempt, provider: provider, assertion: assertion)
+        do {
+            let document = try await calls.object(.token, request.request(to: url), before: deadline)
+            return try TokenAnswer(document, isOpenID: attempt.isOpenID)
+        } catch .providerError(.token, .invalidGrant) {
+            throw .grantRefused(usesPKCE: attempt.verifier != nil)
+        }
+    }
+
+    private func assertion(_ provider: Provider, tokenURL: String) async throws(SignInFailure) -> String? {
+        guard case .privateKeyJWT(let key, let keyID) = provider.clientAuthentication else { return nil }
+        let claims = assertionClaims(
+            clientID: provider.clientID, audience: provider.issuer ?? tokenURL, now: clock.secondsSince1970())
+        // Signing fails only without memory.
+        guard let token = await threads.run({ try? key.sign(claims, keyID: keyID) }) else {
+            throw .overloaded
+        }
+        return token
+    }
+
+    private func verifiedIDToken(
+        _ token: String?, _ attempt: SignInAttempt, _ provider: Provider, at metadata: ProviderMetadata,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> JSONDocument? {
+        guard let token else { return nil }
+        guard let issuer = provider.issuer else { throw .addressMissing(.discovery) }
+        var rules = IDTokenRules(issuer: issuer, clientID: provider.clientID, nonce: attempt.nonce)
+        rules.otherAudiences = provider.otherAudiences
+        rules.algorithms = provider.idTokenAlgorithms
+        do {
+            return try await verify(
+                token, rules, keys(of: provider, at: metadata, refetching: false, before: deadline))
+        } catch .idTokenRefused(.unknownKey) {
+            // A provider that has just changed its keys signs with one that the cached copy lacks.
+            return try await verify(
+                token, rules, keys(of: provider, at: metadata, refetching: true, before: deadline))
+        }
+    }
+
+    private func verify(
+        _ token: String, _ rules: IDTokenRules, _ keys: JSONWebKeys
+    ) async throws(SignInFailure) -> JSONDocument {
+        let now = clock.secondsSince1970()
+        let outcome = await threads.run {
+            Result { () throws(IDTokenRefusal) in try rules.verify(token, with: keys, at: now) }
+        }
+        guard let outcome else { throw .overloaded }
+        switch outcome {
+        case .success(let document): return document
+        case .failure(let refusal): throw .idTokenRefused(refusal)
+        }
+    }
+
+    private func keys(
+        of provider: Provider, at metadata: ProviderMetadata, refetching: Bool,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> JSONWebKeys {
+        let request = try request(to: metadata.jwksURL, for: .keys, provider)
+        return try await keys.document(at: request.url, refetching: refetching, before: deadline) { [calls] in
+            await Self.fetched(.keys, request, calls) { document throws(SignInFailure) in
+                guard let keys = JSONWebKeys(document) else { throw .answerRefused(.keys, .missing(.keys)) }
+                return keys
+            }
+        }
+    }
+
+    func userinfo(
+        _ accessToken: String, isRequired: Bool, _ provider: Provider, at metadata: ProviderMetadata,
+        before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> JSONDocument? {
+        guard isRequired || metadata.userinfoURL != nil else { return nil }
+        var request = try request(to: metadata.userinfoURL, for: .userinfo, provider)
+        request.headers.append((name: "authorization", value: "Bearer " + accessToken))
+        return try await calls.object(.userinfo, request, before: deadline)
+    }
+
+    /// A request to an address of the provider; throws when it is missing or not allowed.
+    private func request(
+        to url: String?, for call: ProviderCall, _ provider: Provider
+    ) throws(SignInFailure) -> TransportRequest {
+        guard let url, isProviderAddress(url, allowsLoopback: provider.allowsLoopback) else {
+            throw .addressMissing(call)
+        }
+        return TransportRequest(url: url, allowsPlainHTTP: provider.allowsLoopback)
+    }
+
+    /// Fetches a shared document within the limit of its call, whatever time its callers have left.
+    private static func fetched<Document>(
+        _ call: ProviderCall, _ request: TransportRequest, _ calls: ProviderCalls,
+        _ read: @Sendable (JSONDocument) throws(SignInFailure) -> Document
+    ) async -> Result<Document, SignInFailure> {
+        do throws(SignInFailure) {
+            return .success(try read(await calls.object(call, request, before: .now + call.limit)))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

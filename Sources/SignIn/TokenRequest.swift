@@ -1,0 +1,109 @@
+import BalloonJSON
+import BalloonTransport
+import BalloonWire
+
+/// The request that exchanges a code for tokens (RFC 6749 §4.1.3).
+struct TokenRequest {
+    let code: String
+    let attempt: SignInAttempt
+    let provider: Provider
+    /// Our signed proof, when the provider wants one.
+    let assertion: String?
+
+    func request(to url: String) -> TransportRequest {
+        var form = FormFields()
+        form.add("grant_type", "authorization_code")
+        form.add("code", code)
+        form.add("redirect_uri", attempt.redirectURI)
+        form.add("code_verifier", attempt.verifier)
+        return authenticated(
+            form, to: url, clientID: provider.clientID, provider.clientAuthentication, assertion: assertion,
+            allowsLoopback: provider.allowsLoopback)
+    }
+}
+
+/// A `POST` of a form with the proof that it is ours (OpenID Connect Core §9, RFC 7523 §2.2).
+func authenticated(
+    _ form: FormFields, to url: String, clientID: String, _ authentication: ClientAuthentication,
+    assertion: String? = nil, allowsLoopback: Bool
+) -> TransportRequest {
+    var form = form
+    var headers = [(name: "content-type", value: "application/x-www-form-urlencoded")]
+    switch authentication {
+    case .post(let secret):
+        form.add("client_id", clientID)
+        form.add("client_secret", String(decoding: secret.bytes, as: UTF8.self))
+    case .basic(let secret):
+        // RFC 6749 §2.3.1: both are encoded as in a form before they are joined.
+        let text = String(decoding: secret.bytes, as: UTF8.self)
+        let pair = percentEncoded(clientID) + ":" + percentEncoded(text)
+        headers.append((name: "authorization", value: "Basic " + Base64.encode(pair.utf8)))
+    case .privateKeyJWT:
+        form.add("client_id", clientID)
+        form.add("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+        form.add("client_assertion", assertion)
+    case .none: form.add("client_id", clientID)
+    }
+    return TransportRequest(
+        method: "POST", url: url, headers: headers, body: Array(form.encoded.utf8),
+        allowsPlainHTTP: allowsLoopback)
+}
+
+/// The claims of a proof for `private_key_jwt`: valid for 60 seconds, for the issuer alone, and usable once.
+func assertionClaims(clientID: String, audience: String, now: Int) -> [UInt8] {
+    JSONWriter.object { writer in
+        writer.field("iss", clientID)
+        writer.field("sub", clientID)
+        writer.field("aud", audience)
+        writer.field("jti", Base64.encode(randomBytes(16), alphabet: .url))
+        writer.field("iat", now)
+        writer.field("exp", now + 60)
+    }
+}
+
+/// The answer to an exchange (RFC 6749 §5.1).
+struct TokenAnswer: Sendable {
+    let accessToken: String
+    let refreshToken: String?
+    let idToken: String?
+    let expiresInSeconds: Int?
+
+    static let maximumTokenBytes = 65_536
+
+    /// Reads the answer; throws when the access token is missing or no bearer token, or the id_token is missing though
+    /// the scope has `openid`.
+    init(_ document: JSONDocument, isOpenID: Bool) throws(SignInFailure) {
+        let root = document.root
+        guard let accessToken = root["access_token"]?.string, Self.isToken(accessToken) else {
+            throw .answerRefused(.token, .missing(.accessToken))
+        }
+        // RFC 6749 §7.1: a client must not use a token whose type it does not understand.
+        guard root["token_type"]?.string.map({ $0.lowercased() == "bearer" }) ?? true else {
+            throw .answerRefused(.token, .tokenType)
+        }
+        self.accessToken = accessToken
+        refreshToken = root["refresh_token"]?.string.flatMap { Self.isToken($0) ? $0 : nil }
+        idToken = isOpenID ? root["id_token"]?.string : nil
+        expiresInSeconds = root["expires_in"]?.int
+        if isOpenID, idToken == nil { throw .answerRefused(.token, .missing(.idToken)) }
+    }
+
+    /// Whether a text can be sent as a bearer token: printable ASCII without blanks (RFC 6750 §2.1).
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= maximumTokenBytes
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The tokens for an identity.
+    func tokens() -> ProviderTokens? {
+        guard let access = secret(accessToken) else { return nil }
+        return ProviderTokens(
+            accessToken: access, refreshToken: secret(refreshToken), idToken: secret(idToken),
+            expiresInSeconds: expiresInSeconds)
+    }
+
+    private func secret(_ text: String?) -> Secret? {
+        // An empty text is the only failure, and stands for no token.
+        text.flatMap { try? Secret(Array($0.utf8)) }
+    }
+}
