@@ -1,0 +1,67 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+
+/// The id_token of a grant, with the faults that a test asked for.
+struct FakeIDToken {
+    private let grant: FakeGrant
+    private let issuer: String
+    private let key: SigningKey
+    private let keyID: String
+    private let faults: Set<IDTokenFault>
+
+    init(_ grant: FakeGrant, _ memory: FakeProviderMemory) {
+        self.grant = grant
+        issuer = memory.issuer ?? ""
+        (key, keyID) = memory.key
+        faults = Set(
+            memory.faults.compactMap { fault in
+                if case .idToken(let fault) = fault { fault } else { nil }
+            })
+    }
+
+    /// The compact form; nil only without memory.
+    var encoded: String? {
+        if faults.contains(.encrypted) { return "e30.e30.e30.e30.e30" }
+        if faults.contains(.hs256) { return signedWithPublicKey }
+        guard let token = try? key.sign(header: header, claims: claims) else { return nil }
+        if faults.contains(.algorithmNone) { return String(token.prefix { $0 != "." }) + payload + ".AA" }
+        guard faults.contains(.wrongSignature) else { return token }
+        return token.dropLast(4) + (token.hasSuffix("AAAA") ? "BBBA" : "AAAA")
+    }
+
+    private var payload: String { "." + Base64.encode(claims, alphabet: .url) }
+
+    private var header: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field(
+                "alg", faults.contains(.algorithmNone) ? "none" : key.publicKey.algorithm.rawValue)
+            writer.field("kid", faults.contains(.unknownKey) ? "key-unknown" : keyID)
+            if faults.contains(.critical) {
+                writer.key("crit")
+                writer.array { $0.string("b64") }
+            }
+        }
+    }
+
+    private var claims: [UInt8] {
+        let now = SystemClock.secondsSince1970()
+        let nonce = faults.contains(.wrongNonce) ? "another-nonce" : grant.nonce
+        return JSONWriter.object { writer in
+            writer.field("iss", faults.contains(.wrongIssuer) ? issuer + "/other" : issuer)
+            writer.field("sub", grant.subject)
+            if faults.contains(.repeatedMember) { writer.field("sub", "user-mallory") }
+            writer.field("aud", faults.contains(.wrongAudience) ? "another-client" : grant.clientID)
+            writer.field("iat", now)
+            writer.field("exp", faults.contains(.expired) ? now - 300 : now + 300)
+            writer.field("nonce", faults.contains(.missingNonce) ? nil : nonce)
+            writer.field("acr", "urn:example:silver")
+        }
+    }
+
+    /// The classic attack: the public key, which everybody knows, as the secret of HS256 (RFC 8725 §2.1).
+    private var signedWithPublicKey: String? {
+        let text = key.publicKey.members.map(\.value).joined()
+        return (try? Secret(Array(text.utf8))).map { TokenSigner(secret: $0).sign(claims) }
+    }
+}

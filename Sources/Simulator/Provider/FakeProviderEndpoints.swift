@@ -1,0 +1,221 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import Dispatch
+
+/// The fake provider's answer to each request.
+struct FakeProviderEndpoints: Sendable {
+    let memory: FakeProviderMemory
+
+    private static let maximumFormBytes = 65_536
+
+    var routes: [HTTPRoute] {
+        [
+            route(.get, .discovery) { _ in discovery() },
+            route(.get, .authorize) { authorizePage($0) },
+            route(.post, .authorize) { authorize($0) },
+            route(.post, .token) { token($0) },
+            route(.get, .keys) { _ in keys() },
+            route(.get, .userinfo) { userinfo($0) },
+            route(.post, .introspection) { introspection($0) },
+        ]
+    }
+
+    /// A route that counts requests and shows the faults that concern the endpoint.
+    private func route(
+        _ method: HTTPMethod, _ endpoint: ProviderEndpoint,
+        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    ) -> HTTPRoute {
+        HTTPRoute(method, endpoint.rawValue, body: .collected(maximumBytes: Self.maximumFormBytes)) {
+            request, responder in
+            memory.count(endpoint)
+            let response = faulty(answer(request), at: endpoint)
+            guard let delay = delay(at: endpoint) else { return response }
+            DispatchQueue.global().asyncAfter(deadline: .now() + delay.dispatchInterval) {
+                responder.respond(response)
+            }
+            return nil
+        }
+    }
+
+    private func delay(at endpoint: ProviderEndpoint) -> Duration? {
+        for case .slow(endpoint, let delay) in memory.faults { return delay }
+        return nil
+    }
+
+    private func faulty(_ response: HTTPResponse, at endpoint: ProviderEndpoint) -> HTTPResponse {
+        for fault in memory.faults {
+            switch fault {
+            case .fails(endpoint, let code): return FakeProviderPage.failure(code)
+            case .html(endpoint): return FakeProviderPage.notice("Maintenance")
+            case .large(endpoint, let bytes):
+                return HTTPResponse(.ok, json: [UInt8](repeating: 0x20, count: bytes) + Array("{}".utf8))
+            case .redirects(endpoint): return redirect(to: (memory.issuer ?? "") + endpoint.rawValue)
+            case .truncates(endpoint):
+                return HTTPResponse(.ok, json: Array(response.body.prefix(response.body.count / 2)))
+            default: continue
+            }
+        }
+        return response
+    }
+
+    private func discovery() -> HTTPResponse {
+        let issuer = memory.issuer ?? ""
+        let json = JSONWriter.object { writer in
+            writer.field("issuer", memory.has(.wrongDiscovery) ? issuer + "/other" : issuer)
+            writer.field("authorization_endpoint", issuer + ProviderEndpoint.authorize.rawValue)
+            writer.field("token_endpoint", issuer + ProviderEndpoint.token.rawValue)
+            writer.field("jwks_uri", issuer + ProviderEndpoint.keys.rawValue)
+            writer.field("userinfo_endpoint", issuer + ProviderEndpoint.userinfo.rawValue)
+            writer.field("introspection_endpoint", issuer + ProviderEndpoint.introspection.rawValue)
+            writer.field("authorization_response_iss_parameter_supported", true)
+            writer.key("response_types_supported")
+            writer.array { $0.string("code") }
+            writer.key("code_challenge_methods_supported")
+            writer.array { $0.string("S256") }
+            writer.key("id_token_signing_alg_values_supported")
+            writer.array { $0.string(memory.key.key.publicKey.algorithm.rawValue) }
+        }
+        return HTTPResponse(.ok, json: json)
+    }
+
+    private func keys() -> HTTPResponse {
+        let (key, id) = memory.key
+        var members = key.publicKey.members
+        if memory.has(.idToken(.smallKey)) {
+            let modulus = Base64.encode([UInt8](repeating: 0xFF, count: 128), alphabet: .url)
+            members = [("kty", "RSA"), ("n", modulus), ("e", "AQAB")]
+        }
+        let json = JSONWriter.object { writer in
+            writer.key("keys")
+            writer.array { writer in
+                writer.object { writer in
+                    for member in members { writer.field(member.name, member.value) }
+                    writer.field("kid", id)
+                    writer.field("use", "sig")
+                }
+            }
+        }
+        return HTTPResponse(.ok, json: json)
+    }
+
+    /// The page with the form; what an app asks for travels in hidden fields.
+    private func authorizePage(_ request: HTTPRequest) -> HTTPResponse {
+        guard let query = try? HTTPQuery(request.query), let client = query["client_id"],
+            memory.isClient(client), query["redirect_uri"]?.isEmpty == false, query["state"] != nil
+        else { return FakeProviderPage.failure(400) }
+        return FakeProviderPage.signIn(fields: query.parameters.map { ($0.name, $0.value) })
+    }
+
+    private func authorize(_ request: HTTPRequest) -> HTTPResponse {
+        guard let form = try? HTTPQuery(request.body), let client = form["client_id"],
+            memory.isClient(client),
+            let redirectURI = form["redirect_uri"], let state = form["state"]
+        else { return FakeProviderPage.failure(400) }
+        var answer = [("state", state)]
+        if memory.has(.denies) || form["deny"] != nil {
+            answer.append(("error", "access_denied"))
+        } else if form["response_type"] != "code" {
+            answer.append(("error", "unsupported_response_type"))
+        } else if form["code_challenge"] != nil, form["code_challenge_method"] != "S256" {
+            answer.append(("error", "invalid_request"))
+        } else {
+            let grant = FakeGrant(
+                clientID: client, redirectURI: redirectURI, scope: form["scope"] ?? "",
+                challenge: form["code_challenge"], nonce: form["nonce"], user: form["username"] ?? "")
+            answer.append(("code", memory.newCode(for: grant)))
+        }
+        if !memory.has(.omitsIssuer), let issuer = memory.issuer {
+            answer.append(("iss", memory.has(.wrongIssuer) ? "https://attacker.example" : issuer))
+        }
+        let query = answer.map { "\($0)=\(FakeProviderPage.percentEncoded($1))" }.joined(separator: "&")
+        return redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + query)
+    }
+
+    private func redirect(to url: String) -> HTTPResponse {
+        HTTPResponse(
+            HTTPStatus(code: 302) ?? .ok, fields: [("Location", url), ("Cache-Control", "no-store")])
+    }
+
+    private func token(_ request: HTTPRequest) -> HTTPResponse {
+        guard let form = try? HTTPQuery(request.body) else { return refusal("invalid_request") }
+        guard let client = provenClient(request, form) else { return refusal("invalid_client") }
+        guard form["grant_type"] == "authorization_code" else { return refusal("unsupported_grant_type") }
+        guard !memory.has(.refusesGrant), let code = form["code"], let grant = memory.redeem(code),
+            grant.clientID == client, grant.redirectURI == form["redirect_uri"],
+            isVerified(form["code_verifier"], grant.challenge)
+        else { return refusal("invalid_grant") }
+        let accessToken = memory.newAccessToken(for: grant)
+        let isOpenID = grant.scope.split(separator: " ").contains("openid") && !memory.has(.omitsIDToken)
+        let json = JSONWriter.object { writer in
+            writer.field("access_token", accessToken)
+            writer.field("token_type", "Bearer")
+            writer.field("expires_in", 300)
+            if isOpenID { writer.field("id_token", FakeIDToken(grant, memory).encoded) }
+        }
+        return HTTPResponse(.ok, json: json)
+    }
+
+    /// The client that a request proves to come from; nil when it proves none.
+    private func provenClient(_ request: HTTPRequest, _ form: HTTPQuery) -> String? {
+        if let field = request.text("authorization") {
+            guard field.hasPrefix("Basic "), let pair = Base64.decode(String(field.dropFirst(6))),
+                let colon = pair.firstIndex(of: UInt8(ascii: ":")),
+                // The pair is encoded like a form, so that it is parsed as one.
+                let decoded = try? HTTPQuery(pair[..<colon] + Array("=".utf8) + pair[(colon + 1)...]),
+                let parameter = decoded.parameters.first
+            else { return nil }
+            return memory.isProven(parameter.name, secret: parameter.value) ? parameter.name : nil
+        }
+        guard let client = form["client_id"] else { return nil }
+        let isProven =
+            form["client_assertion"].map { memory.isProven(client, assertion: $0) }
+            ?? memory.isProven(client, secret: form["client_secret"])
+        return isProven ? client : nil
+    }
+
+    private func isVerified(_ verifier: String?, _ challenge: String?) -> Bool {
+        guard let challenge else { return true }
+        return verifier.map { Base64.encode(SHA256.hash($0.utf8), alphabet: .url) } == challenge
+    }
+
+    private func refusal(_ error: String) -> HTTPResponse {
+        let status: HTTPStatus = error == "invalid_client" ? .unauthorized : .badRequest
+        return HTTPResponse(status, json: JSONWriter.object { $0.field("error", error) })
+    }
+
+    private func userinfo(_ request: HTTPRequest) -> HTTPResponse {
+        guard let field = request.text("authorization"), field.hasPrefix("Bearer "),
+            let grant = memory.grant(of: String(field.dropFirst("Bearer ".count)))
+        else { return refusal("invalid_client") }
+        let json = JSONWriter.object { writer in
+            writer.field("sub", memory.has(.otherPerson) ? "user-mallory" : grant.subject)
+            writer.field("name", grant.user)
+            writer.field("email", "\(grant.user)@example.com")
+        }
+        guard memory.has(.signsUserinfo), let token = try? memory.key.key.sign(json) else {
+            return HTTPResponse(.ok, json: json)
+        }
+        return HTTPResponse(.ok, contentType: "application/jwt", body: Array(token.utf8))
+    }
+
+    private func introspection(_ request: HTTPRequest) -> HTTPResponse {
+        guard let form = try? HTTPQuery(request.body), provenClient(request, form) != nil else {
+            return refusal("invalid_client")
+        }
+        let grant = memory.has(.inactive) ? nil : form["token"].flatMap(memory.grant(of:))
+        let json = JSONWriter.object { writer in
+            writer.field("active", grant != nil)
+            writer.field("client_id", memory.has(.otherClient) ? "another-client" : grant?.clientID)
+            writer.field("sub", grant?.subject)
+            writer.field("scope", grant?.scope)
+        }
+        return HTTPResponse(.ok, json: json)
+    }
+}
+
+extension FakeGrant {
+    /// The identifier of the user.
+    var subject: String { "user-" + user }
+}
