@@ -12,6 +12,8 @@ package enum SimulatorError: Error, Sendable, Equatable {
     case gatewayMissing
     /// The fake gateway refused the call: check that the simulator listens at that address.
     case gatewayRefused(status: Int)
+    /// A page of a sign-in has neither a form nor a redirect, or there are too many: check the provider.
+    case signInStopped(status: Int)
 }
 
 extension SimulatorError: CustomStringConvertible {
@@ -22,6 +24,7 @@ extension SimulatorError: CustomStringConvertible {
         case .messageNotAnObject: "the message is not a JSON object"
         case .gatewayMissing: "the simulated gateway's address is unknown"
         case .gatewayRefused(let status): "the simulated gateway refused with \(status)"
+        case .signInStopped(let status): "the sign-in stopped at a page with status \(status)"
         }
     }
 }

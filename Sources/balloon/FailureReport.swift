@@ -199,6 +199,10 @@ struct FailureReport {
             self.init(
                 .unavailable, "the simulator answered \(status)",
                 hint: "check that balloon dev listens at that address")
+        case .signInStopped(let status):
+            self.init(
+                .unavailable, "the sign-in stopped at a page with status \(status)",
+                hint: "open the provider's address in a browser")
         }
     }
 

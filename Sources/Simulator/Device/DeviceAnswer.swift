@@ -24,7 +24,21 @@ package struct DeviceAnswer: Sendable {
             return
         default: interactiveData = try offer.itemAnswer(choice)
         }
-        json = JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
+        json = Self.message(interactiveData)
+    }
+
+    /// Makes the event that reports the end of a sign-in.
+    package init(to offer: DeviceOffer, reporting outcome: DeviceSignIn.Outcome) {
+        switch outcome {
+        case .ended(let status, let code): json = Self.message(offer.authentication(status, errorCode: code))
+        case .authenticated(let token):
+            json = Self.message(offer.authentication("authenticated", token: token))
+        case .failed: json = Self.message(offer.authentication("failed"))
+        }
+    }
+
+    private static func message(_ interactiveData: [UInt8]) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
             writer.field("v", 1)
             writer.field("type", "interactive")
             writer.key("interactiveData")
@@ -76,7 +90,7 @@ extension DeviceOffer {
                 $0.payment(data?["payment"], status: first.title)
             }
         case .invitation: return acceptance
-        default: return authentication(status: first.title)
+        default: return authentication(first.title)
         }
     }
 
@@ -149,8 +163,10 @@ extension DeviceOffer {
 
     /// The answer to a sign-in request, with the bubbles beside `data`, where version 1 has them.
     ///
-    /// The token of version 1 is a placeholder that no business can decrypt.
-    private func authentication(status: String) -> [UInt8] {
+    /// Without a `token`, that of version 1 is a placeholder that no business can decrypt.
+    fileprivate func authentication(
+        _ status: String, token: String? = nil, errorCode: String? = nil
+    ) -> [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
             writer.key("data")
@@ -159,8 +175,10 @@ extension DeviceOffer {
                 writer.key("authenticate")
                 writer.object { writer in
                     writer.field("status", status)
+                    writer.field("error_code", errorCode)
                     if status == "authenticated" {
-                        writer.field("token", Base64.encode(Array("token of a simulated device".utf8)))
+                        let placeholder = Base64.encode(Array("token of a simulated device".utf8))
+                        writer.field("token", token ?? placeholder)
                     }
                     if status == "failed" {
                         writer.key("errors")
