@@ -185,9 +185,9 @@ let package = Package(
         testTarget(
             "MessageServerTests",
             [
-                "MessageServer", "Simulator", "GatewayClient", "MessageStore", "HandlerKit",
-                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonMetrics",
-                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "CrashTestServer",
+                "MessageServer", "Simulator", "GatewayClient", "SignIn", "MessageStore", "HandlerKit",
+                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages", "ServerTestSupport", "CrashTestServer",
             ]),
         testTarget(
             "balloonTests",

@@ -30,6 +30,8 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
     package static let accepted = HTTPStatus(202, "Accepted")
     package static let noContent = HTTPStatus(204, "No Content")
     package static let partialContent = HTTPStatus(206, "Partial Content")
+    /// 302.
+    package static let found = HTTPStatus(302, "Found")
     package static let notModified = HTTPStatus(304, "Not Modified")
     package static let badRequest = HTTPStatus(400, "Bad Request")
     package static let unauthorized = HTTPStatus(401, "Unauthorized")

@@ -152,7 +152,8 @@ extension JSONWriter {
             object { writer in
                 for (key, member) in value.members {
                     writer.key(key)
-                    if part.redacts(key, rule), !member.isNull {
+                    let isSecret = !member.isNull && member.string != SignInRequest.placeholder
+                    if part.redacts(key, rule), isSecret {
                         writer.string(InboundEvent.redactedText)
                         hasChanged = true
                     } else if let inner = part.part(of: key, rule) {

@@ -31,6 +31,11 @@ public struct Context: Sendable {
     public let receivedAt: String?
     /// Why the event is `unrecognized`; nil for every other kind.
     public let unrecognizedReason: UnrecognizedReason?
+    /// The result of the sign-in that the event ends; nil for every other event.
+    ///
+    /// It is there for an `authentication` event of a business with `authentication` in its file. A customer can send the
+    /// address of a sign-in to another person: read "Sign a customer in" before you trust an identity alone.
+    public package(set) var signIn: SignInResult?
     /// The time after which the answer is dropped and the handler's task cancelled.
     public private(set) var deadline: ContinuousClock.Instant
     /// The number that the server wrote into the event, for a handler in a process of its own.
@@ -53,6 +58,7 @@ public struct Context: Sendable {
         isReplay: Bool = false,
         receivedAt: String? = nil,
         unrecognizedReason: UnrecognizedReason? = nil,
+        signIn: SignInResult? = nil,
         deadline: ContinuousClock.Instant,
         logger: Logger
     ) {
@@ -68,6 +74,7 @@ public struct Context: Sendable {
         self.isReplay = isReplay
         self.receivedAt = receivedAt
         self.unrecognizedReason = unrecognizedReason
+        self.signIn = signIn
         self.deadline = deadline
         handlerLogger = logger
     }

@@ -34,6 +34,7 @@ extension EventCall {
             isReplay: event["replay"]?.bool ?? false,
             receivedAt: event["receivedAt"]?.string,
             unrecognizedReason: event["unrecognizedReason"]?.string.flatMap(UnrecognizedReason.init),
+            signIn: event["signIn"].flatMap { SignInResult($0) },
             deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
         context.receivedSeq = event["seq"]?.int

@@ -16,6 +16,7 @@ package import HandlerKit
 /// names a file instead, which exists until the event is answered. `files` is present when the message has
 /// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
 /// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked, and
+/// `signIn` is the checked result of a sign-in (`SignInResult`), and
 /// `afterPerson` in the first event after a person: the `seq` of the first line without the handler.
 /// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
 package enum EventCall {
@@ -72,6 +73,10 @@ package enum EventCall {
         } else {
             writer.field("summary", shortened(event.summary))
             if areShort(event) { writeHighlights(of: event.content, to: &writer) }
+        }
+        if let signIn = context.signIn {
+            writer.key("signIn")
+            writer.raw(signIn.json)
         }
         if let messagePath {
             writer.field("messagePath", messagePath)

@@ -6,6 +6,7 @@ import GatewayClient
 package import HandlerKit
 package import Logging
 package import MessageStore
+import SignIn
 import Synchronization
 
 /// Composes, starts and stops a server; stopping is the start in reverse.
@@ -16,6 +17,7 @@ package final class RunningServer: Sendable {
     private let making: HandlerBuilder
     private let pipelines: Pipelines
     private let people: PeopleSettings
+    private let signIns: SignInSettings
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
@@ -65,8 +67,9 @@ package final class RunningServer: Sendable {
         let store = try Store.open(storeConfiguration, logger: logger)
         making.unasked.open(store)
         let people = PeopleSettings(configuration.businesses)
+        let signIns = SignInSettings(configuration.businesses, publicURL: configuration.publicURL)
         let pipelines = try Pipelines(
-            configuration, store: store, people: people, observer: observer, logger: logger
+            configuration, store: store, people: people, signIns: signIns, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.inspector = inspector
@@ -78,6 +81,7 @@ package final class RunningServer: Sendable {
         self.tls = tls
         self.pipelines = pipelines
         self.people = people
+        self.signIns = signIns
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
@@ -96,12 +100,16 @@ package final class RunningServer: Sendable {
             ) { isDraining.isSet }
         }
         self.readinessWatch = readinessWatch
+        let callbacks = SignInRoutes(
+            flow: SignInFlow(
+                requests: store.requests, settings: signIns, client: try SignInClient(), logger: logger))
         let refusedReads = RefusedReads(observer)
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
-                    configuration.listen, routes: [webhook] + health(.everybody), limits: configuration.http,
-                    tls: tls, inherited: configuration.inheritedSockets["public"],
+                    configuration.listen, routes: [webhook] + callbacks.routes() + health(.everybody),
+                    limits: configuration.http, tls: tls,
+                    inherited: configuration.inheritedSockets["public"],
                     describeRefusal: refusedReads.describe)
             ]
                 + ControlRoutes.listeners(
@@ -218,6 +226,7 @@ package final class RunningServer: Sendable {
         do {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
+            if let address = addresses.first { signIns.use(listener: "http://\(address)") }
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry)
             return Array(addresses)
@@ -257,6 +266,7 @@ package final class RunningServer: Sendable {
             people.change(to: wanted.businesses)
             labels.change(to: wanted.businesses)
             reloads.isSuccess = true
+            signIns.change(to: wanted.businesses)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {

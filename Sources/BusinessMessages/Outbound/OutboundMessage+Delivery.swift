@@ -18,7 +18,7 @@ extension OutboundMessage {
         case .timePicker: .timePicker
         case .form: .form
         case .applePay: .applePay
-        case .authentication: .authentication
+        case .authentication, .signIn: .authentication
         case .app: .app
         case .invitation: .invitation
         case .uploadedInteraction(_, let kind), .json(_, let kind): kind

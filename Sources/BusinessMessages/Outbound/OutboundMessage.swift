@@ -14,6 +14,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case form(FormRequest)
         case applePay(ApplePayRequest)
         case authentication(AuthenticationRequest)
+        case signIn(SignInRequest)
         case app(AppRequest)
         case invitation(InvitationRequest)
         case uploadedInteraction(UploadedPayload, Kind)
@@ -107,6 +108,13 @@ public struct OutboundMessage: Hashable, Sendable {
         OutboundMessage(.authentication(request))
     }
 
+    /// Asks the customer to sign in; the server does the rest, and the handler gets a checked identity.
+    ///
+    /// In JSON it is `{"signIn": {…}}`. The business needs `authentication` in its file.
+    public static func signIn(_ request: SignInRequest) -> OutboundMessage {
+        OutboundMessage(.signIn(request))
+    }
+
     /// Shows a bubble of an iMessage app.
     public static func app(_ request: AppRequest) -> OutboundMessage { OutboundMessage(.app(request)) }
 
@@ -176,6 +184,7 @@ public struct OutboundMessage: Hashable, Sendable {
     ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             if forServer { writeServersMembers(to: &writer) }
+            if forServer, case .signIn(let request) = body { return write(request, to: &writer) }
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("type", type)
@@ -195,6 +204,7 @@ public struct OutboundMessage: Hashable, Sendable {
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writeServersMembers(to: &writer)
+            if case .signIn(let request) = body { return write(request, to: &writer) }
             writer.field("type", type)
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)
@@ -206,6 +216,15 @@ public struct OutboundMessage: Hashable, Sendable {
     private func writeServersMembers(to writer: inout JSONWriter) {
         writer.field("fallback", fallback)
         if isReusable { writer.field("reusable", true) }
+    }
+
+    /// Writes a sign-in request as ``SignInRequest/json`` has it, with the message's labels.
+    private func write(_ request: SignInRequest, to writer: inout JSONWriter) {
+        writer.field("locale", attributes.locale)
+        writer.field("intent", attributes.intent)
+        writer.field("group", attributes.group)
+        writer.key("signIn")
+        request.write(to: &writer)
     }
 
     private func writeBody(to writer: inout JSONWriter, id: MessageID) {
@@ -223,6 +242,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case .form(let request): request.write(to: &writer, id: id)
         case .applePay(let request): request.write(to: &writer, id: id)
         case .authentication(let request): request.write(to: &writer, id: id)
+        case .signIn(let request): request.writeMessage(to: &writer, id: id)
         case .app(let request): request.write(to: &writer)
         case .invitation(let request): request.write(to: &writer, id: id)
         case .uploadedInteraction(let payload, _):
@@ -242,8 +262,8 @@ public struct OutboundMessage: Hashable, Sendable {
         case .json: nil
         case .text, .files: "text"
         case .richLink, .uploadedLink: "richLink"
-        case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .app, .invitation,
-            .uploadedInteraction:
+        case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .signIn, .app,
+            .invitation, .uploadedInteraction:
             "interactive"
         case .typingStart: "typing_start"
         case .typingEnd: "typing_end"

@@ -38,6 +38,9 @@ public struct SignInRequest: Hashable, Sendable {
         self.sessionIdentifier = sessionIdentifier
     }
 
+    /// The text in the place of a part that the server adds when it sends the message.
+    package static let placeholder = "[added when sent]"
+
     /// The parameters of an authorization request that only Apple's device and the server set.
     public static let protocolParameters: Set = [
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
@@ -77,6 +80,23 @@ public struct SignInRequest: Hashable, Sendable {
             writer.bubble("replyMessage", reply)
             if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
             writer.field("sessionIdentifier", sessionIdentifier)
+        }
+    }
+
+    /// Writes the authentication message of version 2, with placeholders for the parts that are added when it is sent.
+    func writeMessage(to writer: inout JSONWriter, id: MessageID) {
+        let presentation = Presentation(
+            received, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
+        presentation.write(to: &writer, id: id, version: "2.0") { writer in
+            writer.object("authenticate") { writer in
+                writer.object("oauth2") { writer in
+                    writer.field("responseType", "code")
+                    writer.list("scope", scope.isEmpty ? [Self.placeholder] : scope)
+                    writer.field("state", Self.placeholder)
+                    writer.field("redirectURI", Self.placeholder)
+                    writer.field("additionalParameters", additionalParameters)
+                }
+            }
         }
     }
 

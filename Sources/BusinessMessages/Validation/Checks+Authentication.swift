@@ -35,7 +35,8 @@ extension Checks {
     }
 
     private static let redirect: Check = { value, inspection in
-        guard let text = value.nonEmptyString else { return }
+        // A queued sign-in gets its address when it is sent.
+        guard let text = value.nonEmptyString, text != SignInRequest.placeholder else { return }
         guard text.isWebAddress(schemes: ["https"]), text.utf8.count <= maximumRedirectBytes else {
             return inspection.report(
                 .redirectAddress, at: value,

@@ -10,6 +10,7 @@ extension OutboundMessage {
         in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
     ) -> [MessageProblem] {
+        if message["signIn"] != nil, !needsEnvelope { return signInProblems(in: message, for: capabilities) }
         var inspection = Inspection(now: seconds)
         Checks.message(needsEnvelope: needsEnvelope)(message, &inspection)
         if let capabilities, let needed = message.neededCapability, !capabilities.contains(needed) {
@@ -18,6 +19,21 @@ extension OutboundMessage {
                 allowed: "\(needed.rawValue) in capability-list")
         }
         return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+
+    private static func signInProblems(
+        in message: JSONValue, for capabilities: Capabilities?
+    ) -> [MessageProblem] {
+        var problems = SignInRequest.problems(in: message)
+        let needed = Capability.authentication2
+        if let capabilities, !capabilities.contains(needed) {
+            var inspection = Inspection(author: "Balloon")
+            inspection.report(
+                .capability, at: message, found: capabilities.tokens.isEmpty ? "nothing" : "\(capabilities)",
+                allowed: "\(needed.rawValue) in capability-list")
+            problems += inspection.problems
+        }
+        return problems
     }
 
     /// Finds all problems of a message in bytes; invalid JSON is one problem.

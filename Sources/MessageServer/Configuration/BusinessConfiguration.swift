@@ -7,7 +7,7 @@ package import Logging
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// These three members are required; `fallback`, `people`, `concurrency`, `deadlineSeconds`, `logLevel` and
+/// These three members are required; `fallback`, `people`, `authentication`, `concurrency`, `deadlineSeconds`, `logLevel` and
 /// `quota` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
@@ -22,6 +22,8 @@ package struct BusinessConfiguration: Sendable {
     package var fallback: FallbackConfiguration?
     /// The people who answer instead of the handler; when nil, a hand-off only ends its event.
     package var people: PeopleConfiguration?
+    /// The provider at which its customers sign in; when nil, its sign-in messages are refused.
+    package var authentication: AuthenticationConfiguration?
     /// The log level of its handler; the server's level when nil.
     package var logLevel: Logger.Level?
     /// The folder of the business's file, to which paths in it are relative.

@@ -7,8 +7,8 @@ import Logging
 /// One file of the folder `businesses`.
 enum BusinessFile {
     private static let keys = [
-        "businessID", "name", "handler", "fallback", "people", "concurrency", "deadlineSeconds", "logLevel",
-        "quota",
+        "businessID", "name", "handler", "fallback", "people", "authentication", "concurrency",
+        "deadlineSeconds", "logLevel", "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
     /// The keys under which `handler` binds a handler outside the program.
@@ -17,10 +17,11 @@ enum BusinessFile {
 
     /// Reads a business; nil after reporting problems.
     ///
-    /// `handlers` are the handlers of the program; nil leaves the binding unchecked.
+    /// `handlers` are the handlers of the program; nil leaves the binding unchecked. Without `secrets`, `authentication`
+    /// is not read.
     static func read(
         _ root: JSONValue, file: String, slug: String, handlers: [any HandlerFactory]?,
-        noting problems: inout [ConfigurationProblem]
+        secrets: BusinessSecrets? = nil, noting problems: inout [ConfigurationProblem]
     ) -> (business: BusinessConfiguration, place: ConfigurationPlace)? {
         var reader = ObjectReader(root, file: file, keys: keys)
         let id = required("businessID", of: &reader)
@@ -40,6 +41,12 @@ enum BusinessFile {
             self.fallback(&reader, root["fallback"]?["handler"].map(request), handlers)
         }
         let people = reader.object("people", keys: PeopleConfiguration.keys) { PeopleConfiguration.read(&$0) }
+        let directory = Directory.parent(of: file)
+        let authentication = secrets.flatMap { secrets in
+            reader.object("authentication", keys: AuthenticationConfiguration.keys) {
+                AuthenticationConfiguration.read(&$0, directory: directory, secrets: secrets)
+            }
+        }
         let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
@@ -51,7 +58,8 @@ enum BusinessFile {
             let name = name?.parsed(SettingFormat.name, noting: &problems), let handler, let id
         else { return nil }
         var business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
-        business.directory = Directory.parent(of: file)
+        business.directory = directory
+        business.authentication = authentication
         business.fallback = fallback
         business.people = people
         business.logLevel = logLevel

@@ -9,7 +9,8 @@ enum BusinessFolder {
 
     /// Reads every business's file, sorted by slug; appends each problem to `problems`.
     static func read(
-        _ folder: String, handlers: [any HandlerFactory]?, noting problems: inout [ConfigurationProblem]
+        _ folder: String, handlers: [any HandlerFactory]?, secrets: BusinessSecrets? = nil,
+        noting problems: inout [ConfigurationProblem]
     ) -> [BusinessConfiguration] {
         var businesses: [BusinessConfiguration] = []
         var slugs: [BusinessID: String] = [:]
@@ -19,7 +20,8 @@ enum BusinessFolder {
                 .parsed(SettingFormat.slug, noting: &problems)
             guard let document = ConfigurationFile.document(path, noting: &problems),
                 let (business, place) = BusinessFile.read(
-                    document.root, file: path, slug: slug ?? "", handlers: handlers, noting: &problems)
+                    document.root, file: path, slug: slug ?? "", handlers: handlers, secrets: secrets,
+                    noting: &problems)
             else { continue }
             if let other = slugs.updateValue(name, forKey: business.businessID) {
                 let reason = "is also the identifier in \(other)"

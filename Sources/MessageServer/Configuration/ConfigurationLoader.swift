@@ -20,10 +20,24 @@ package enum ConfigurationLoader {
         let handlers = purpose == .customer ? nil : handlers
         let draft = draft(file, folder, environment, purpose, noting: &problems)
         var late: [ConfigurationProblem] = []
-        let businesses = BusinessFolder.read(folder + "businesses", handlers: handlers, noting: &late)
+        let secrets =
+            purpose == .customer
+            ? nil
+            : BusinessSecrets(environment: environment, allowsLoopback: purpose == .development)
+        let businesses = BusinessFolder.read(
+            folder + "businesses", handlers: handlers, secrets: secrets, noting: &late)
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
         // A file with a problem is not among the businesses.
         if late.isEmpty { draft.file.api?.checkBusinesses(businesses, noting: &problems) }
+        if purpose == .server, businesses.contains(where: { $0.authentication != nil }),
+            loaded?.publicURL?.lowercased().hasPrefix("https://") != true
+        {
+            let reason = "has no \"publicURL\" with https, to which a provider sends customers back"
+            late.append(
+                ConfigurationProblem(
+                    at: .file(file), reason, hint: "add it, or remove \"authentication\" from the businesses")
+            )
+        }
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
         let secretFiles = draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses)

@@ -12,10 +12,11 @@ enum SecretFiles {
         }
     }
 
-    /// The secret files of the businesses' handlers.
+    /// The secret files of the businesses' handlers and providers.
     static func files(of businesses: [BusinessConfiguration]) -> [String] {
         businesses.flatMap { business in
-            [business.handler, business.fallback?.binding].compactMap { $0 }.flatMap(\.secretFiles)
+            (business.authentication?.secretFiles ?? [])
+                + [business.handler, business.fallback?.binding].compactMap { $0 }.flatMap(\.secretFiles)
                 .map { $0.hasPrefix("/") ? $0 : business.directory + "/" + $0 }
         }
     }

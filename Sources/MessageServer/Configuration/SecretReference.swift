@@ -29,7 +29,8 @@ enum SecretReference: Equatable {
 
     /// Returns the secret's text; nil after reporting a problem.
     func resolved(
-        in environment: [String: String], folder: String, noting problems: inout [ConfigurationProblem],
+        in environment: [String: String], folder: String,
+        hint: String = "set it to the Base64 of the secret", noting problems: inout [ConfigurationProblem],
         reading read: (String) throws(InvalidSetting) -> String
     ) -> Setting? {
         switch self {
@@ -37,7 +38,7 @@ enum SecretReference: Equatable {
             guard let text = environment[name.text] else {
                 let reason = "names an environment variable that is not set"
                 problems.append(
-                    ConfigurationProblem(at: name.place, reason, hint: "set it to the Base64 of the secret"))
+                    ConfigurationProblem(at: name.place, reason, hint: hint))
                 return nil
             }
             return Setting(text: text, place: .variable(name.text))

@@ -17,6 +17,8 @@ struct DeliveryPipeline: Sendable {
     let handOffs: HandOffs
     let observer: any StageObserver
     let logger: Logger
+    /// Releases the results of sign-ins; nil without them.
+    var signIns: SignInReleases?
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be in flight.
     var maximumInFlight = 256
@@ -70,6 +72,9 @@ struct DeliveryPipeline: Sendable {
             }
             if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finish(delivery, .withPerson, &stages)
+            }
+            if case .repetition(let original)? = try await signIns?.meaning(of: event) {
+                return try await finish(delivery, .repeated(of: original), &stages)
             }
             while true {
                 guard let (business, responder) = try await responder(for: delivery, event, worker) else {
@@ -329,6 +334,7 @@ struct DeliveryPipeline: Sendable {
             receivedAt: try firstReceived(delivery).rfc3339,
             unrecognizedReason: delivery.unrecognizedReason(of: event),
             deadline: .now + business.deadline, logger: business.logger)
+        if case .result(let result)? = try await signIns?.meaning(of: event) { context.signIn = result }
         context.globalDeliveryID = "\(store.identity).\(delivery.record)"
         return context
     }
@@ -471,6 +477,7 @@ struct DeliveryPipeline: Sendable {
     ) async throws {
         stages.begin(.finish)
         try await store.finish(delivery, result: result)
+        if let event = delivery.event { await signIns?.end(event) }
         guard delivery.isReplyFailure, let reason = result.reasonOfDeadLetter else {
             return stages.end(StageEvent.Result(result))
         }

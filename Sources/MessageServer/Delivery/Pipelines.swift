@@ -15,12 +15,12 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `people` are the settings of the businesses' people.
+    /// `people` are the settings of the businesses' people, and `signIns` those of their providers.
     /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
     /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        observer: any StageObserver, logger: Logger,
+        signIns: SignInSettings = SignInSettings(), observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
@@ -57,10 +57,11 @@ struct Pipelines: Sendable {
                     share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
         deliveries.retrySchedule = configuration.retrySchedule
+        deliveries.signIns = SignInReleases(requests: store.requests, settings: signIns)
         self.deliveries = deliveries
         sender = ReplySender(
-            store: store, gateway: gateway, replyFiles: replyFiles, observer: observer, logger: logger,
-            lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
+            store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns, observer: observer,
+            logger: logger, lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
     }
 }
 

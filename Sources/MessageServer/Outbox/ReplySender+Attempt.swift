@@ -38,7 +38,11 @@ extension ReplySender {
             if let reason = reasonNotToSend(message, entry) {
                 return .ended(.refused(status: nil, reason: reason))
             }
-            return .tried(.accepted(status: try await post(message, entry).status))
+            switch try await signIns.complete(message, entry) {
+            case .refused(let reason): return .ended(.refused(status: nil, reason: reason))
+            case .message(let message):
+                return .tried(.accepted(status: try await post(message, entry).status))
+            }
         } catch is ReplyFileMissing {
             return .ended(.refused(status: nil, reason: fileMissingReason))
         } catch let error as GatewayError {

@@ -18,6 +18,8 @@ import Synchronization
 final class ReplySender: Sendable {
     let store: Store
     let replyFiles: ReplyFiles
+    /// The parts of sign-ins that are added when they are sent.
+    let signIns: SignInParts
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
@@ -54,8 +56,9 @@ final class ReplySender: Sendable {
     private static let heartbeat = Duration.seconds(60)
 
     init(
-        store: Store, gateway: GatewayClient, replyFiles: ReplyFiles, observer: any StageObserver,
-        logger: Logger, lifetime: Duration = .seconds(72 * 3600),
+        store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
+        signIns: SignInSettings = SignInSettings(), observer: any StageObserver, logger: Logger,
+        lifetime: Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
@@ -63,6 +66,7 @@ final class ReplySender: Sendable {
         self.store = store
         self.gateway = gateway
         self.replyFiles = replyFiles
+        self.signIns = SignInParts(requests: store.requests, settings: signIns)
         self.observer = observer
         self.logger = logger
         self.lifetime = lifetime
@@ -210,7 +214,7 @@ final class ReplySender: Sendable {
             action(ConversationName(business: entry.business, customer: entry.customer))
         }
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
-        guard await store.settleUntilDone(entry, result, isReported: isReported) else {
+        guard await store.settleUntilDone(entry, result, isReported: isReported, signIns) else {
             return stages.end(
                 .released(reason: "the reply's end was not recorded; it is sent again after a restart"))
         }
@@ -272,12 +276,14 @@ extension Store {
     /// Writes the end of a reply until that succeeds; false when the store stops, after which a restart may
     /// send it again.
     fileprivate func settleUntilDone(
-        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool
+        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, _ signIns: SignInParts
     ) async -> Bool {
         var backoff = diskBackoff
         var failures = 0
         while true {
             do {
+                // Before the end is recorded: after a crash between them the reply is sent again, with the same request.
+                try await signIns.settle(entry, result)
                 try await settle(entry, result, leavesLine: failures >= 5, isReported: isReported)
                 return true
             } catch {

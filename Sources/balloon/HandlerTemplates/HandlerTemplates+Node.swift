@@ -413,7 +413,8 @@ extension HandlerTemplates {
         | */
         |export function problems(message) {
         |  const found = [];
-        |  // Only the server reads LivePerson's metadata of an iMessage app.
+        |  // Only the server reads LivePerson's metadata of an iMessage app, and completes a request to sign in.
+        |  if (message?.signIn) return found;
         |  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return found;
         |  const files = message?.attachments;
         |  if (Array.isArray(files) && files.length > 0 && files.every((file) => kindOf(file) === "object" && "path" in file)) {
@@ -881,8 +882,8 @@ extension HandlerTemplates {
         |"typingEnd","close","unrecognized"];
         |const EXTRA_EVENTS = ["replyFailed"];
         |const EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
-        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","authentication",
-        |"payment","app","invitation","answers"];
+        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","signIn",
+        |"authentication","payment","app","invitation","answers"];
         |const MAXIMUM_REPLIES = 32;
         |const MAXIMUM_LINE_BYTES = 1048576;
         |const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

@@ -504,8 +504,9 @@ extension HandlerTemplates {
         |    """
         |    found = []
         |    if isinstance(message, dict) and (
-        |            message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message):
-        |        # Only the server reads LivePerson's metadata of an iMessage app.
+        |            message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message
+        |            or "signIn" in message):
+        |        # Only the server reads LivePerson's metadata of an iMessage app, and completes a request to sign in.
         |        return found
         |    files = message.get("attachments") if isinstance(message, dict) else None
         |    if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
@@ -1001,8 +1002,8 @@ extension HandlerTemplates {
         |"typingEnd","close","unrecognized"]
         |EXTRA_EVENTS = ["replyFailed"]
         |EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
-        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","authentication",
-        |"payment","app","invitation","answers"]
+        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","signIn",
+        |"authentication","payment","app","invitation","answers"]
         |MAXIMUM_REPLIES = 32
         |MAXIMUM_LINE_BYTES = 1048576
         |SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

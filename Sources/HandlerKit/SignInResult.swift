@@ -1,0 +1,130 @@
+public import BusinessMessages
+
+/// The result of a ``SignInRequest``, which the server checked; see ``Context/signIn``.
+///
+/// ```json
+/// {"result": "signedIn", "issuer": "https://login.example.com", "subject": "24400320", "claims": {"email": "…"}}
+/// {"result": "failed", "code": "401"}
+/// ```
+/// The other results are `declined`, `expired` and `unproven`, without further members.
+public enum SignInResult: Sendable {
+    /// The customer at the provider.
+    public struct Identity: Sendable {
+        /// The provider: its issuer, or without OpenID Connect the address of its claims.
+        public let issuer: String
+        /// The customer's identifier at that provider; together with ``issuer`` it names one account.
+        public let subject: String
+        /// The provider's claims about the customer, a JSON object such as `{"email": "…"}`.
+        public let claims: JSONValue
+        /// The provider's tokens; nil unless the business's file has `"handTokens": true`.
+        public let tokens: Tokens?
+
+        /// Creates an identity, in a server or in a handler's tests.
+        public init(issuer: String, subject: String, claims: JSONValue, tokens: Tokens? = nil) {
+            self.issuer = issuer
+            self.subject = subject
+            self.claims = claims
+            self.tokens = tokens
+        }
+    }
+
+    /// The provider's tokens for this customer: secrets, which must never be logged.
+    public struct Tokens: Hashable, Sendable {
+        /// The bearer token for the provider's interfaces.
+        public let access: String
+        /// The token that gets new access tokens.
+        public let refresh: String?
+        /// The signed statement about the customer.
+        public let id: String?
+        /// The life of the access token in seconds.
+        public let expiresInSeconds: Int?
+
+        /// Creates tokens, in a server or in a handler's tests.
+        public init(
+            access: String, refresh: String? = nil, id: String? = nil, expiresInSeconds: Int? = nil
+        ) {
+            self.access = access
+            self.refresh = refresh
+            self.id = id
+            self.expiresInSeconds = expiresInSeconds
+        }
+    }
+
+    /// The provider identified the customer, and the account that closed the window is the one that got the request.
+    case signedIn(Identity)
+    /// The customer declined, or closed the window.
+    case declined
+    /// The sign-in failed; the code is that of the server or of the device, such as `401`.
+    case failed(code: String)
+    /// The event arrived too late, or the delivery took longer than 24 hours.
+    case expired
+    /// The device reports success without a sign-in that the server checked: treat the customer as unknown.
+    case unproven
+
+    /// The name of the result in JSON.
+    public var name: String {
+        switch self {
+        case .signedIn: "signedIn"
+        case .declined: "declined"
+        case .failed: "failed"
+        case .expired: "expired"
+        case .unproven: "unproven"
+        }
+    }
+
+    /// Parses a result in the form of ``json``; nil when `value` has another form.
+    package init?(_ value: JSONValue) {
+        switch value["result"]?.string {
+        case "signedIn":
+            guard let issuer = value["issuer"]?.string, let subject = value["subject"]?.string,
+                let claims = value["claims"], claims.kind == .object
+            else { return nil }
+            self = .signedIn(
+                Identity(
+                    issuer: issuer, subject: subject, claims: claims,
+                    tokens: value["tokens"].flatMap(Tokens.init)))
+        case "declined": self = .declined
+        case "failed": self = .failed(code: value["code"]?.string ?? "unknown")
+        case "expired": self = .expired
+        case "unproven": self = .unproven
+        default: return nil
+        }
+    }
+
+    /// The result in the form that handlers outside the process receive.
+    package var json: [UInt8] {
+        JSONWriter.object(reservingCapacity: 512) { writer in
+            writer.field("result", name)
+            switch self {
+            case .signedIn(let identity):
+                writer.field("issuer", identity.issuer)
+                writer.field("subject", identity.subject)
+                writer.field("claims", identity.claims)
+                guard let tokens = identity.tokens else { return }
+                writer.key("tokens")
+                writer.object { writer in
+                    writer.field("access", tokens.access)
+                    writer.field("refresh", tokens.refresh)
+                    writer.field("id", tokens.id)
+                    writer.field("expiresInSeconds", tokens.expiresInSeconds)
+                }
+            case .failed(let code): writer.field("code", code)
+            case .declined, .expired, .unproven: break
+            }
+        }
+    }
+}
+
+extension SignInResult.Tokens {
+    fileprivate init?(_ value: JSONValue) {
+        guard let access = value["access"]?.string else { return nil }
+        self.init(
+            access: access, refresh: value["refresh"]?.string, id: value["id"]?.string,
+            expiresInSeconds: value["expiresInSeconds"]?.int)
+    }
+}
+
+extension SignInResult.Tokens: CustomStringConvertible {
+    /// A mask of constant length.
+    public var description: String { "********" }
+}

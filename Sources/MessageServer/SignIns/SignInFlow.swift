@@ -1,0 +1,218 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import HandlerKit
+import Logging
+import MessageStore
+import SignIn
+import Synchronization
+
+/// Processes a provider's callback: find → check `iss` → consume → exchange → record → redirect.
+///
+/// The request is consumed durably before its code is exchanged, so that no code is exchanged twice, also after a crash.
+/// The result is on disk before the browser returns to Messages. Nothing here proves who owns the browser: only Apple's
+/// event releases the result.
+final class SignInFlow: Sendable {
+    /// The page or the redirect that ends a request of the browser.
+    enum Answer: Sendable, Equatable {
+        /// The sign-in succeeded, and needs no confirmation.
+        case success
+        /// The customer declined at the provider.
+        case cancel
+        /// The sign-in failed with this code.
+        case failure(code: Int)
+        /// The customer must confirm; `value` is used once, and `business` is the name that the page shows.
+        case confirmation(value: String, business: String)
+    }
+
+    /// The reason why a callback or a confirmation fails; contains no text from outside.
+    private enum Failure: Error {
+        /// The provider's part failed.
+        case provider(SignInFailure)
+        /// The state is unknown, used or expired, or belongs to another business.
+        case state
+        /// The disk refused to record a step.
+        case disk(StoreError)
+        /// Too many callbacks wait for their providers.
+        case busy
+
+        var code: Int {
+            switch self {
+            case .provider(let failure): failure.code
+            case .state: 400
+            case .disk, .busy: 503
+            }
+        }
+
+        var reason: String {
+            switch self {
+            case .provider(let failure): failure.reason
+            case .state: "the state is unknown, used or expired"
+            case .disk(let error): "\(error)"
+            case .busy: "too many callbacks wait for their providers"
+            }
+        }
+    }
+
+    /// The time limit of a callback.
+    static let callbackTime = Duration.seconds(20)
+    /// The maximum number of callbacks at a time; further ones fail with 503.
+    private static let maximumCallbacks = 2048
+
+    private let requests: OpenRequests
+    private let settings: SignInSettings
+    private let client: SignInClient
+    private let logger: Logger
+    private let running = Mutex(0)
+
+    init(requests: OpenRequests, settings: SignInSettings, client: SignInClient, logger: Logger) {
+        self.requests = requests
+        self.settings = settings
+        self.client = client
+        self.logger = logger
+    }
+
+    /// Processes the query or the form of a callback to the business with this slug.
+    func callback(_ text: [UInt8], slug: String) async -> Answer {
+        do throws(Failure) {
+            guard let business = settings.business(slug: slug) else { throw .state }
+            guard enter() else { throw .busy }
+            defer { running.withLock { $0 -= 1 } }
+            return try await callback(text, of: business, before: .now + Self.callbackTime)
+        } catch {
+            return answer(to: error, slug)
+        }
+    }
+
+    /// Processes the form of the confirm page.
+    func confirm(_ form: ArraySlice<UInt8>, slug: String) async -> Answer {
+        do throws(Failure) {
+            guard let business = settings.business(slug: slug), let value = Self.value(in: form) else {
+                throw .state
+            }
+            let parts = value.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = RequestName(parts[0]) else { throw .state }
+            let confirmation = Self.hash(String(parts[1]))
+            let isConfirmed = try await update(name) { request, now in
+                guard request?.business == business.id else { return false }
+                return request?.confirm(confirmation, at: now) ?? false
+            }
+            guard isConfirmed else { throw .state }
+            return .success
+        } catch {
+            return answer(to: error, slug)
+        }
+    }
+
+    private func callback(
+        _ text: [UInt8], of business: SignInSettings.Business, before deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> Answer {
+        let provider = business.authentication.provider
+        let callback: SignInCallback
+        do throws(SignInFailure) { callback = try SignInCallback(text) } catch { throw .provider(error) }
+        let name = RequestName(of: callback.state)
+        let attempt = try await find(name, of: business)
+        do throws(SignInFailure) {
+            try await client.checkIssuer(of: callback, for: attempt, at: provider, before: deadline)
+        } catch {
+            throw .provider(error)
+        }
+        guard try await update(name, { request, now in request?.consume(at: now) ?? false }) else {
+            throw .state
+        }
+        switch await client.exchange(callback, of: attempt, at: provider, before: deadline) {
+        case .success(let identity): return try await record(identity, name, business)
+        case .failure(let failure):
+            try await record(failure, name)
+            throw .provider(failure)
+        }
+    }
+
+    /// The secrets of the open request with this name; it must be of this business.
+    private func find(
+        _ name: RequestName, of business: SignInSettings.Business
+    ) async throws(Failure) -> SignInAttempt {
+        let payload = try await update(name) { request, now -> [UInt8]? in
+            guard let request, request.kind == .signIn, request.business == business.id,
+                !request.isLate(at: now)
+            else { return nil }
+            return request.payload
+        }
+        guard let attempt = SignInPayload(payload)?.attempt else { throw .state }
+        return attempt
+    }
+
+    private func record(
+        _ identity: Identity, _ name: RequestName, _ business: SignInSettings.Business
+    ) async throws(Failure) -> Answer {
+        guard let result = Self.result(of: identity) else {
+            throw .provider(.answerRefused(.userinfo, .notJSON))
+        }
+        let value = business.authentication.asksToConfirm ? Self.randomValue() : nil
+        let isRecorded = try await update(name) { request, now in
+            request?.record(result.json, confirmation: value.map(Self.hash), at: now) ?? false
+        }
+        guard isRecorded else { throw .state }
+        guard let value else { return .success }
+        return .confirmation(value: name.digits + "." + value, business: business.name)
+    }
+
+    private func record(_ failure: SignInFailure, _ name: RequestName) async throws(Failure) {
+        let result: SignInResult = failure == .denied ? .declined : .failed(code: "\(failure.code)")
+        _ = try await update(name) { request, now in
+            request?.record(result.json, confirmation: nil, at: now) ?? false
+        }
+    }
+
+    private func update<Value: Sendable>(
+        _ name: RequestName, _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws(Failure) -> Value {
+        do { return try await requests.update(name, change) } catch {
+            throw .disk(error as? StoreError ?? .closed)
+        }
+    }
+
+    private func enter() -> Bool {
+        running.withLock { running in
+            guard running < Self.maximumCallbacks else { return false }
+            running += 1
+            return true
+        }
+    }
+
+    private func answer(to failure: Failure, _ slug: String) -> Answer {
+        if case .provider(.denied) = failure { return .cancel }
+        // Anybody can send an unknown state, so it is no warning.
+        let level: Logger.Level = if case .state = failure { .info } else { .warning }
+        logger.log(
+            level: level, "sign-in failed; the customer can begin again",
+            metadata: ["business": "\(slug)", "code": "\(failure.code)", "reason": "\(failure.reason)"])
+        return .failure(code: failure.code)
+    }
+
+    private static func result(of identity: Identity) -> SignInResult? {
+        // The client wrote the claims as a JSON object.
+        guard let claims = (try? JSONDocument(identity.claims))?.root else { return nil }
+        let tokens = identity.tokens.map { tokens in
+            SignInResult.Tokens(
+                access: text(tokens.accessToken), refresh: tokens.refreshToken.map(text),
+                id: tokens.idToken.map(text), expiresInSeconds: tokens.expiresInSeconds)
+        }
+        return .signedIn(
+            SignInResult.Identity(
+                issuer: identity.issuer, subject: identity.subject, claims: claims, tokens: tokens))
+    }
+
+    private static func text(_ secret: Secret) -> String { String(decoding: secret.bytes, as: UTF8.self) }
+
+    private static func randomValue() -> String { Base64.encode(randomBytes(32), alphabet: .url) }
+
+    private static func hash(_ value: String) -> String { Hex.encode(SHA256.hash(Array(value.utf8))) }
+
+    private static func value(in form: ArraySlice<UInt8>) -> String? {
+        // A malformed form has no value.
+        let values = (try? HTTPQuery(form))?.values(of: "value") ?? []
+        return values.count == 1 ? values[0] : nil
+    }
+}

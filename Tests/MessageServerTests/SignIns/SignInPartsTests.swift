@@ -1,0 +1,130 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import SignIn
+import Testing
+
+@testable import MessageServer
+@testable import MessageStore
+
+struct SignInPartsTests {
+    private static func authentication(_ json: String) throws -> Authentication {
+        let message =
+            #"{"type":"interactive","interactiveData":{"data":{"version":"2.0","authenticate":\#(json)}}}"#
+        let event = InboundEvent.decode(message: try JSONDocument(Array(message.utf8)))
+        guard case .authentication(let authentication) = event.content else {
+            throw CancellationError()
+        }
+        return authentication
+    }
+
+    private static let identity =
+        #"{"result":"signedIn","issuer":"https://p.example","subject":"7","claims":{}}"#
+
+    @Test(arguments: [
+        (identity, #"{"status":"success"}"#, "signedIn"), (identity, #"{"status":"completed"}"#, "signedIn"),
+        (identity, #"{"status":"cancel"}"#, "declined"), (identity, #"{"status":"failure"}"#, "failed"),
+        (nil, #"{"status":"success"}"#, "unproven"),
+        (#"{"result":"failed","code":"401"}"#, #"{"status":"success"}"#, "unproven"),
+        (#"{"result":"failed","code":"401"}"#, #"{"status":"failure","error_code":"400"}"#, "failed"),
+        (#"{"result":"declined"}"#, #"{"status":"failure"}"#, "declined"),
+        ("{", #"{"status":"success"}"#, "unproven"), (nil, #"{"status":"new","error_code":7}"#, "failed"),
+    ])
+    func `a result needs both the recorded outcome and the status that the device reports`(
+        recorded: String?, event: String, name: String
+    ) throws {
+        let result = SignInReleases.result(
+            recorded.map { Array($0.utf8) }, try Self.authentication(event))
+        #expect(result.name == name)
+    }
+
+    @Test func `a result of every case is the same after it was written as JSON and read`() throws {
+        let claims = try JSONDocument(Array(#"{"email":"a@b.example"}"#.utf8)).root
+        let tokens = SignInResult.Tokens(access: "a", refresh: "r", id: nil, expiresInSeconds: 60)
+        let results: [SignInResult] = [
+            .signedIn(SignInResult.Identity(issuer: "i", subject: "s", claims: claims, tokens: tokens)),
+            .signedIn(SignInResult.Identity(issuer: "i", subject: "s", claims: claims)), .declined,
+            .failed(code: "401"), .expired, .unproven,
+        ]
+        for result in results {
+            let read = try #require(SignInResult(try JSONDocument(result.json).root))
+            #expect(read.json == result.json)
+        }
+    }
+
+    @Test func `the confirm page escapes the names in it`() {
+        let page = String(
+            decoding: SignInPage.html(business: #"<b>"Sam's" & Co"#, slug: "sam", value: "\"><script>"),
+            as: UTF8.self)
+        #expect(page.contains("&lt;b&gt;&quot;Sam&#39;s&quot; &amp; Co"))
+        #expect(!page.contains("<script"))
+        #expect(!page.contains("<b>"))
+    }
+
+    @Test func `a payload has the secrets of an attempt`() throws {
+        let attempt = SignInAttempt(
+            state: "s", verifier: "v", nonce: nil, redirectURI: "https://a.example/", scope: ["a", "b"])
+        let payload = try #require(SignInPayload(SignInPayload(attempt, additionalParameters: "a=1").json))
+        #expect(payload.attempt == attempt)
+        #expect(payload.additionalParameters == "a=1")
+        #expect(SignInPayload(nil) == nil)
+        #expect(SignInPayload(Array("{}".utf8)) == nil)
+    }
+
+    @Test func `a queued sign-in is incomplete, and another authentication is not`() throws {
+        func isIncomplete(_ message: OutboundMessage) throws -> Bool {
+            let bytes = message.encode(
+                id: MessageID("0c316beb-6b7a-4d2f-9e55-1a2b3c4d5e6f"), from: BusinessID("b"),
+                to: CustomerID("c"))
+            return SignInParts.isIncomplete(try JSONDocument(bytes).root)
+        }
+        let presentation = Presentation("Sign in")
+        #expect(try isIncomplete(.signIn(SignInRequest(OutboundBubble("Sign in")))))
+        let own = AuthenticationRequest(
+            scope: ["a"], state: "s", .two(redirectURI: "https://a.example"), presentation: presentation)
+        #expect(try !isIncomplete(.authentication(own)))
+        #expect(try !isIncomplete(.text("Hello")))
+    }
+
+    @Test func `a queued reply that is sent again has the same parts, and a refused one has new parts`()
+        async throws
+    {
+        let temporary = TemporaryStore()
+        let store = try temporary.open()
+        var provider = Provider(issuer: nil, clientID: "c", clientAuthentication: .none, scope: ["profile"])
+        provider.tokenURL = "https://p.example/token"
+        var business = BusinessConfiguration(
+            slug: "shop", businessID: BusinessID("b"), name: "Shop",
+            handler: .builtin(name: "none", configuration: nil))
+        business.authentication = AuthenticationConfiguration(provider: provider)
+        let parts = SignInParts(
+            requests: store.requests,
+            settings: SignInSettings([business], publicURL: "https://shop.example"))
+        let entry = temporary.entry(.signIn(SignInRequest(OutboundBubble("Sign in"))))
+        func complete() async throws -> [UInt8] {
+            guard case .message(let message) = try await parts.complete(entry.reply.message, entry) else {
+                throw CancellationError()
+            }
+            return message
+        }
+        let first = try await complete()
+        #expect(try await complete() == first)
+        #expect(OutboundMessage.problems(inJSON: first, needsEnvelope: true).map(\.description) == [])
+        await store.close()
+        let restarted = try temporary.open()
+        let again = SignInParts(requests: restarted.requests, settings: parts.settings)
+        guard case .message(let repeated) = try await again.complete(entry.reply.message, entry) else {
+            Issue.record("the message was refused")
+            return
+        }
+        #expect(repeated == first)
+        try await again.settle(entry, .refused(status: 400, reason: "Bad Request"))
+        guard case .message(let other) = try await again.complete(entry.reply.message, entry) else {
+            Issue.record("the message was refused")
+            return
+        }
+        #expect(other != first)
+        await restarted.close()
+    }
+}
