@@ -131,7 +131,10 @@ struct GatewayEndpoints: Sendable {
     /// The answer to a message that Apple refuses; nil for one that it accepts.
     private func refusal(of document: JSONDocument) -> HTTPResponse? {
         let problems = OutboundMessage.problems(in: OutboundMessage.quotingSizes(in: document).root)
-        let broken = problems.first { $0.severity == .error && !Self.toleratedRules.contains($0.rule) }
+        let broken = problems.first { problem in
+            problem.severity == .error && !Self.toleratedRules.contains(problem.rule)
+                && !Self.isLocalRedirect(problem)
+        }
         guard let broken else { return nil }
         // The text about 'data' was observed at Apple. Of its other refusals only the format is known, so here
         // the text names the broken rule.
@@ -144,6 +147,12 @@ struct GatewayEndpoints: Sendable {
     /// Rules that the simulator does not enforce: Apple's own samples break the first, and it is not known whether
     /// Apple enforces the second.
     private static let toleratedRules: Set<MessageRule> = [.dataVersion, .messageIdentifier]
+
+    /// Whether the problem is the plain `http` address of a development server on this machine.
+    private static func isLocalRedirect(_ problem: MessageProblem) -> Bool {
+        problem.rule == .redirectAddress
+            && ["127.0.0.1", "[::1]", "localhost"].contains { problem.found.hasPrefix("\"http://\($0):") }
+    }
 
     /// Stores content and returns the reference to it; nil when the content cannot be encrypted.
     private func reference(to content: JSONValue, of business: BusinessID) -> SimulatedReference? {

@@ -76,7 +76,7 @@ private struct Fixture {
     let server: ServerUnderTest
 
     init(
-        refusesCodes: Bool = false,
+        refusesCodes: Bool = false, publicURL: String? = "https://messages.example.com",
         adjust: (inout AuthenticationConfiguration) -> Void = { _ in }
     ) async throws {
         provider = try await PlainProvider(refusesCodes: refusesCodes)
@@ -89,7 +89,7 @@ private struct Fixture {
         var authentication = AuthenticationConfiguration(provider: client)
         adjust(&authentication)
         server = try await ServerUnderTest(GreetingHandler()) { configuration in
-            configuration.publicURL = "https://messages.example.com"
+            configuration.publicURL = publicURL
             configuration.businesses[0].authentication = authentication
         }
     }
@@ -206,6 +206,14 @@ struct SignInEndToEndTests {
         let stranger = fixture.server.customer()
         #expect(try await fixture.finish(stranger, request, replies: 1) == "unproven")
         #expect(try await fixture.finish(customer, request) == "welcome 24400320 of Bremen")
+        await fixture.stop()
+    }
+
+    @Test func `a development server without a public address uses the address of its listener`() async throws
+    {
+        let fixture = try await Fixture(publicURL: nil)
+        let data = try await fixture.ask(fixture.server.customer())
+        #expect(data.oauth2?["redirectURI"]?.string == fixture.server.url + "/auth/one/callback")
         await fixture.stop()
     }
 
