@@ -43,7 +43,15 @@ import Testing
         let dry = try await shell.run("balloon send --to carol --text 'Not yet' --dry-run")
         #expect(dry.status == 0)
         #expect(try JSONDocument(Array(dry.output.utf8)).root["body"]?.string == "Not yet")
+        let bubble = #"{"receivedMessage":{"title":"Sign in"}}"#
+        for request in [bubble, #"{"signIn":\#(bubble)}"#] {
+            let signIn = try await shell.run("balloon send --to carol --sign-in '\(request)' --dry-run")
+            #expect(signIn.status == 0, "\(signIn.errors)")
+            let data = try JSONDocument(Array(signIn.output.utf8)).root["interactiveData"]?["data"]
+            #expect(data?["authenticate"]?["oauth2"]?["state"]?.string == "[added when sent]")
+        }
         for (arguments, status) in [
+            ("--to carol --sign-in '{}'", 65), ("--to carol --sign-in none.json", 69),
             ("--to carol", 64), ("--to carol --text a --link b --title c", 64), ("--text a", 64),
             ("--to carol --message none.json", 69), ("--to carol --text a --attach none.txt", 69),
             ("--to carol --text ''", 65), ("--to carol --text a --business other", 64),

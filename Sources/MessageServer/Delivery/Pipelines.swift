@@ -20,7 +20,7 @@ struct Pipelines: Sendable {
     /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        signIns: SignInSettings = SignInSettings(), observer: any StageObserver, logger: Logger,
+        signIns: SignInSettings? = nil, observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
@@ -57,7 +57,7 @@ struct Pipelines: Sendable {
                     share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
         deliveries.retrySchedule = configuration.retrySchedule
-        deliveries.signIns = SignInReleases(requests: store.requests, settings: signIns)
+        deliveries.signIns = signIns.map { SignInReleases(requests: store.requests, settings: $0) }
         self.deliveries = deliveries
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns, observer: observer,

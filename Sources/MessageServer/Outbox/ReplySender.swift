@@ -57,7 +57,7 @@ final class ReplySender: Sendable {
 
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
-        signIns: SignInSettings = SignInSettings(), observer: any StageObserver, logger: Logger,
+        signIns: SignInSettings? = nil, observer: any StageObserver, logger: Logger,
         lifetime: Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),

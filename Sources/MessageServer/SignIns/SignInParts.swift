@@ -9,7 +9,13 @@ import SignIn
 /// message leaves, so a repeated send has the same bytes.
 struct SignInParts: Sendable {
     let requests: OpenRequests
-    let settings: SignInSettings
+    /// The providers; nil in a command without a running server, which leaves sign-ins in the outbox for the server.
+    let settings: SignInSettings?
+
+    /// The reason why a command without the providers' settings leaves a sign-in in the outbox.
+    private struct ProvidersUnknown: Error, CustomStringConvertible {
+        let description = "the server adds the parts of a sign-in; it is sent when the server runs"
+    }
 
     /// A message ready to send, or the reason why it never can be sent.
     enum Completion: Sendable {
@@ -31,6 +37,7 @@ struct SignInParts: Sendable {
         guard Self.isIncomplete(document.root), let oauth2 = Self.oauth2(of: document.root) else {
             return .message(message)
         }
+        guard let settings else { throw ProvidersUnknown() }
         guard let business = settings[entry.business],
             let redirectURI = settings.redirectURI(of: business.slug)
         else { return .refused(reason: "not sent: the business has no \"authentication\" in its file") }

@@ -143,6 +143,12 @@ struct SendContent: ParsableArguments {
     var message: String?
 
     @Option(
+        help: ArgumentHelp(
+            "A request to sign in, as JSON or a file with it: {\"receivedMessage\": {\"title\": \"Sign in\"}}.",
+            valueName: "file|json"))
+    var signIn: String?
+
+    @Option(
         help: ArgumentHelp("The URL of a web page to send as a link, shown with --title.", valueName: "url"))
     var link: String?
 
@@ -165,9 +171,9 @@ struct SendContent: ParsableArguments {
     var attach: [String] = []
 
     func validate() throws {
-        let isText = text != nil || (!attach.isEmpty && message == nil && link == nil)
-        guard [isText, message != nil, link != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Use exactly one of --text, --message and --link.")
+        let isText = text != nil || (!attach.isEmpty && message == nil && link == nil && signIn == nil)
+        guard [isText, message != nil, link != nil, signIn != nil].filter({ $0 }).count == 1 else {
+            throw ValidationError("Use exactly one of --text, --message, --sign-in and --link.")
         }
         guard attach.isEmpty || isText else { throw ValidationError("--attach requires --text.") }
         guard (link == nil) == (title == nil) || (preview && title == nil) else {
@@ -187,6 +193,7 @@ struct SendContent: ParsableArguments {
             guard reusable else { return document }
             return try JSONDocument(document.root.replacing(members: ["reusable": Array("true".utf8)]))
         }
+        if let signIn { return try Self.signInDocument(signIn) }
         let json = JSONWriter.object { writer in
             if let link, preview {
                 writer.field("type", "richLink")
@@ -208,6 +215,17 @@ struct SendContent: ParsableArguments {
             }
         }
         return try JSONDocument(json)
+    }
+
+    /// A message of a request to sign in, with or without the member `signIn` around it.
+    private static func signInDocument(_ given: String) throws -> JSONDocument {
+        let isText = given.first { !$0.isWhitespace } == "{"
+        let document = isText ? try JSONDocument(Array(given.utf8)) : try CommandFile.json(given)
+        guard document.root.kind == .object else {
+            throw CommandFailure.malformed(path: given, reason: "is not a JSON object")
+        }
+        if document.root["signIn"] != nil { return document }
+        return try JSONDocument(JSONWriter.object { $0.field("signIn", document.root) })
     }
 
     /// The files, by absolute path, since the server has another working directory.

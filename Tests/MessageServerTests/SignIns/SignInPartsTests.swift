@@ -108,6 +108,8 @@ struct SignInPartsTests {
             }
             return message
         }
+        let command = SignInParts(requests: store.requests, settings: nil)
+        await #expect(throws: (any Error).self) { try await command.complete(entry.reply.message, entry) }
         let first = try await complete()
         #expect(try await complete() == first)
         #expect(OutboundMessage.problems(inJSON: first, needsEnvelope: true).map(\.description) == [])
