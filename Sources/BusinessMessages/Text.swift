@@ -20,14 +20,24 @@ public struct Text: Sendable {
         body = message["body"]?.scalarString ?? ""
         subject = message["subject"]?.scalarString
         let values = message["attachments"]?.objects ?? []
-        // Find only as many markers as there are attachments, because a body may contain many more.
-        let places = Array(
-            body.unicodeScalars.enumerated().lazy.filter { $0.element == attachmentMarker }.map(\.offset)
-                .prefix(values.count))
+        let places = Self.markers(in: body, maximum: values.count)
         attachments = values.enumerated().map { position, value in
             Attachment(value, place: position < places.count ? places[position] : nil)
         }
         tapback = Tapback(prose: body)
+    }
+
+    /// The places of the first `maximum` attachment markers, as offsets in Unicode scalars.
+    ///
+    /// Without attachments the body is not read: it may have megabytes, and any number of markers.
+    private static func markers(in body: String, maximum: Int) -> [Int] {
+        var places: [Int] = []
+        guard maximum > 0 else { return places }
+        for (offset, scalar) in body.unicodeScalars.enumerated() where scalar == attachmentMarker {
+            places.append(offset)
+            if places.count == maximum { break }
+        }
+        return places
     }
 
     /// The body without attachment markers and surrounding white space.
