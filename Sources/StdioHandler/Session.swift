@@ -67,7 +67,7 @@ final class Session: Sendable {
             let initialization = try Initialization(params)
             let handler = try factory.make(configuration: initialization.configuration)
             try (handler as? any LifecycleHandler)?.validate()
-            guard await provision(handler, host(initialization)) else { return }
+            await provision(handler, host(initialization))
             state.withLock { $0.handler = handler }
             let introduction = Introduction(name: factory.name, events: Set(subscriptions(of: handler)))
             output.write(RPCLine.result(id: id) { introduction.write(to: &$0) })
@@ -77,14 +77,13 @@ final class Session: Sendable {
         }
     }
 
-    /// Provisions the handler and returns true.
+    /// Provisions the handler.
     ///
     /// When provisioning fails, the program ends, and the server restarts it after a pause.
-    private func provision(_ handler: any Handler, _ host: HandlerHost) async -> Bool {
-        guard let handler = handler as? any LifecycleHandler else { return true }
+    private func provision(_ handler: any Handler, _ host: HandlerHost) async {
+        guard let handler = handler as? any LifecycleHandler else { return }
         do {
             try await handler.provision(host)
-            return true
         } catch {
             logger.error("handler provisioning failed", metadata: ["error": "\(type(of: error))"])
             ProcessEnd.exit(ProcessEnd.temporaryFailure)

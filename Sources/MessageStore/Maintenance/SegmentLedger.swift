@@ -67,25 +67,20 @@ struct SegmentLedger: Sendable {
         deadLetterCounts[place.business] = count > 0 ? count : nil
     }
 
-    /// Records the segment of a dead letter's copy; returns whether the dead letter was in the ledger before.
-    @discardableResult
-    mutating func recordCarried(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) -> Bool {
+    /// Records the segment of a dead letter's copy.
+    mutating func recordCarried(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
         add(letter, of: business, in: segment)
     }
 
-    @discardableResult
-    private mutating func add(
-        _ letter: DeadLetter, of business: BusinessID, in segment: UInt64
-    ) -> Bool {
+    private mutating func add(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
         guard deadLetters[letter] == nil else {
             deadLetters[letter]?.segment = segment
-            return true
+            return
         }
         deadLetterCounts[business, default: 0] += 1
         // The text of the counts' key is shared by all dead letters of the business.
         let shared = deadLetterCounts.index(forKey: business).map { deadLetterCounts.keys[$0] } ?? business
         deadLetters[letter] = DeadLetterPlace(segment: segment, business: shared)
-        return false
     }
 
     /// Records the last record whose conversation lines are on disk.
