@@ -159,12 +159,20 @@ import Testing
         let address = String(try #require(server.adminURL).dropFirst("http://".count))
         let silent = try EventFollower(address, token: TestTokens.all, lastID: "0")
         async let followed = onThread { () -> [EventFollower.Event] in
-            let follower = try EventFollower(address, token: TestTokens.all, lastID: "0")
+            var all: [EventFollower.Event] = []
             var seen = 0
-            return try follower.events {
-                if $0.name == "message.received" { seen += 1 }
-                return seen == 200
+            var lastID: String? = "0"
+            // The server disconnects a follower with more than 64 KiB unread, which happens to this one on a busy
+            // machine. As a client must, it then resumes after its last event.
+            for _ in 0..<200 where seen < 200 {
+                let follower = try EventFollower(address, token: TestTokens.all, lastID: lastID)
+                all += try follower.events {
+                    if $0.name == "message.received" { seen += 1 }
+                    return seen == 200
+                }
+                lastID = follower.lastID
             }
+            return all
         }
         let body = String(repeating: "x", count: 8192)
         try await withThrowingTaskGroup { group in
@@ -175,6 +183,7 @@ import Testing
         }
         let received = try await followed.filter { $0.name == "message.received" }
         #expect(received.count == 200)
+        #expect(Set(received.compactMap(\.key)).count == 200)
         #expect(
             received.compactMap { $0.data["line"]?["message"]?["body"]?.string }.allSatisfy { $0 == body })
         withExtendedLifetime(silent) {}
