@@ -7,9 +7,9 @@ import Testing
 @Suite struct StopTests {
     private static let introduction =
         #"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\"}}"#
-    /// A child that reads one event, creates the file `got`, and then never answers, reads or ends by itself.
+    /// A child that reads one event, writes its id to the file `got`, and then never answers, reads or ends by itself.
     private static let hungChild =
-        #"{"exec":["sh","-c","read a; echo '\#(introduction)'; read b; echo >../got; trap '' TERM; while :; do sleep 1000; done"]}"#
+        #"{"exec":["sh","-c","read a; echo '\#(introduction)'; read b; echo $$ >../got; trap '' TERM; while :; do sleep 1000; done"]}"#
 
     private let directory = TemporaryDirectory()
     private var shell: Shell { Shell(directory: directory.path) }
@@ -125,13 +125,17 @@ import Testing
         let server = try await startWithHungChild(setup: Self.fullPipe, log: "", shutdownSeconds: 3600)
         server.terminate()
         // The server has handled the first signal when it accepts no more connections.
-        let drained = try await shell.run("balloon healthcheck", until: { $0.status != 0 })
+        let drained = try await shell.run(
+            "balloon healthcheck --listen \(server.address)", until: { $0.status != 0 })
         #expect(drained.status != 0)
         let start = ContinuousClock.now
         server.terminate()
         #expect(await server.wait() == 128 + SIGTERM)
         // The server's own limit for a stop is an hour, so the second signal ended it.
         #expect(.now - start < .seconds(60))
+        // The server had no time to end its child, which the next server would end; here, none follows.
+        let ended = try await shell.run("kill -s KILL -- -$(cat got)")
+        #expect(ended.status == 0, "\(ended.errors)")
     }
 
     @Test func `healthcheck --verbose lists every check, and the public listener lists none`() async throws {
