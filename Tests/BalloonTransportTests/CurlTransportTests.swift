@@ -1,5 +1,6 @@
 import BalloonTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// Values collected from the server's threads.
@@ -83,7 +84,7 @@ extension TransportRequest {
     }
 
     @Test func `large content is sent without waiting for 100 Continue`() async throws {
-        let body = (0..<3_000_000).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: $0 % 23) }
+        let body = repeatingBytes(3_000_000, period: 23, first: UInt8(ascii: "a"))
         let seen = Seen()
         let server = LoopbackServer {
             seen.add($0)

@@ -1,5 +1,6 @@
 import BalloonTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct StreamingTests {
@@ -20,7 +21,7 @@ import Testing
             return { maximumBytes in
                 let count = min(maximumBytes, pieceBytes, (really ?? sizeBytes) - position)
                 defer { position += count }
-                return (position..<position + count).map { UInt8($0 % 251) }
+                return repeatingBytes(count, period: 251, from: position)
             }
         }
     }
@@ -41,7 +42,7 @@ import Testing
         var request = request(server)
         request.source = Self.source(sizeBytes)
         #expect(try await transport.send(request).status == 200)
-        #expect(received.withLock { $0 } == (0..<sizeBytes).map { UInt8($0 % 251) })
+        #expect(received.withLock { $0 } == repeatingBytes(sizeBytes, period: 251))
     }
 
     @Test func `content that ends early fails the transfer`() async throws {

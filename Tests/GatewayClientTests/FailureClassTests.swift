@@ -175,7 +175,7 @@ import Testing
     {
         let test = try await GatewayUnderTest()
         let directory = TemporaryDirectory()
-        let content = (0..<200_000).map { UInt8($0 % 250) }
+        let content = repeatingBytes(200_000, period: 250)
         let file = try await test.client.upload(
             ContentSource(bytes: content), for: GatewayUnderTest.business)
         let reference = try file.stored()

@@ -40,7 +40,7 @@ import Testing
         return try StoredReference(try #require(text.attachments.first))
     }
 
-    private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0 % 253) } }
+    private static func bytes(_ count: Int) -> [UInt8] { repeatingBytes(count, period: 253) }
 
     @Test(arguments: [0, 1, 65_537, 3_000_001])
     func `a file is downloaded as it was uploaded, and is stored encrypted in between`(sizeBytes: Int)

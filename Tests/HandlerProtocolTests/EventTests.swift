@@ -62,7 +62,9 @@ struct EventTests {
 
     @Test(arguments: [70_000, 2_000_000])
     func `a long text is in its file only, and the line is short`(length: Int) throws {
-        let body = String(repeating: "a\u{301}\"", count: 10_000) + String(repeating: "a", count: length)
+        let body =
+            String(repeating: "a\u{301}\"", count: 10_000)
+            + String(decoding: repeatingBytes(length, period: 1, first: UInt8(ascii: "a")), as: UTF8.self)
         let name = String(repeating: "n", count: 70_000)
         let json = JSONWriter.object { writer in
             for member in ["id", "locale", "intent", "group"] { writer.field(member, name) }

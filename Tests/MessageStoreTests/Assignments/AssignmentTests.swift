@@ -320,12 +320,14 @@ import Testing
         try await store.finish(try await store.lease(), result: .handled)
         let key = ConversationKey(business: business, customer: customer)
         func write(_ count: Int, bytes: Int, from first: Int) throws {
+            let letters = [UInt8](repeating: UInt8(ascii: "a"), count: bytes)
+            let body = Array("{\"body\":\"".utf8) + letters + Array("\"}".utf8)
             for number in first..<first + count {
                 try store.write(
                     ConversationEntry(
                         conversation: key, record: UInt64(1000 + number), at: .now(),
                         id: MessageID("s\(number)"), kind: .text,
-                        message: Array("{\"body\":\"\(String(repeating: "a", count: bytes))\"}".utf8),
+                        message: body,
                         result: .accepted(status: 200)), mightBeThere: false)
             }
         }

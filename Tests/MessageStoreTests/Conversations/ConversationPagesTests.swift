@@ -18,7 +18,8 @@ import Testing
         try Directory.make(folder)
         var text = ""
         for number in 0..<count {
-            let body = String(repeating: "x", count: lineBytes(number))
+            let body = String(
+                decoding: [UInt8](repeating: UInt8(ascii: "x"), count: lineBytes(number)), as: UTF8.self)
             text +=
                 #"{"seq":\#(number + 1),"at":"2026-11-22T20:00:00.000Z","direction":"inbound","id":"m-\#(number + 1)","#
             text +=

@@ -16,22 +16,31 @@ struct ConversationIndexTests {
         }
     }
 
-    /// The expected list, made without an index.
+    /// The expected lists, made without an index.
     private struct List {
         var known: [ConversationName: ConversationIndex.Line] = [:]
 
-        func entries(of business: String, _ filter: ConversationIndex.Filter) -> [ConversationName] {
-            known.filter { name, line in
-                name.business == business && !filter.excluded.contains(name.digest.first)
-                    && (filter.kind == nil || filter.kind == line.kind)
-                    && (filter.since.map { line.at >= $0 } ?? true)
-                    && (filter.until.map { line.at < $0 } ?? true)
-            }.sorted {
+        /// Every conversation of the business, in order.
+        func sorted(of business: String) -> [(key: ConversationName, value: ConversationIndex.Line)] {
+            known.filter { name, _ in name.business == business }.sorted {
                 ($0.value.at.milliseconds, $0.key.digest) > (
                     $1.value.at.milliseconds, $1.key.digest
                 )
-            }.map(\.key)
+            }
         }
+    }
+
+    /// The names of the sorted lines that the filter selects.
+    private func select(
+        _ filter: ConversationIndex.Filter,
+        from sorted: [(key: ConversationName, value: ConversationIndex.Line)]
+    ) -> [ConversationName] {
+        sorted.filter { name, line in
+            !filter.excluded.contains(name.digest.first)
+                && (filter.kind == nil || filter.kind == line.kind)
+                && (filter.since.map { line.at >= $0 } ?? true)
+                && (filter.until.map { line.at < $0 } ?? true)
+        }.map(\.key)
     }
 
     private func name(_ number: Int, of business: String = "b") -> ConversationName {
@@ -86,23 +95,24 @@ struct ConversationIndexTests {
             #expect(index.count == list.known.count)
             var filter = ConversationIndex.Filter()
             for business in businesses {
+                let sorted = list.sorted(of: business)
                 #expect(
                     walk(index, of: business, filter, limit: 200, budget: 300)
-                        == list.entries(of: business, filter))
+                        == select(filter, from: sorted))
                 filter.since = Timestamp(milliseconds: Int64(step) / 4)
                 filter.until = Timestamp(milliseconds: Int64(step) / 2)
                 #expect(
                     walk(index, of: business, filter, limit: 7, budget: 300)
-                        == list.entries(of: business, filter))
+                        == select(filter, from: sorted))
                 filter.kind = .form
                 #expect(
                     walk(index, of: business, filter, limit: 7, budget: 5)
-                        == list.entries(of: business, filter))
-                let all = list.entries(of: business, ConversationIndex.Filter())
+                        == select(filter, from: sorted))
+                let all = sorted.map(\.key)
                 filter = ConversationIndex.Filter(excluded: Set(all.prefix(50).map(\.digest.first)))
                 #expect(
                     walk(index, of: business, filter, limit: 11, budget: 12)
-                        == list.entries(of: business, filter))
+                        == select(filter, from: sorted))
                 let some = all.shuffled(using: &random).prefix(20).compactMap(index.entry)
                 let only = ConversationIndex.page(of: some, filter, before: nil, limit: 7)
                 #expect(only.entries.count <= 7)
