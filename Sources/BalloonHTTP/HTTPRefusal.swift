@@ -87,7 +87,7 @@ extension HTTPRefusal {
         case .badHost: "Host is missing, repeated or malformed"
         case .badContentLength: "Content-Length is repeated or malformed"
         case .ambiguousFraming: "Content-Length and Transfer-Encoding contradict each other"
-        case .badTransferEncoding: "Transfer-Encoding does not end with exactly one coding chunked"
+        case .badTransferEncoding: "Transfer-Encoding does not end with a single \"chunked\""
         case .unknownTransferCoding: "Transfer-Encoding names an unknown coding"
         case .malformedChunk: "a chunk of the body is malformed"
         case .unknownExpectation: "Expect is not 100-continue"

@@ -7,7 +7,7 @@ import Glibc
 package final class TerminationSignals {
     private let sources: [SignalSource]
 
-    /// Handles both signals and calls `first` on the first one; ignores SIGPIPE.
+    /// Installs handlers for SIGINT and SIGTERM, which call `first` on the first signal; ignores SIGPIPE.
     ///
     /// Returns only when both signals are handled, so that none is lost. A second signal ends the process at
     /// once, even while `first` waits, with the status 128 + its number, as if the signal had killed the

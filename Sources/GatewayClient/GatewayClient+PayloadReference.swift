@@ -93,7 +93,7 @@ extension GatewayClient {
                     throw error
                 }
                 logger.notice(
-                    "decodePayload refused; the payload was decoded locally",
+                    "the gateway refused decodePayload; the payload was decoded locally",
                     metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
                 return json
             }

@@ -76,7 +76,7 @@ extension GatewayError: CustomStringConvertible {
         case .downloadRefused(let refusal, _): "Apple named an address that is not allowed: \(refusal.reason)"
         case .payloadTooLarge(let maximumBytes): "the payload has more than \(maximumBytes) bytes"
         case .lengthMismatch(let expected, let actual): "\(actual) bytes arrived instead of \(expected)"
-        case .notKept(let error): "the file could not be stored: \(error)"
+        case .notKept(let error): "the file could not be written to the local disk: \(error)"
         case .deadlineExceeded: "the deadline passed"
         case .cancelled: "cancelled"
         }

@@ -16,7 +16,7 @@ package final class KnownUploads: Sendable {
     package struct Key: Hashable, Sendable {
         let text: String
 
-        /// Makes the key of `content` for this business.
+        /// Makes the lookup key of an upload of `content` by this business.
         package init(_ content: some Collection<UInt8>, of business: BusinessID) {
             text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
         }

@@ -23,7 +23,7 @@ extension BindingError: CustomStringConvertible {
         case .commandExpected: "\"exec\" must be a list of texts, the program first"
         case .descriptorsExhausted: "the server has no file descriptors left"
         case .environmentExpected: "\"environment\" must be an object of texts"
-        case .eventsExpected: "\"events\" must be a list of kinds"
+        case .eventsExpected: "\"events\" must be a list of event kinds"
         case .addressExpected: "\"http\" needs \"url\": \"https://…\", or http://… or unix:PATH"
         case .secretExpected: "\"secret\" must be {\"env\": NAME} or {\"file\": PATH}, or a list of two"
         case .secretUnusable: "the secret is missing, or not Base64 of 24 to 64 bytes"

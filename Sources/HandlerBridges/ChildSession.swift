@@ -341,7 +341,7 @@ package actor ChildSession {
         guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
         // Ignore all later lines, so that the process is killed and the warning logged only once.
         isCondemned = true
-        logger.warning("handler wrote no protocol message; killing it")
+        logger.warning("handler wrote many lines but no protocol message; killing it")
         process?.signalGroup(TerminationSignal.final)
     }
 

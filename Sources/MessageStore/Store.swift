@@ -308,7 +308,7 @@ private func countCrashes(
     } catch {
         // The lines stay in the file, so the next start counts these crashes.
         logger.error(
-            "crashes during deliveries not recorded; the next start records them",
+            "could not record that the last process crashed during deliveries; the next start tries again",
             metadata: ["error": "\(error)"])
     }
     return (calls, left)

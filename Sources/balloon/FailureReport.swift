@@ -40,7 +40,7 @@ struct FailureReport {
         case .handlerNotReady(let program):
             self.init(
                 .unavailable, "the handler \(program) did not become ready",
-                hint: "run it with: balloon handlers check")
+                hint: "this program is a handler; to test it, run: balloon handlers check")
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)",
@@ -70,7 +70,7 @@ struct FailureReport {
             self.init(
                 .unavailable, "customer \(customer) has no unanswered question of the business",
                 hint:
-                    "send a message that the business answers with a question; balloon conversations show lists all questions"
+                    "first send a message that the business answers with a question; to list all questions, run: balloon conversations show"
             )
         case .noAnswer(let url):
             self.init(
@@ -103,7 +103,8 @@ struct FailureReport {
                 hint: "name its configuration with --config, or the data directory of balloon dev with --data"
             )
         case .unsendable(.fileUnreadable(let error, _)):
-            self.init(.unavailable, "a file cannot be sent: \(error)", hint: "check the path and its size")
+            self.init(
+                .unavailable, "a file cannot be sent: \(error)", hint: "check the file's path and its size")
         case .unsendable(.businessUnknown):
             self.init(.usage, SendRefusal.businessUnknown.reason, hint: "name another --business")
         case .unsendable(.assignment(let refusal)):

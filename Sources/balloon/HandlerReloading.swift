@@ -29,7 +29,7 @@ final class HandlerReloading {
                     ? [Directory.parent(of: file)] : Self.folders(below: Directory.parent(of: file))
                 if folders.count == Self.maximumFolders {
                     logger.notice(
-                        "handler has many folders; only the first are watched",
+                        "handler has too many folders to watch; only the first are watched",
                         metadata: ["file": "\(file)", "folders": "\(folders.count)"])
                 }
                 do throws(SystemError) {

@@ -28,7 +28,7 @@ struct ChildSessionTests {
     @Test func `a child that writes no protocol messages is killed once`() async throws {
         let session = try await session("yes garbage")
         #expect(await session.waitForExit() == .signal(9))
-        #expect(log.lines.count { $0.contains("wrote no protocol message") } == 1)
+        #expect(log.lines.count { $0.contains("but no protocol message") } == 1)
         #expect(await session.noiseCount == 51)
     }
 

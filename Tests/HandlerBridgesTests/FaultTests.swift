@@ -117,7 +117,7 @@ struct FaultTests {
     /// The log lines about a handler that never becomes ready.
     private static let failures: [(fault: String, line: String)] = [
         ("silent", "did not answer in time"), ("unflushed", "did not answer in time"),
-        ("wrongVersion", "the protocol version is not"), ("garbage", "wrote no protocol message"),
+        ("wrongVersion", "the protocol version is not"), ("garbage", "but no protocol message"),
         ("badConfig", "says=no greeting"),
         ("unknownKind", "\"picture\", which is no kind; the kinds are text quickReply"),
     ]

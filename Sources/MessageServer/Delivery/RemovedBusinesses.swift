@@ -70,7 +70,7 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "removal times of businesses not written; after a restart the deadlines of their messages begin anew",
+                "could not save when businesses were removed; after a restart the waiting time of their messages begins again",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -89,7 +89,7 @@ extension EnvelopeError {
         switch self {
         case .notAnObject: "the body is not an object"
         case .missing(let field): "it has no \(field.rawValue)"
-        case .malformed(let field): "its \(field.rawValue) is not a plain text"
+        case .malformed(let field): "its \(field.rawValue) is not a string of printable characters"
         case .tooLong(let field, let limitBytes): "its \(field.rawValue) has more than \(limitBytes) bytes"
         case .disagreement(let field): "its \(field.rawValue) differs between header and body"
         }

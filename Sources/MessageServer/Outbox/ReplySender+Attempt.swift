@@ -100,7 +100,7 @@ extension ReplySender {
     }
 }
 
-/// The reason in the conversation's line of a reply that was not sent.
+/// The reason that the conversation's file gives for a reply that was not sent because the customer had closed the conversation.
 private let closedReason = "not sent: the customer has closed the conversation and not written since"
 private let fileMissingReason = "not sent: one of its files is no longer kept"
 private let typingOverReason = "not sent: typing is shown for a minute at most"

@@ -36,7 +36,7 @@ struct HandOffs: Sendable {
             _ = try await store.assign(.handOff(reason: Self.askedFor), delivery.business, delivery.customer)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
-                "hand-off refused; handler answers a customer who asked for a person",
+                "hand-off to a person refused; the handler continues to answer this customer",
                 metadata: ["business": "\(delivery.business.rawValue)", "reason": "\(refusal)"])
             return false
         }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Whether people are there to answer the customers of a business.
 package struct Presence: Hashable, Sendable {
-    /// Whether people are there.
+    /// Whether the business's people are available to answer customers now.
     package var isOpen = true
     /// The text for customers while nobody is there.
     package var text: String?
@@ -56,7 +56,7 @@ package final class PeoplePresence: Sendable {
             let bytes = try File(file, for: .reading).readAll()
             guard let known = Self.read(bytes) else {
                 logger.error(
-                    "file people.json is damaged; people of every business count as present",
+                    "file people.json is damaged; the people of every business count as available",
                     metadata: ["file": "\(file)"])
                 return
             }

@@ -19,7 +19,7 @@ struct ExpectedLines {
         let record: UInt64
         /// The number of the record that finished the line's message.
         let end: UInt64
-        /// The checksum of the line after its number; nil where the line depends on data that is not kept.
+        /// The checksum of what follows the number in the line; nil if the journal lacks data from which the line was written.
         let checksum: UInt32?
         /// The checksum of the same line from a version that did not record capabilities.
         let olderChecksum: UInt32?

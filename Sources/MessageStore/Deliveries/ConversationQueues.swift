@@ -133,7 +133,7 @@ struct ConversationQueues: Sendable {
         return conversation.pending[index].awaitsReference
     }
 
-    /// The first unrecorded message of a recordable conversation.
+    /// The first message of the conversation that has no line in its file yet; nil when there is none, or when its payload is not resolved.
     func nextToRecord(of key: ConversationKey) -> Lease? {
         guard let conversation = conversations[key], let index = conversation.firstUnrecorded,
             !conversation.pending[index].awaitsReference

@@ -92,7 +92,7 @@ extension Store {
         do { return try record(UnrecordedMessage(texts, lease)) } catch {
             if lease.pending.releases == 0, !Self.isReportedOnce(error) {
                 logger.error(
-                    "a message could not be recorded; it is retried",
+                    "a message could not be recorded; retrying",
                     metadata: ["record": "\(lease.pending.record)", "error": "\(error)"])
             }
             throw error

@@ -117,7 +117,7 @@ final class Retention: Sendable {
         } catch {
             // The next round continues where this one ended.
             logger.error(
-                "deletion of a journal segment failed; it is retried", metadata: ["error": "\(error)"])
+                "deletion of a journal segment failed; retrying", metadata: ["error": "\(error)"])
         }
     }
 

@@ -18,7 +18,8 @@ package struct ReplyRetry: Hashable, Sendable {
     }
 }
 
-/// Changes of replies by an operator: one at a time, each after reading the journal; a repeated change is harmless.
+/// An operator's changes to replies. They run one at a time, and each reads the replies' state from the journal first; repeating a change is
+/// harmless.
 extension Store {
     /// Queues replies that are dead letters once more, with the same ids and bytes.
     ///
