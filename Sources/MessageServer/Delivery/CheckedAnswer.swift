@@ -68,7 +68,7 @@ struct CheckedAnswer: Sendable {
         }
     }
 
-    fileprivate static let passage = "balloon-handler/1, \"The answer\""
+    static let passage = "balloon-handler/1, \"The answer\""
 }
 
 extension AnswerRefusal {

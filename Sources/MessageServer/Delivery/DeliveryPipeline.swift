@@ -423,6 +423,10 @@ struct DeliveryPipeline: Sendable {
                     }
                     throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
                 }
+            } else {
+                do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(message) } catch {
+                    throw error.refusal(at: "/replies/\(index)")
+                }
             }
             final.append(DecidedReply(id: id, kind: reply.kind, message: message))
         }

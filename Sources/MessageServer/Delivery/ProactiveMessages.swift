@@ -38,6 +38,9 @@ final class ProactiveMessages: Sendable {
         let problems = OutboundMessage.problems(
             inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
+        do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(json) } catch {
+            throw .unusableMessage(error.refusal(at: "/message"))
+        }
         let received = ReceivedMessage(
             business: business, customer: customer, id: id, message: json, outboundKind: checked.kind,
             author: .handler)

@@ -16,6 +16,8 @@ package enum SendRefusal: Error, Sendable, Equatable {
     case filesNotWithText
     /// The file at this place of the message is unreadable or too large.
     case fileUnreadable(SystemError, attachment: Int)
+    /// The attachment at this place has the member `file`, which only the server may write.
+    case storedFileNamed(attachment: Int)
     /// The customer's device cannot show the message, which has no text to send instead.
     case unsupported(UnsupportedMessage)
     /// An earlier request with the same key had another content.
@@ -32,6 +34,8 @@ package enum SendRefusal: Error, Sendable, Equatable {
         case .businessUnknown: "the server has no such business"
         case .filesNotWithText: "files are allowed with a plain text only"
         case .fileUnreadable(let error, _): "a file cannot be sent: \(error)"
+        case .storedFileNamed(let index):
+            "attachment \(index) has the member file, which only the server writes"
         case .unsupported(let message):
             "the customer's device lacks \(message.missing.rawValue): add a text in \"fallback\""
         case .keyReused: "an earlier request with the same key had another content"

@@ -114,6 +114,9 @@ package struct SendRequest: Sendable {
         let problems = OutboundMessage.problems(
             inJSON: body, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())
         guard !problems.hasErrors else { throw .invalid(problems) }
+        do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(body) } catch {
+            throw .storedFileNamed(attachment: error.attachment)
+        }
         return DecidedReply(id: id, kind: outbound.kind, message: body)
     }
 

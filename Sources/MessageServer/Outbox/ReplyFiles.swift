@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import Dispatch
 import GatewayClient
+import HandlerKit
 
 /// The files of outbound texts: copied to the data directory when a reply is decided, uploaded when it is
 /// sent.
@@ -50,6 +51,19 @@ struct ReplyFiles: Sendable {
         }
     }
 
+    /// Refuses a message of an author with an attachment that has the member `file`.
+    ///
+    /// Only ``keep(_:)`` may write the member: its value is the hash of any file of any business, and
+    /// ``upload(_:for:)`` would send that file.
+    static func checkNoStoredFile(_ message: [UInt8]) throws(StoredFileNamed) {
+        // The message was encoded by this server, so it is valid JSON.
+        guard message.mayHaveMember("file"), message.mayHaveMember("attachments"),
+            let root = (try? JSONDocument(message, limits: .stored))?.root,
+            let index = root["attachments"]?.elements.map(\.self).firstIndex(where: { $0["file"] != nil })
+        else { return }
+        throw StoredFileNamed(attachment: index)
+    }
+
     /// Replaces the attachments for which `change` returns a value.
     private func withAttachments(
         of message: [UInt8], _ change: (Int, JSONValue) async throws -> [UInt8]?
@@ -86,6 +100,20 @@ extension [UInt8] {
 
 /// A file of a decided reply is no longer stored, or cannot be read.
 struct ReplyFileMissing: Error, Equatable {}
+
+/// An author's message names a stored file by its hash, in the attachment at this place.
+struct StoredFileNamed: Error, Equatable {
+    let attachment: Int
+
+    /// The refusal of the message at this place of a handler's answer.
+    func refusal(at pointer: String) -> AnswerRefusal {
+        AnswerRefusal([
+            .init(
+                rule: "attachmentFile", pointer: "\(pointer)/attachments/\(attachment)/file", found: "file",
+                allowed: "no member file, which only the server writes", passage: CheckedAnswer.passage)
+        ])
+    }
+}
 
 /// Runs blocking disk work outside the cooperative pool.
 func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {

@@ -73,6 +73,15 @@ import Testing
         let foreign = try await server.api(
             otherPath, method: "POST", body: body, headers: [("Idempotency-Key", "3")])
         #expect(foreign.status == 422)
+        // The answer does not tell a file of another business from an unknown one.
+        let nowhere = try await server.api(
+            otherPath, method: "POST", body: unknown, headers: [("Idempotency-Key", "4")])
+        func text(_ response: TransportResponse) throws -> String {
+            String(decoding: response.body, as: UTF8.self).replacing(
+                try #require(try response.json["reference"]?.string), with: "")
+        }
+        #expect(nowhere.status == 422)
+        #expect(try text(foreign) == text(nowhere))
         await server.stop(secrets: ["rye bread", "bread.txt", "The list"])
     }
 

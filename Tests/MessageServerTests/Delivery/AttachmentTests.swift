@@ -21,14 +21,16 @@ import Testing
     private static let name = Hex.encode(SHA256.hash(content))
 
     /// Uploads a file to Apple, like a customer's device, and returns the attachment.
-    private func attachment(_ content: [UInt8], _ server: ServerUnderTest) async throws -> String {
+    private func attachment(
+        _ content: [UInt8], _ server: ServerUnderTest, for business: BusinessID = ServerUnderTest.business
+    ) async throws -> String {
         let client = try GatewayClient(
             configuration: GatewayConfiguration(
                 baseURL: #require(server.gateway.baseURL), mspID: ServerUnderTest.mspID,
                 secret: server.secret,
                 downloadHosts: [String(#require(server.gateway.origin).dropFirst("http://".count))]),
             logger: server.log.logger)
-        let file = try await client.upload(ContentSource(bytes: content), for: ServerUnderTest.business)
+        let file = try await client.upload(ContentSource(bytes: content), for: business)
         return String(
             decoding: file.attachment(name: "../../evil.html", mimeType: "text/html").json, as: UTF8.self)
     }
@@ -251,6 +253,57 @@ import Testing
         #expect(line.outcome == "accepted")
     }
 
+    /// A text whose attachment has all members that Apple documents, and the hash of a stored file.
+    fileprivate static func text(naming sha256: String) -> String {
+        """
+        {"type":"text","body":"\u{FFFC}","attachments":[{"name":"a","mimeType":"text/plain","size":"3","file":"\(sha256)",\
+        "signature-base64":"gT6/RKaWd6peyoc0YJbtTDc7AhSk","url":"https://p29-content.icloud.com/M","owner":"M",\
+        "key":"00\(String(repeating: "AB", count: 32))"}]}
+        """
+    }
+
+    @Test func `a message that names a file of another business by its hash is refused`() async throws {
+        let server = try await ServerUnderTest(StoredFileHandler(sha256: Self.name))
+        let other = server.customer(to: ServerUnderTest.otherBusiness)
+        try await post([attachment(Self.content, server, for: ServerUnderTest.otherBusiness)], other)
+        #expect(await eventually { (try? names(server)) == [Self.name] })
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        await server.log.first {
+            $0.contains("handler answer refused") && $0.contains("attachmentFile")
+                && $0.contains("/replies/0/attachments/0/file")
+        }
+        // An unknown hash gets the same answer.
+        for hash in [Self.name, String(repeating: "0", count: 64)] {
+            let request = SendRequest(
+                business: ServerUnderTest.business, customer: customer.id,
+                message: try JSONDocument(Array(Self.text(naming: hash).utf8)), files: [], wait: .zero)
+            let answer = try await server.control("/send", method: "POST", body: request.json)
+            #expect(answer.status == 400)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("attachment 0 has the member file"))
+        }
+        #expect(server.gateway.messages(for: customer.id).isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a handler's message without an event that names a file by its hash is refused`() async throws
+    {
+        let test = try await SenderUnderTest(isRunning: false)
+        let messages = ProactiveMessages()
+        messages.open(test.store)
+        let reply = try Reply(json: JSONDocument(Array(Self.text(naming: Self.name).utf8)))
+        let error = await #expect(throws: HandlerHostError.self) {
+            _ = try await messages.send(reply, from: SenderUnderTest.business, to: CustomerID("c"), key: "k")
+        }
+        guard case .unusableMessage(let refusal)? = error else {
+            Issue.record("\(String(describing: error))")
+            return await test.stop()
+        }
+        #expect(refusal.problems.map(\.pointer) == ["/message/attachments/0/file"])
+        #expect(test.store.queuedReplyCount == 0)
+        await test.stop()
+    }
+
     @Test(arguments: ["/nowhere/offer.pdf", "/dev/zero", "pipe"])
     func `an answer that names an unreadable file is refused`(_ path: String) async throws {
         let directory = TemporaryDirectory()
@@ -321,6 +374,15 @@ private final class SecondTimeHandler: TextHandler, Sendable {
     func text(_ text: Text, _ context: Context) -> Outcome {
         seen.withLock { $0.append(context.files) }
         return context.attempt == 1 ? .retry(after: .milliseconds(1)) : .reply("thanks")
+    }
+}
+
+/// Names a stored file by its hash in a message in Apple's format.
+private struct StoredFileHandler: TextHandler {
+    let sha256: String
+
+    func text(_ text: Text, _ context: Context) throws -> Outcome {
+        .handled([try Reply(json: JSONDocument(Array(AttachmentTests.text(naming: sha256).utf8)))])
     }
 }
 

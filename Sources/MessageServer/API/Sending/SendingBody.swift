@@ -98,7 +98,7 @@ struct SendingBody {
             }
         case .customerMalformed: APIProblem(.notFound)
         case .businessUnknown: APIProblem(.notFound)
-        case .malformed, .filesNotWithText: APIProblem(.badRequest, refusal.reason)
+        case .malformed, .filesNotWithText, .storedFileNamed: APIProblem(.badRequest, refusal.reason)
         }
     }
 
