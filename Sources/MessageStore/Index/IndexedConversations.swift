@@ -276,7 +276,7 @@ extension IndexedConversations {
 
     /// Builds the index from the files; when the build fails, lists stay unavailable, and it is repeated after a pause.
     private func build(_ load: Int, pause: Duration = firstPause) {
-        file.withLock { $0 = nil }
+        removeFile()
         do throws(StoreError) {
             guard let count = try read(load), isCurrent(load) else { return }
             logger.info("index of conversations built", metadata: ["conversations": "\(count)"])
@@ -289,6 +289,19 @@ extension IndexedConversations {
             queue.asyncAfter(deadline: .now() + pause.dispatchInterval) {
                 if self.isCurrent(load) { self.build(load, pause: min(pause * 2, Self.maximumPause)) }
             }
+        }
+    }
+
+    /// Removes the file before a build, so that ``IndexVerification`` does not compare an outdated one meanwhile, also after
+    /// a crash or a power loss.
+    private func removeFile() {
+        file.withLock { $0 = nil }
+        do throws(SystemError) {
+            guard try Directory.holds(path) else { return }
+            try disk.remove(path)
+            try disk.synchronizeDirectory(Directory.parent(of: path))
+        } catch {
+            if !error.isMissing { report(error) }
         }
     }
 

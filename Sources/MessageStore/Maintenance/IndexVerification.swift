@@ -83,6 +83,8 @@ struct IndexVerification: Sendable {
     mutating func problems(in data: DataDirectory, after lastRecord: UInt64) throws(StoreError)
         -> [StoreProblem]
     {
+        // A running server removes an unusable file before it builds a new one.
+        guard Directory.exists(path) else { return [] }
         if isForeign { return [StoreProblem(.indexUnusable, path)] }
         guard let through else { return [] }
         // The next start would build the index, so its entries do not matter.

@@ -225,6 +225,35 @@ struct IndexedConversationsTests {
         await again.close()
     }
 
+    @Test func `verification finds no problem while the index is built over an outdated file`()
+        async throws
+    {
+        let first = try await open()
+        try await receive((0..<300).map { "c\($0)" }, by: first)
+        await first.close()
+        let old = try File(indexPath, for: .reading).readAll()
+        let second = try await open()
+        try await receive(["c1"], by: second)
+        await second.close()
+        try AtomicFile.write(old, to: indexPath)
+        #expect(try problems() == ["indexUnusable"])
+        let disk = RecordingDisk()
+        // One file a second: the build has not ended when the files are verified.
+        let store = try directory.open {
+            $0.keepsIndex = true
+            $0.maximumIndexedFilesPerSecond = 1
+            $0.disk = disk
+        }
+        #expect(await eventually { !Directory.exists(indexPath) })
+        if case .loading = store.indexPhase {} else { Issue.record("the index is loaded") }
+        #expect(try problems() == [])
+        // As after a kill: the outdated file does not come back.
+        let copy = try directory.copy()
+        #expect(!Directory.exists(copy.path + "/conversation-index"))
+        await store.close()
+        withExtendedLifetime(copy) {}
+    }
+
     @Test func `a build that cannot read a folder leaves lists unavailable, and is repeated`() async throws {
         let first = try await open(keepsIndex: false)
         try await receive(["a", "b"], by: first)
