@@ -64,6 +64,13 @@ final class Assignments: Sendable {
         state.withLock { body($0.table) }
     }
 
+    /// The entries at this moment, to be read without the lock.
+    ///
+    /// The dictionary is copied only when a change comes while a caller still reads it.
+    var entries: [ConversationKey: AssignmentTable.Entry] {
+        isEmpty ? [:] : state.withLock { $0.table.entries }
+    }
+
     /// Records that the handler got an event of the conversation.
     func finish(_ record: UInt64, of key: ConversationKey) {
         let isChanged = state.withLock { state in

@@ -29,13 +29,10 @@ extension Store {
 
     /// The conversations that are with persons or wait for one, in no order; never blocks and opens no file.
     package var assignedConversations: [AssignedConversation] {
-        if assignments.isEmpty { return [] }
-        return assignments.withTable { table in
-            table.entries.compactMap { key, entry in
-                guard entry.assignment.isAssigned else { return nil }
-                return AssignedConversation(
-                    business: key.business, customer: key.customer, assignment: entry.assignment)
-            }
+        assignments.entries.compactMap { key, entry in
+            guard entry.assignment.isAssigned else { return nil }
+            return AssignedConversation(
+                business: key.business, customer: key.customer, assignment: entry.assignment)
         }
     }
 
@@ -44,26 +41,20 @@ extension Store {
     package func heldConversations(
         of business: BusinessID, where isWanted: (Assignment) -> Bool
     ) -> [CustomerID] {
-        if assignments.isEmpty { return [] }
-        return assignments.withTable { table in
-            table.entries.compactMap { key, entry in
-                key.business == business && entry.assignment.state != .handler && isWanted(entry.assignment)
-                    ? key.customer : nil
-            }
+        assignments.entries.compactMap { key, entry in
+            key.business == business && entry.assignment.state != .handler && isWanted(entry.assignment)
+                ? key.customer : nil
         }
     }
 
     /// The number of conversations of a business that wait for a person, and that are with one; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
-        if assignments.isEmpty { return (0, 0) }
-        return assignments.withTable { table in
-            table.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
-                guard entry.key.business == business else { return }
-                switch entry.value.assignment.state {
-                case .waiting: counts.waiting += 1
-                case .person: counts.person += 1
-                case .handler, .closed: break
-                }
+        assignments.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
+            guard entry.key.business == business else { return }
+            switch entry.value.assignment.state {
+            case .waiting: counts.waiting += 1
+            case .person: counts.person += 1
+            case .handler, .closed: break
             }
         }
     }
