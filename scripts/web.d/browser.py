@@ -2,7 +2,7 @@
 import base64, http.client, json, re, subprocess, tempfile, time
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015", "Up": "\ue013", "Shift": "\ue008", "End": "\ue010", "Space": " "}
+KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015", "Up": "\ue013", "Shift": "\ue008", "End": "\ue010", "Home": "\ue011", "Backspace": "\ue003", "Space": " "}
 
 
 class Failure(Exception):
@@ -114,8 +114,10 @@ class Page:
         """Presses keys in the focused element."""
         actions = []
         for name in names:
-            for kind in ("keyDown", "keyUp"):
-                actions.append({"type": kind, "value": KEYS.get(name, name)})
+            # "BackTab" is the tab key with the shift key held down.
+            pressed = [KEYS["Shift"], KEYS["Tab"]] if name == "BackTab" else [KEYS.get(name, name)]
+            actions.extend({"type": "keyDown", "value": one} for one in pressed)
+            actions.extend({"type": "keyUp", "value": one} for one in reversed(pressed))
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def focus(self):

@@ -1,18 +1,10 @@
 """A server that plays the inspector's operations from fixtures, so that the phone can be shown any message."""
-import base64, http.server, json, pathlib, re, struct, threading, urllib.parse, zlib
+import http.server, json, pathlib, re, threading, urllib.parse
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
           "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 CUSTOMER = "urn:mbid:AQAA/one+two="
-
-
-def picture(width, height, color, second):
-    """A PNG with two colors, in Base64."""
-    rows = b"".join(b"\0" + b"".join(bytes(color if (x * 2 + y) // max(8, height // 4) % 2 else second) for x in range(width)) for y in range(height))
-    chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-    made = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return base64.b64encode(made).decode()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

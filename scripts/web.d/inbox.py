@@ -140,9 +140,7 @@ class Tests(Suite):
         page.wait("a row has the focus", "document.activeElement.matches('.row, .list h2')")
         page.keys("r")
         page.see("Release the conversation")
-        for _ in range(12):
-            page.keys("Tab")
-            assert page.script("return document.activeElement === document.body || Boolean(document.activeElement.closest('dialog'))"), page.focus()
+        self.keeps_focus(page, 12)
         page.script("document.querySelector('dialog .primary').focus()")
         page.keys("Enter")
         page.see("The bot answers")
@@ -153,14 +151,7 @@ class Tests(Suite):
         page.keys("Tab", "Tab", "Enter")
         page.see("Hello by keys")
         # The tab key must reach every control of the page.
-        reached = set()
-        page.script("document.querySelector('.side h1').setAttribute('tabindex', '-1'); document.querySelector('.side h1').focus()")
-        for _ in range(60):
-            page.keys("Tab")
-            reached.add(page.script("const one = document.activeElement; one.dataset.seen = 1; return one.outerHTML.length"))
-        missing = page.script("""return [...document.querySelectorAll('button, input, select, textarea, a, summary')]
-            .filter((one) => one.checkVisibility() && !one.dataset.seen && one.tabIndex >= 0 && !one.disabled).map((one) => one.outerHTML.slice(0, 120))""")
-        assert not missing, missing
+        self.reaches_everything(page, ".side h1", 60)
 
     def late_confirmation(self):
         self.server.ask_for_person("late01")
@@ -365,8 +356,7 @@ class Tests(Suite):
 
     def storage_off(self):
         page = self.page()
-        page.devtools("Page.addScriptToEvaluateOnNewDocument", {"source": "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('denied', 'SecurityError') } })"})
-        page.call("POST", "/refresh")
+        self.without_storage(page, self.server.origin + "/inbox")
         self.sign_in(page, "Sue")
         page.see("This browser keeps nothing for this address")
 
@@ -398,13 +388,7 @@ class Tests(Suite):
         for size, metrics in SIZES.items():
             for scheme in ("light", "dark"):
                 page = self.page(size=metrics)
-                page.media(scheme=scheme, motion="reduce")
-
-                def check(screen):
-                    time.sleep(0.1)
-                    self.picture(page, f"{screen}-{size}-{scheme}")
-                    found.extend(f"{screen}, {size}, {scheme}: {one}" for one in page.violations(self.axe))
-
+                check = self.checker(page, size, scheme, found)
                 page.find("#token")
                 check("sign-in")
                 self.sign_in(page, "Axel")
@@ -425,10 +409,7 @@ class Tests(Suite):
                 check("keys")
                 page.keys("Escape")
                 if size == "desk" and scheme == "light":
-                    # Proves that axe-core works: it must find an input without a label that the test adds.
-                    page.script("const field = document.createElement('input'); field.id = 'planted'; document.querySelector('.thread').append(field)")
-                    assert any("label" in one for one in page.violations(self.axe)), "axe does not find an unnamed field"
-                    page.script("document.querySelector('#planted').remove()")
+                    self.plant_field(page, ".thread")
                     # 200 % zoom of 1280 pixels is a window of 640.
                     page.size(640, 400)
                     assert page.script("return document.documentElement.scrollWidth") <= 640
@@ -437,17 +418,7 @@ class Tests(Suite):
         assert not found, "\n".join(found)
 
     def planted(self):
-        """Proves that the checks after each test detect an inline style, a missing icon and a request to another origin."""
-        page = self.page("Pia", DESK)
-        assert page.complaints() == [], "complaints before the plants"
-        page.script("document.body.setAttribute('style', 'color: red')")
-        assert any("Content Security Policy" in one for one in page.complaints()), "an inline style is not seen"
-        page.script("const image = new Image(); image.src = '/inbox/missing.png'; document.body.append(image)")
-        self.until("a missing icon is seen", lambda: any("404" in one for one in page.complaints()))
-        page.go(f"http://localhost:{self.server.admin}/livez")
-        assert any("request: http://localhost" in one for one in page.complaints()), "a request elsewhere is not seen"
-        time.sleep(0.5)
-        page.complaints()
+        self.plant(self.page("Pia", DESK), "/inbox/missing.png", f"http://localhost:{self.server.admin}/livez")
 
     # Parts of tests
 

@@ -1,5 +1,5 @@
 """A `balloon dev` server with an inbox, for tests in a browser, which can be killed and started again on the same ports."""
-import base64, json, os, pathlib, signal, socket, subprocess, tempfile, time, urllib.request
+import base64, http.client, json, os, pathlib, signal, socket, subprocess, tempfile, time, urllib.parse, urllib.request
 
 from browser import Failure
 
@@ -13,7 +13,7 @@ def free_port():
 
 
 class Server:
-    def __init__(self, binary, web_dir=None):
+    def __init__(self, binary, web_dir=None, handler=None):
         self.binary = binary
         self.options = ["--web-dir", web_dir] if web_dir else []
         self.folder = tempfile.TemporaryDirectory()
@@ -21,15 +21,16 @@ class Server:
         self.admin, self.listen = free_port(), free_port()
         self.origin = f"http://127.0.0.1:{self.admin}"
         (self.path / "businesses").mkdir()
-        self.business({"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE})
+        self.business({"businessID": "b-1", "name": "Sam's Fish", "handler": {"exec": handler} if handler else {"builtin": "demo"}, "people": PEOPLE})
         self.token, entry = self.issue("desk", "read,send")
         self.reader, reader = self.issue("reader", "read")
         self.tokens = [entry, reader]
         self.configure(self.tokens)
         self.process = None
         self.page = free_port()
-        self.inspector = f"http://127.0.0.1:{self.page}/#t=inspector-token-{self.page}"
-        self.options += ["--inspector-listen", f"127.0.0.1:{self.page}", "--inspector-token", f"inspector-token-{self.page}"]
+        self.inspector_token = f"inspector-token-{self.page}"
+        self.inspector = f"http://127.0.0.1:{self.page}/#t={self.inspector_token}"
+        self.options += ["--inspector-listen", f"127.0.0.1:{self.page}", "--inspector-token", self.inspector_token]
         self.start()
 
     def issue(self, name, rights):
@@ -95,3 +96,24 @@ class Server:
         request = urllib.request.Request(self.origin + path, method=method, data=None if body is None else json.dumps(body).encode(),
                                          headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
         return json.loads(urllib.request.urlopen(request, timeout=10).read())
+
+    # The inspector, as a program uses it
+
+    def dev(self, path, method="GET", body=None):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.page}/dev/v1{path}", method=method, data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Authorization": f"Bearer {self.inspector_token}", "Content-Type": "application/json"})
+        return json.loads(urllib.request.urlopen(request, timeout=30).read() or b"null")
+
+    def thread(self, number=0):
+        """The entries of the thread of a customer of the phone."""
+        customer = self.dev("/customers")["customers"][number]
+        return self.dev(f"/customers/{urllib.parse.quote(customer['id'], safe='')}/phone?after=0&limit=500")["thread"]
+
+    def foreign(self, path):
+        """The status of a request to the inspector under a name that it does not have."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.page, timeout=10)
+        try:
+            connection.request("GET", path, headers={"Host": "evil.example", "Authorization": f"Bearer {self.inspector_token}"})
+            return connection.getresponse().status
+        finally:
+            connection.close()

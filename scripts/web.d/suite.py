@@ -25,7 +25,12 @@ class Suite:
         """Runs one test with a server of its own; throws when it fails, or when it leaves complaints."""
         self.server = self.serve(name)
         try:
-            getattr(self, name)()
+            try:
+                getattr(self, name)()
+            except Exception:
+                for number, page in enumerate(self.pages):
+                    self.picture(page, f"failed-{name}-{number}")
+                raise
             complaints = [one for page in self.pages for one in page.complaints()]
             if complaints:
                 raise Failure("\n".join(complaints))
@@ -39,6 +44,62 @@ class Suite:
         if self.options.pictures:
             time.sleep(0.25)
             page.picture(str(pathlib.Path(self.options.pictures) / f"{name}.png"))
+
+    def set(self, page, css, value):
+        """Replaces a field's value as typing does."""
+        page.find(css)
+        page.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('input', { bubbles: true }))", css, value)
+
+    def reaches_everything(self, page, start, presses):
+        """Fails when the tab key does not reach a visible control from the element `start`."""
+        page.script("const one = document.querySelector(arguments[0]); one.setAttribute('tabindex', '-1'); one.focus()", start)
+        for _ in range(presses):
+            page.keys("Tab")
+            page.script("document.activeElement.dataset.seen = 1")
+        missing = page.script("""return [...document.querySelectorAll('button, input, select, textarea, a, summary')]
+            .filter((one) => one.checkVisibility() && !one.dataset.seen && one.tabIndex >= 0 && !one.disabled).map((one) => one.outerHTML.slice(0, 120))""")
+        assert not missing, missing
+
+    def keeps_focus(self, page, presses=8):
+        """Fails when the tab key leaves an open sheet for the page behind it."""
+        for _ in range(presses):
+            page.keys("Tab")
+            assert page.script("return document.activeElement === document.body || Boolean(document.activeElement.closest('dialog'))"), page.focus()
+
+    def without_storage(self, page, address):
+        """Opens an address in a browser that stores nothing."""
+        page.devtools("Page.addScriptToEvaluateOnNewDocument", {"source": "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('denied', 'SecurityError') } })"})
+        page.go("about:blank")
+        page.go(address)
+
+    def checker(self, page, size, scheme, found):
+        """A function that takes a screen's picture and adds axe-core's violations to `found`."""
+        page.media(scheme=scheme, motion="reduce")
+
+        def check(screen):
+            time.sleep(0.1)
+            self.picture(page, f"{screen}-{size}-{scheme}")
+            found.extend(f"{screen}, {size}, {scheme}: {one}" for one in page.violations(self.axe))
+
+        return check
+
+    def plant_field(self, page, parent):
+        """Proves that axe-core works: it must find an input without a label."""
+        page.script("const field = document.createElement('input'); field.id = 'planted'; document.querySelector(arguments[0]).append(field)", parent)
+        assert any("label" in one for one in page.violations(self.axe)), "axe does not find an unnamed field"
+        page.script("document.querySelector('#planted').remove()")
+
+    def plant(self, page, icon, elsewhere):
+        """Proves that the checks after each test detect an inline style, a missing icon and a request to another origin."""
+        assert page.complaints() == [], "complaints before the plants"
+        page.script("document.body.setAttribute('style', 'color: red')")
+        assert any("Content Security Policy" in one for one in page.complaints()), "an inline style is not seen"
+        page.script("const image = new Image(); image.src = arguments[0]; document.body.append(image)", icon)
+        self.until("a missing icon is seen", lambda: any("404" in one or "ERR_" in one for one in page.complaints()))
+        page.go(elsewhere)
+        assert any("request: http://localhost" in one for one in page.complaints()), "a request elsewhere is not seen"
+        time.sleep(0.5)
+        page.complaints()
 
     def until(self, what, question, seconds=20):
         end = time.monotonic() + seconds

@@ -83,7 +83,7 @@ export class API {
   async read(path, signal) {
     const answer = await this.send("GET", path, { signal });
     const next = /<([^>]+)>;\s*rel="next"/u.exec(answer.headers.get("Link") ?? "")?.[1];
-    return { ...await answer.json(), next: next && new URL(next, location.href).pathname + new URL(next, location.href).search };
+    return { ...await answer.json(), ...(next && { next: new URL(next, location.href).pathname + new URL(next, location.href).search }) };
   }
 
   /// Sends a JSON object, and returns the object of the answer.

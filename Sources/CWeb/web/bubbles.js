@@ -8,7 +8,7 @@ const shortJSONLength = 20_000;
 const longestPicture = 1_500_000;
 const notKept = "[not kept]";
 
-export const list = (value) => (Array.isArray(value) ? value.filter((item) => item && typeof item === "object") : []);
+export const list = (value, type = "object") => (Array.isArray(value) ? value.filter((item) => item && typeof item === type) : []);
 export const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
 export const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
@@ -64,7 +64,7 @@ export function kindName(kind) {
 }
 
 /// The nodes that show a line. `options.download(index)` returns a promise of a file's `Blob`; it is absent when there
-/// are no files.
+/// are no files. `options.isOwn` is true on the device that sent the files.
 export function content(line, options = {}) {
   const message = object(line.message);
   const isFromCustomer = line.direction === "inbound";
@@ -131,7 +131,7 @@ function textAndFiles(line, message, options) {
 const shownTypes = { "image/png": 1, "image/jpeg": 1, "image/jpg": 1, "image/gif": 1, "image/webp": 1 };
 const shownPictureBytes = 5_000_000;
 
-function files(line, message, { download }) {
+function files(line, message, { download, isOwn }) {
   return list(message.attachments).map((file, index) => {
     const name = visible(text(file.name) || `file ${index + 1}`);
     const result = line.files?.[index];
@@ -142,8 +142,8 @@ function files(line, message, { download }) {
     const state = element("span", { class: "file-size", role: "status" });
     if (result?.failure) {
       fill(box, icon("file"), facts, element("span", { class: "file-size" }, "Not downloaded"));
-    } else if (!download || (line.direction === "inbound" && !result)) {
-      fill(box, icon("file"), facts, line.direction === "inbound" && element("span", { class: "file-size" }, "Being downloaded…"));
+    } else if (!download || isOwn || (line.direction === "inbound" && !result)) {
+      fill(box, icon("file"), facts, line.direction === "inbound" && !isOwn && element("span", { class: "file-size" }, "Being downloaded…"));
     } else {
       const save = element("button", { type: "button", class: "file-button", "aria-label": `Save ${name}`, on: {
         click: async () => {

@@ -17,7 +17,11 @@ export function sheet(title, build, { place } = {}) {
     dialog.addEventListener("close", () => {
       dialog.remove();
       stop?.();
-      if (before?.isConnected) before.focus();
+      if (before?.isConnected) {
+        before.focus();
+        // Chromium focuses the field again when the dialog closes, but leaves the caret elsewhere: typing would do nothing.
+        if (Number.isInteger(before.selectionStart)) before.setSelectionRange(before.selectionStart, before.selectionEnd);
+      }
       resolve(result);
     });
     // A press on the backdrop dismisses the sheet, as apps on a phone do.

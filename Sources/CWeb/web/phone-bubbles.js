@@ -104,7 +104,7 @@ function interactive(line, message, isAnswered, actions) {
 function reply(line, message, actions) {
   if (line.kind === "quickReply") return [bubble(safe(chosenChip(interaction(message).data) || "Nothing chosen"))];
   if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
-  if (!sheetKinds.includes(line.kind)) return content(line, actions);
+  if (!sheetKinds.includes(line.kind)) return content(line, { isOwn: true });
   const { data, received, reply: bubbleOf, picture } = interaction(message);
   const event = object(data.event);
   const time = list(event.timeslots)[0];

@@ -140,6 +140,8 @@ export class Detail {
       attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
         element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, milliseconds(one.ms))),
         (one.stderr ?? []).length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(one.stderr.join("\n")))))),
+      list(answer.log, "string").length > 0 && this.#section("Handler's log", [element("p", { class: "hint" }, "The newest lines of its standard error, also of other deliveries."),
+        element("pre", { class: "code", tabindex: 0, "aria-label": "Handler's log" }, lines(list(answer.log, "string").join("\n")))], { isOpen: attempts.some((one) => one.result !== "done") }),
       this.#section("Replies", replies.length === 0 ? element("p", { class: "hint" }, "The handler sent nothing for this message.") : replies.map((one) => this.#reply(one)), { extra: String(replies.length) }),
       this.#section("Headers", this.#headers(answer.headers), { isOpen: false }),
       answer.state && this.#section("State", this.#state(object(answer.state)), { isOpen: false }));
@@ -165,7 +167,7 @@ export class Detail {
       element("p", { class: one.status === "failed" ? "failure" : null }, `${visible(one.status ?? "")} `, element("small", {}, visible(one.id ?? ""))),
       this.#prettyAndRaw(content({ kind, direction: "outbound", message }), message, list(one.problems)),
       element("ol", { class: "stage-list" }, list(one.gateway).map((attempt) => element("li", { class: attempt.status >= 400 ? "bad" : null },
-        element("details", {}, element("summary", {}, `Gateway: status ${attempt.status ?? "none"}, ${milliseconds(attempt.ms)}, ${when(attempt.at)}`),
+        element("details", {}, element("summary", {}, [`Gateway: status ${attempt.status ?? "none"}`, milliseconds(attempt.ms), size(attempt.bytes), when(attempt.at)].filter(Boolean).join(", ")),
           this.#headers(object(attempt.request).headers), attempt.response && element("pre", { class: "code", tabindex: 0, "aria-label": "Response" }, lines(String(attempt.response))))))));
   }
 

@@ -42,7 +42,7 @@ export function askProfile(session, customer) {
     field("name", "Name", { value: customer?.name ?? "", "data-first": true, placeholder: `Customer ${session.customers.length + 1}` }),
     !customer && businesses.length > 1 && choose("business", "Business", businesses.map((one) => [one.slug, visible(one.name || one.slug)]), businesses[0].slug),
     choose("device", "Device", session.info.devices.map((one) => [one, deviceNames[one] ?? visible(one)]), customer?.device ?? session.info.devices[0]),
-    element("div", { class: "field-pair" }, field("locale", "Locale", { value: customer?.locale ?? "", placeholder: "en_US" }), field("zone", "Time zone", { value: customer?.zone ?? "", placeholder: "Europe/Berlin", list: "zones" })),
+    element("div", { class: "field-pair" }, field("locale", "Locale", { value: customer?.locale ?? "", placeholder: "en_US" }), field("zone", "Time zone", { value: customer ? customer.zone ?? "" : Intl.DateTimeFormat().resolvedOptions().timeZone, placeholder: "Europe/Berlin", list: "zones" })),
     element("datalist", { id: "zones" }, [...new Set(zones)].filter(Boolean).map((zone) => element("option", { value: zone }))),
     element("div", { class: "field-pair" }, field("intent", "Intent", { value: customer?.intent ?? "" }), field("group", "Group", { value: customer?.group ?? "" })),
     !customer && field("id", "Identifier of a returning customer", { placeholder: "urn:mbid:…", spellcheck: "false" }, "Leave it empty for a new customer."),
@@ -59,11 +59,11 @@ export function askLevers(session) {
   return formSheet("Levers", "Use", [
     element("p", { class: "hint" }, "They change how messages and answers of the phone reach the webhook, until they are set back."),
     choose("payload", "Content", [["auto", "As Apple decides"], ["reference", "By reference"], ["plain", "Plain"]], levers.payload),
-    choose("token", "Token of the request", [["valid", "Valid"], ["wrong", "Signed with a wrong secret"], ["expired", "Expired"], ["missing", "Missing"]], levers.token),
+    choose("token", "Token of the request", [["valid", "Valid"], ["wrong", "For another MSP"], ["expired", "Expired"], ["missing", "Missing"]], levers.token),
     element("div", { class: "field-pair" },
       field("times", "Posts of the same message", { type: "number", min: 1, max: 5, value: levers.times, required: true }),
       field("devices", "Devices that answer", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
-    field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 60_000, value: levers.delayMilliseconds, required: true }),
+    field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 20_000, value: levers.delayMilliseconds, required: true }),
   ], async (values) => {
     session.levers = { payload: values.payload, token: values.token, times: Number(values.times), devices: Number(values.devices), delayMilliseconds: Number(values.delayMilliseconds) };
   }, (finish) => button("Set back", { class: "secondary" }, () => { session.levers = { ...noLevers }; finish(true); }));

@@ -7,6 +7,9 @@ const mostStages = 10_000;
 const pageLength = 200;
 const stagePause = 50;
 
+/// The identifier by which a question and its answer belong together.
+function requestOf(entry) { return entry.line?.message?.interactiveData?.data?.requestIdentifier; }
+
 /// The levers as they are when nothing was changed; only differences are sent.
 export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", delayMilliseconds: 0 };
 
@@ -131,6 +134,9 @@ export class Session extends EventTarget {
   #merge(found, isEarlier = false) {
     const bySeq = new Map(this.entries.map((one) => [one.seq, one]));
     for (const one of found) bySeq.set(one.seq, one);
+    // Another page, or a program, may have answered a question that this page has shown already.
+    const answered = new Set(found.filter((one) => one.direction === "inbound").map(requestOf).filter(Boolean));
+    for (const [seq, one] of bySeq) if (one.direction === "outbound" && answered.has(requestOf(one))) bySeq.set(seq, { ...one, answered: true });
     const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
     this.entries = isEarlier ? all.slice(0, mostEntries) : all.slice(-mostEntries);
     if (!isEarlier && all.length > mostEntries) this.hasEarlier = true;

@@ -45,6 +45,8 @@ export function openSheet(entry, customer, { send, place }) {
       // A part of the message has an unexpected type.
       fill(body, rule("A device cannot show this message: a part of it has an unexpected type."));
     }
+    // The keys begin at the first choice.
+    if (!body.querySelector("[data-first]")) body.querySelector("input")?.setAttribute("data-first", "");
     return element("div", { class: "device-content" }, body, alert);
   }, { place });
 }
@@ -54,13 +56,18 @@ export function foot(...buttons) { return element("div", { class: "sheet-foot" }
 
 export function sendButton(label, action) { return button(label, { class: "primary wide" }, action); }
 
-function picker(body, name, label) {
+/// The button that sends the chosen items of a picker; Enter on an item presses it, as in a form.
+function picker(body, titles, answer) {
   const chosen = () => [...body.querySelectorAll("input:checked")].map((one) => Number(one.value));
-  const submit = sendButton("Send", () => body.dispatchEvent(new CustomEvent("send")));
-  const update = () => { submit.disabled = chosen().length === 0; };
-  body.addEventListener("change", update);
-  update();
-  return { chosen, submit, label, name };
+  const submit = sendButton("Send", () => void answer({ items: chosen().map((position) => nameOf(position, titles)) }));
+  submit.disabled = true;
+  body.addEventListener("change", () => { submit.disabled = chosen().length === 0; });
+  body.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+    event.preventDefault();
+    submit.click();
+  });
+  return submit;
 }
 
 function choice(type, name, position, content, extra = "") {
@@ -73,9 +80,7 @@ function choice(type, name, position, content, extra = "") {
 function listPicker({ message, answer, body }) {
   const sections = sectionsOf(message);
   const items = sections.flatMap((section) => section.items);
-  const titles = items.map((item) => item.title);
-  const { chosen, submit } = picker(body);
-  submit.addEventListener("click", () => void answer({ items: chosen().map((position) => nameOf(position, titles)) }));
+  const submit = picker(body, items.map((item) => item.title), answer);
   const images = items.some((item) => item.image);
   return [
     sections.length === 0 && rule("The list picker has no sections."),
@@ -98,9 +103,7 @@ function timePicker({ message, customer, answer, body }) {
   const { data, picture } = interaction(message);
   const event = object(data.event);
   const times = timesOf(message, customer);
-  const titles = list(event.timeslots).map(() => "");
-  const { chosen, submit } = picker(body);
-  submit.addEventListener("click", () => void answer({ items: chosen().map((position) => nameOf(position, titles)) }));
+  const submit = picker(body, list(event.timeslots).map(() => ""), answer);
   const place = object(event.location);
   const coordinates = [place.latitude, place.longitude].every((one) => Number.isFinite(Number(one)) && one !== null && one !== "");
   return [

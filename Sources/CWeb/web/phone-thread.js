@@ -74,7 +74,10 @@ export class PhoneScreen {
     const name = visible(business?.name || customer?.business || "Balloon");
     say(this.#name, name);
     say(this.#avatar, [...name][0]?.toUpperCase() ?? "B");
-    say(this.#handler, customer ? visible(business?.handler || "No handler answers this business") : "");
+    const handler = visible(business?.handler ?? "");
+    // A program is shown by its name; its folder would need the whole line.
+    say(this.#handler, customer ? handler.replace(/(^| )\/\S*\//gu, "$1") || "No handler answers this business" : "");
+    this.#handler.title = handler;
     this.drawLevers();
   }
 

@@ -96,7 +96,7 @@ function show(session) {
   };
   const commands = {
     profile: () => ask(() => (session.customer ? askProfile(session, session.customer) : askProfile(session))),
-    add: () => ask(() => askProfile(session)),
+    add: () => ask(async () => { if (await askProfile(session)) phone.focus(); }),
     levers: () => ask(() => askLevers(session)),
     gateway: () => ask(() => askMisbehaviour(session)),
     reset: () => ask(async () => {

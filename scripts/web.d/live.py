@@ -1,0 +1,355 @@
+"""The phone in Chromium in front of the real `balloon dev`, with a handler that sends every kind of message."""
+import json, pathlib, sys, time
+
+from browser import Failure
+from device import DeviceSuite
+from messages import IMAGES
+from server import Server
+from suite import DESK, LOST, PHONE, main
+
+HERE = pathlib.Path(__file__).resolve().parent
+PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
+
+
+class Tests(DeviceSuite):
+    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "gateway_and_replay", "restart_in_a_form", "refusals"]
+
+    def serve(self, name):
+        return Server(self.options.binary, self.options.web_dir, handler=[sys.executable, str(HERE / "bot.py")])
+
+    def address(self):
+        return self.server.inspector
+
+    def begin(self, size=DESK):
+        """The page with a new customer."""
+        page = self.page(size, customer=False)
+        page.press_button("New customer")
+        page.type("#field-name", "Ann")
+        page.press_button("Add", "document.querySelector('dialog')")
+        page.find("#text")
+        return page
+
+    def newest(self, kind, direction="inbound", count=1):
+        """The newest entry of a kind in the customer's thread."""
+        def found():
+            return [one for one in self.server.thread() if one["kind"] == kind and one["direction"] == direction]
+        self.until(f"{count} {direction} {kind}", lambda: len(found()) >= count)
+        return found()[-1]
+
+    def ask(self, page, words, kind):
+        """Makes the handler send a message, and opens its sheet."""
+        self.say(page, words)
+        self.open_bubble(page, kind, self.newest(kind, "outbound")["seq"])
+
+    def posted(self, kind, name=None):
+        """Compares the newest message of a kind that reached the webhook with the written one."""
+        delivery = self.server.dev(f"/deliveries/{self.newest(kind)['record']}")
+        message = delivery["message"]
+        customer = self.server.dev("/customers")["customers"][0]["id"]
+        assert (message.pop("sourceId"), message.pop("destinationId")) == (customer, "b-1"), delivery
+        assert len(message.pop("id")) == 36
+        text = json.dumps(message, ensure_ascii=False)
+        for data, short in PICTURES.items():
+            text = text.replace(data, short)
+        wanted = json.loads((HERE / "posted" / f"{name or kind}.json").read_text())
+        assert json.loads(text) == wanted, f"{name or kind}: {text}"
+
+    # Tests
+
+    def talk(self):
+        """Text there and back, tapback, stages, the parts of a delivery, and the deleted conversation."""
+        page = self.begin()
+        assert "#t=" not in page.script("return location.href"), "the token is still in the address"
+        self.say(page, "Hello, do you have bread? https://example.com/ \U0001f35e")
+        page.see("You wrote: Hello, do you have bread?")
+        page.see("Accepted by Apple")
+        self.posted("text")
+        page.wait("stages", "document.querySelectorAll('.stage').length > 5")
+        self.picture(page, "talk-desk")
+        page.script("[...document.querySelectorAll('.react')].at(-1).click()")
+        self.sheet(page)
+        page.press_button("Loved")
+        page.see("You wrote: Loved “You wrote: Hello")
+        self.say(page, "link")
+        page.see("All our bread")
+        # A handler that fails once: two attempts, and its standard error in the detail.
+        self.say(page, "fail")
+        page.see("Failed once")
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("Attempt 1: postponed, the handler asked for a retry")
+        page.see("Attempt 2: done")
+        page.see("the oven is cold")
+        page.see("Gateway: status 200")
+        for text in ("envelope", "journal", "decode", "record", "route", "handle", "finish", "reply"):
+            page.see(text)
+        page.script("for (const one of document.querySelectorAll('.part')) one.open = true")
+        page.see("capability-list")
+        assert "eyJ" in page.text() and not page.script("return /eyJ[\\w-]+\\.[\\w-]+\\.[\\w-]{20,}/u.test(document.body.innerText)"), "a signature is shown"
+        self.picture(page, "talk-detail")
+        page.keys("Escape")
+        page.press_button("Delete the conversation")
+        page.press_button("Delete", "document.querySelector('dialog')")
+        page.see("You deleted this conversation")
+        self.posted("close")
+
+    def answers(self):
+        """Every question is answered by clicks, and what reached the webhook equals the written message."""
+        page = self.begin()
+        self.say(page, "quick")
+        page.press_button("No")
+        page.see('Got quickReply: "2"')
+        page.wait("no chips after one tap", "!document.querySelector('.chips')")
+        self.posted("quickReply")
+        self.ask(page, "list", "listPicker")
+        page.script("const found = [...document.querySelectorAll('dialog .choice')]; for (const one of [0, 2, 4]) found[one].click()")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('Got listPicker: ["a", "c", "tea"]')
+        self.posted("listPicker")
+        self.ask(page, "times", "timePicker")
+        page.script("document.querySelectorAll('dialog .choice')[0].click()")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('Got timePicker: "t1"')
+        self.posted("timePicker")
+        self.ask(page, "form", "form")
+        self.fill_form(page)
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('"cost": ["12.50"]')
+        self.posted("form")
+        self.ask(page, "sign in", "authentication")
+        page.press_button("Sign in", "document.querySelector('dialog')")
+        page.see("Got authentication")
+        self.posted("authentication")
+        self.ask(page, "pay", "applePay")
+        page.press_button("Pay", "document.querySelector('dialog .sheet-foot')")
+        page.see("Got applePay")
+        self.posted("applePay")
+        self.ask(page, "app", "app")
+        self.set(page, "#app-url", "?parcel=8")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see("Got app")
+        self.posted("app")
+        self.gone(page)
+        assert page.script("return [...document.querySelectorAll('.line')].every((one) => one.checkVisibility())")
+        self.picture(page, "answers-desk")
+
+    def answers_by_keys(self):
+        """The same messages are sent with keys alone."""
+        page = self.begin(PHONE)
+        page.wait("the field", "document.activeElement.id === 'text'")
+
+        def ask(words, kind, seen):
+            page.keys(*words, "Enter")
+            self.newest(kind, "outbound")
+            page.wait(f"a bubble of {kind}", f"[...document.querySelectorAll('button.device-card, button.chip')].at(-1)?.closest('.line').getAttribute('data-seq') === '{self.newest(kind, 'outbound')['seq']}'")
+            # From the field for text backwards: the newest message is the nearest.
+            for _ in range(20):
+                page.keys("BackTab")
+                if page.script("return document.activeElement.matches('.device-card, .chip')"):
+                    break
+            assert page.script("return document.activeElement.matches('.device-card, .chip')"), page.focus()
+
+        ask("quick", "quickReply", "No")
+        page.keys("Enter")
+        page.see('Got quickReply: "2"')
+        self.posted("quickReply")
+        ask("list", "listPicker", "Our bread")
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to_choice(page, "Rye")
+        page.keys("Space", "Tab", "Tab", "Space", "Tab", "Down")
+        self.picture(page, "keys-list")
+        page.keys("Enter")
+        page.see("Got listPicker")
+        self.posted("listPicker")
+        ask("times", "timePicker", "Book a fitting")
+        page.keys("Enter")
+        self.sheet(page)
+        page.keys("Space", "Enter")
+        page.see('Got timePicker: "t1"')
+        self.posted("timePicker")
+        ask("form", "form", "Complaint")
+        page.keys("Enter")
+        self.fill_form_by_keys(page)
+        page.see('"cost": ["12.50"]')
+        self.posted("form")
+        ask("sign in", "authentication", "Sign in")
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to(page, "Sign in")
+        page.keys("Enter")
+        page.see("Got authentication")
+        self.posted("authentication")
+        ask("pay", "applePay", "Halibut")
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to(page, "Pay")
+        page.keys("Enter")
+        page.see("Got applePay")
+        self.posted("applePay")
+        ask("app", "app", "Parcel Locator")
+        page.keys("Enter")
+        self.sheet(page)
+        page.wait("the field of the URL", "document.activeElement.id === 'app-url'")
+        page.keys("End", "Backspace", "8", "Tab", "Enter")
+        page.see("Got app")
+        self.posted("app")
+        page.wait("the focus in the field", "document.activeElement.id === 'text'")
+        page.keys(*"Bye", "Enter")
+        page.see("You wrote: Bye")
+        # The first control of the phone deletes the conversation.
+        self.tab_to(page, "Delete the conversation", "BackTab", 80)
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to(page, "Delete")
+        page.keys("Enter")
+        page.see("You deleted this conversation")
+        self.posted("close")
+
+    def files(self):
+        """Small and large files reach the handler; the handler's file and picture reach the phone."""
+        page = self.begin()
+        folder = self.server.path
+        (folder / "note.txt").write_text("Two cod.")
+        (folder / "large.bin").write_bytes(bytes(range(256)) * 10_000)
+        chooser = list(page.script("return document.querySelector('input[type=file]')").values())[0]
+        page.call("POST", f"/element/{chooser}/value", {"text": f"{folder / 'note.txt'}\n{folder / 'large.bin'}"})
+        page.see("2.6 MB")
+        page.press_button("Send")
+        page.see("Files: note.txt 8, large.bin 2560000")
+        page.see("large.bin")
+        assert "Being downloaded" not in page.text()
+        self.say(page, "file")
+        page.see("Here it is")
+        page.see("pizza.png")
+        self.picture(page, "files-live")
+
+    def levers(self):
+        """By reference, twice, from two devices, and with three tokens that the webhook refuses."""
+        page = self.begin()
+
+        def use(**values):
+            page.press_button("Levers")
+            self.sheet(page)
+            for name, value in values.items():
+                page.script("document.querySelector(arguments[0]).value = arguments[1]", f"#field-{name}", str(value))
+            page.press_button("Use")
+            self.gone(page)
+
+        use(payload="reference")
+        self.ask(page, "list", "listPicker")
+        page.script("document.querySelectorAll('dialog .choice')[3].click()")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('Got listPicker: ["milk"]')
+        delivery = self.server.dev(f"/deliveries/{self.newest('listPicker')['record']}")
+        assert any(one["stage"] == "resolve" and one["result"] == "done" for one in delivery["stages"]), delivery["stages"]
+        use(payload="auto", times=2)
+        self.say(page, "Twice")
+        page.see("You wrote: Twice")
+        page.wait("a duplicate", "document.querySelector('.stages').innerText.includes('duplicate')")
+        assert page.text().count("You wrote: Twice") == 1
+        use(times=1, devices=2)
+        self.say(page, "Two devices")
+        page.wait("two answers", "document.querySelector('.lines').innerText.split('You wrote: Two devices').length === 3")
+        for token, words in (("wrong", "the token is for another MSP"), ("expired", "outside the window"), ("missing", "The webhook answered 401")):
+            use(devices=1, token=token)
+            self.say(page, f"With a token that is {token}")
+            page.see(words)
+        assert "With a token" not in page.script("return document.querySelector('.lines').innerText")
+        page.press_button("Levers")
+        page.press_button("Set back")
+        self.say(page, "At last")
+        page.see("You wrote: At last")
+
+    def gateway_and_replay(self):
+        """A gateway that fails once is tried twice; a replay posts the message again, as it was and edited."""
+        page = self.begin()
+        page.press_button("Gateway")
+        page.type("#rules", "message=503,times=1")
+        page.press_button("Use")
+        page.see("Gateway (1)")
+        self.say(page, "Hello")
+        page.see("You wrote: Hello", seconds=30)
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("Gateway: status 503")
+        page.see("Gateway: status 200")
+        self.picture(page, "gateway-desk")
+        page.press_button("Replay")
+        self.sheet(page)
+        page.press_button("Replay", "document.querySelector('dialog')")
+        page.wait("a second answer", "document.querySelector('.lines').innerText.split('You wrote: Hello').length === 3")
+        page.press_button("Replay")
+        self.sheet(page)
+        message = json.loads(page.script("return document.querySelector('#replay-json').value"))
+        self.set(page, "#replay-json", json.dumps({**message, "body": "Hello, edited"}))
+        self.set(page, "#replay-times", "3")
+        page.press_button("Replay", "document.querySelector('dialog')")
+        page.see("Posted 3 times")
+        page.wait("three answers", "document.querySelector('.lines').innerText.split('You wrote: Hello, edited').length === 4")
+
+    def restart_in_a_form(self):
+        """The server is killed while a form is filled in: the page says so, heals, and the form can be sent."""
+        page = self.begin()
+        self.say(page, "Before")
+        page.see("You wrote: Before")
+        self.ask(page, "form", "form")
+        page.press_button("Start")
+        page.see("What happened?")
+        page.script("document.querySelectorAll('dialog .choice')[0].click()")
+        page.press_button("Next")
+        page.see("Which parts?")
+        page.allowed = [LOST]
+        self.server.kill()
+        page.see("Connection lost")
+        self.picture(page, "lost-desk")
+        page.script("document.querySelectorAll('dialog .choice')[0].click()")
+        page.press_button("Next")
+        page.see("When?")
+        page.press_button("Next")
+        page.see("Region")
+        page.press_button("Next")
+        page.type("#form-input", "7")
+        page.press_button("Next")
+        page.see("Summary")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.wait("the reason in the sheet", "document.querySelector('dialog [role=alert]')?.innerText.includes('does not answer')")
+        self.picture(page, "lost-form")
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.see("You wrote: Before")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('"cost": ["7"]')
+        self.gone(page)
+        # After a reload thread and form are there again, and the stages of the new process.
+        page.call("POST", "/refresh")
+        page.see("You wrote: Before")
+        page.see('"cost": ["7"]')
+        page.wait("the form", "document.querySelector('button.device-card')")
+        page.wait("stages", "document.querySelectorAll('.stage').length > 3")
+
+    def refusals(self):
+        """A wrong token, a foreign host and an unknown delivery each have a sentence that says what to do."""
+        page = self.page(PHONE, f"http://127.0.0.1:{self.server.page}/", customer=False)
+        page.allowed = [r"401 \(", r"404 \(", r"421 \("]
+        page.type("#token", "wrong")
+        page.keys("Enter")
+        page.see("The server does not know this token")
+        self.picture(page, "token-phone")
+        self.set(page, "#token", "")
+        page.type("#token", self.server.inspector)
+        page.keys("Enter")
+        page.see("No customer yet")
+        page.script("location.hash = '#/d/999'")
+        page.see("The server has no delivery with this number")
+        foreign = self.server.foreign("/dev/v1")
+        assert foreign == 421, foreign
+
+    def tab_to_choice(self, page, title):
+        for _ in range(20):
+            if page.script("return document.activeElement.closest('.choice')?.innerText.includes(arguments[0])", title):
+                return
+            page.keys("Tab")
+        raise Failure(f"the tab key does not reach {title}")
+
+
+if __name__ == "__main__":
+    main(Tests)
