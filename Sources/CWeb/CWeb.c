@@ -42,6 +42,9 @@ static const unsigned char dialogs_js[] = {
 static const unsigned char dom_js[] = {
 #embed "web/dom.js"
 };
+static const unsigned char frame_js[] = {
+#embed "web/frame.js"
+};
 static const unsigned char inbox_js[] = {
 #embed "web/inbox.js"
 };
@@ -62,6 +65,9 @@ static const unsigned char phone_form_js[] = {
 };
 static const unsigned char phone_offer_js[] = {
 #embed "web/phone-offer.js"
+};
+static const unsigned char phone_scenario_js[] = {
+#embed "web/phone-scenario.js"
 };
 static const unsigned char phone_session_js[] = {
 #embed "web/phone-session.js"
@@ -106,6 +112,7 @@ static const struct {
     { "desk.js", desk_js, sizeof desk_js },
     { "dialogs.js", dialogs_js, sizeof dialogs_js },
     { "dom.js", dom_js, sizeof dom_js },
+    { "frame.js", frame_js, sizeof frame_js },
     { "inbox.js", inbox_js, sizeof inbox_js },
     { "list.js", list_js, sizeof list_js },
     { "phone-bubbles.js", phone_bubbles_js, sizeof phone_bubbles_js },
@@ -113,6 +120,7 @@ static const struct {
     { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },
     { "phone-form.js", phone_form_js, sizeof phone_form_js },
     { "phone-offer.js", phone_offer_js, sizeof phone_offer_js },
+    { "phone-scenario.js", phone_scenario_js, sizeof phone_scenario_js },
     { "phone-session.js", phone_session_js, sizeof phone_session_js },
     { "phone-sheets.js", phone_sheets_js, sizeof phone_sheets_js },
     { "phone-thread.js", phone_thread_js, sizeof phone_thread_js },

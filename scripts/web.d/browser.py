@@ -57,8 +57,8 @@ class Page:
     def devtools(self, command, parameters=None):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters or {}})
 
-    def size(self, width, height):
-        self.devtools("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 2, "mobile": width < 700})
+    def size(self, width, height, scale=2):
+        self.devtools("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 700})
 
     def media(self, **features):
         names = {"scheme": "prefers-color-scheme", "motion": "prefers-reduced-motion"}

@@ -420,6 +420,25 @@ class Tests(Suite):
     def planted(self):
         self.plant(self.page("Pia", DESK), "/inbox/missing.png", f"http://localhost:{self.server.admin}/livez")
 
+    def manual(self):
+        """The picture of the manual; not a test."""
+        self.server.write("Good morning, do you have halibut?", "paula1")
+        self.server.ask_for_person("paula1")
+        self.server.ask_for_person("otto02")
+        page = self.page("Ana", DESK)
+        page.size(1280, 800, 1)
+        self.open(page, "paula1")
+        page.press_button("Claim")
+        page.see("You have this conversation")
+        page.type("#text", "Good morning, this is Ana. Yes, from this morning's boat.")
+        page.keys("Enter")
+        self.until("the answer at the gateway", lambda: len(self.at_gateway("this is Ana")) == 1)
+        page.press_button("All")
+        page.wait("two rows", "document.querySelectorAll('.row').length === 2")
+        page.see("Accepted by Apple")
+        page.script("document.activeElement.blur()")
+        self.picture(page, "inbox")
+
     # Parts of tests
 
     def conversation(self, customer):

@@ -1,5 +1,5 @@
 """The phone in Chromium in front of the real `balloon dev`, with a handler that sends every kind of message."""
-import json, pathlib, sys, time
+import json, pathlib, subprocess, sys
 
 from browser import Failure
 from device import DeviceSuite
@@ -12,10 +12,12 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "gateway_and_replay", "restart_in_a_form", "refusals"]
+    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "gateway_and_replay", "scenario", "restart_in_a_form", "refusals", "figures"]
 
     def serve(self, name):
-        return Server(self.options.binary, self.options.web_dir, handler=[sys.executable, str(HERE / "bot.py")])
+        if name == "manual":
+            return Server(self.options.binary, self.options.web_dir, [sys.executable, str(HERE.parent.parent / "config/handlers/python/pizza.py")], "Pizza Napoli")
+        return Server(self.options.binary, self.options.web_dir, [sys.executable, str(HERE / "bot.py")])
 
     def address(self):
         return self.server.inspector
@@ -80,7 +82,7 @@ class Tests(DeviceSuite):
         page.see("Attempt 2: done")
         page.see("the oven is cold")
         page.see("Gateway: status 200")
-        for text in ("envelope", "journal", "decode", "record", "route", "handle", "finish", "reply"):
+        for text in ("Envelope", "Journal", "Decode", "Record", "Route", "Handler", "Finish", "Gateway"):
             page.see(text)
         page.script("for (const one of document.querySelectorAll('.part')) one.open = true")
         page.see("capability-list")
@@ -222,6 +224,16 @@ class Tests(DeviceSuite):
         page.see("Here it is")
         page.see("pizza.png")
         self.picture(page, "files-live")
+        # Exactly 100 MB are streamed to the handler; one byte more is refused on the phone.
+        for name, length in (("whole.bin", 100_000_000), ("over.bin", 100_000_001)):
+            with open(folder / name, "wb") as file:
+                file.truncate(length)
+        page.call("POST", f"/element/{chooser}/value", {"text": str(folder / "over.bin")})
+        page.see("over.bin has 100.0 MB; Messages sends at most 100 MB.")
+        assert not page.script("return document.querySelector('.chosen-files').checkVisibility()")
+        page.call("POST", f"/element/{chooser}/value", {"text": str(folder / "whole.bin")})
+        page.press_button("Send")
+        page.see("Files: whole.bin 100000000", seconds=60)
 
     def levers(self):
         """By reference, twice, from two devices, and with three tokens that the webhook refuses."""
@@ -286,6 +298,41 @@ class Tests(DeviceSuite):
         page.see("Posted 3 times")
         page.wait("three answers", "document.querySelector('.lines').innerText.split('You wrote: Hello, edited').length === 4")
 
+    def scenario(self):
+        """A conversation is recorded; the file is checked while it is edited, and plays without a browser."""
+        page = self.begin()
+        page.press_button("Scenario")
+        self.sheet(page)
+        page.press_button("Record")
+        self.gone(page)
+        self.say(page, "Hello")
+        page.see("You wrote: Hello")
+        self.say(page, "quick")
+        page.press_button("No")
+        page.see('Got quickReply: "2"')
+        self.ask(page, "form", "form")
+        self.fill_form(page)
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('"cost": ["12.50"]')
+        self.gone(page)
+        page.press_button("Stop the recording, 10 steps")
+        self.sheet(page)
+        self.picture(page, "scenario-desk")
+        text = page.script("return document.querySelector('#scenario').value")
+        scenario = json.loads(text)
+        kinds = [next(iter(step)) for step in scenario["steps"]]
+        assert kinds == ["send", "expect", "send", "expect", "answer", "expect", "send", "expect", "answer", "expect"], kinds
+        assert scenario["steps"][:2] == [{"send": "Hello"}, {"expect": [{"type": "text", "body": "You wrote: Hello"}], "withinSeconds": 10}], text
+        assert scenario["steps"][4] == {"answer": {"choice": {"items": ["No"]}}}, text
+        for wrong, words in (("{", "This is not JSON yet"), ("{}", "“format”: 1"), ('{"format": 1, "steps": []}', "a list that is not empty"), ('{"format": 1, "steps": [{"send": "a", "none": 1}]}', "Step 1 must have one of")):
+            self.set(page, "#scenario", wrong)
+            page.see(words)
+            assert page.script("return [...document.querySelectorAll('dialog button')].find((one) => one.innerText === 'Save').disabled")
+        file = self.server.path / "scenario.json"
+        file.write_text(text)
+        played = subprocess.run([self.options.binary, "scenario", "run", str(file), "--handler", str(HERE / "bot.py")], capture_output=True, text=True, timeout=90)
+        assert played.returncode == 0, played.stdout + played.stderr
+
     def restart_in_a_form(self):
         """The server is killed while a form is filled in: the page says so, heals, and the form can be sent."""
         page = self.begin()
@@ -340,8 +387,46 @@ class Tests(DeviceSuite):
         page.see("No customer yet")
         page.script("location.hash = '#/d/999'")
         page.see("The server has no delivery with this number")
-        foreign = self.server.foreign("/dev/v1")
-        assert foreign == 421, foreign
+        status, detail = self.server.foreign("/dev/v1")
+        assert status == 421 and "use 127.0.0.1, or start with --inspector-host NAME" in detail, (status, detail)
+
+    def figures(self):
+        """Prints the medians of 7 first paints and of 7 times from a tap to the webhook's answer, and the sizes of the page's files."""
+        page = self.begin()
+        paints, taps = [], []
+        for _ in range(7):
+            page.go("about:blank")
+            page.go(self.address())
+            page.find("#text")
+            paints.append(page.script("return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
+        page.script("""window.answered = 0; const real = window.fetch; window.fetch = async (...all) => {
+            const answer = await real(...all); if (String(all[0]).endsWith('/messages')) answered = performance.now(); return answer; }""")
+        for number in range(7):
+            page.type("#text", f"T{number}")
+            page.wait("the typing indicator", "answered > 0")
+            page.script("window.begun = performance.now(); answered = 0; document.querySelector('.send').click()")
+            page.wait("the webhook's answer", "answered > 0")
+            taps.append(page.script("return answered - begun"))
+            page.script("answered = 0")
+        sizes = [self.server.sizes(address) for address in ["/", *page.script("return [...document.querySelectorAll('link, script')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'))")]]
+        print(f"web: live: first paint {sorted(paints)[3]:.0f} ms, from tap to the webhook's answer {sorted(taps)[3]:.0f} ms; "
+              f"{sum(one for one, _ in sizes):,} bytes of files, {sum(one for _, one in sizes):,} sent", flush=True)
+
+    def manual(self):
+        """The picture of the manual; not a test."""
+        page = self.begin()
+        page.size(1140, 700, 1)
+        self.say(page, "I would like a pizza")
+        self.open_bubble(page, "listPicker", self.newest("listPicker", "outbound")["seq"])
+        page.script("const found = [...document.querySelectorAll('dialog .choice')]; for (const one of [0, 3]) found[one].click()")
+        page.press_button("Send", "document.querySelector('dialog')")
+        self.gone(page)
+        self.newest("timePicker", "outbound")
+        page.wait("the time picker", "[...document.querySelectorAll('.device-card')].some((one) => one.innerText.includes('When shall we bring it?'))")
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("Gateway: status 200")
+        page.script("document.activeElement.blur()")
+        self.picture(page, "phone")
 
     def tab_to_choice(self, page, title):
         for _ in range(20):

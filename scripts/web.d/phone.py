@@ -16,7 +16,7 @@ BROKEN_TIMES["event"]["timeslots"].append({"identifier": "t3", "startTime": "tom
 
 class Tests(DeviceSuite):
     ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "hostile", "composer", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
-           "wrong_token", "storage_off", "figures", "everybody", "planted"]
+           "wrong_token", "storage_off", "everybody", "planted"]
 
     def serve(self, name):
         return Desk(self.options.web_dir or "Sources/CWeb/web")
@@ -497,24 +497,6 @@ class Tests(DeviceSuite):
         page = self.page()
         self.without_storage(page, self.address())
         page.see("This browser keeps nothing for this address")
-
-    def figures(self):
-        """First paint, and the time from a tap to the posted webhook: medians of 7."""
-        paints, taps = [], []
-        page = self.page()
-        for _ in range(7):
-            page.go("about:blank")
-            page.go(f"{self.server.origin}/#t={self.server.token}")
-            page.find("#text")
-            paints.append(page.script("return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
-        page.script("window.at = []; const real = window.fetch; window.fetch = (...all) => { if (String(all[1]?.method) === 'POST') at.push(performance.now()); return real(...all); }")
-        for number in range(7):
-            page.type("#text", f"T{number}")
-            page.script("window.begin = performance.now(); window.at = []; document.querySelector('.send').click()")
-            page.wait("the post", "at.length > 0")
-            taps.append(page.script("return at[0] - begin"))
-        paint, tap = sorted(paints)[3], sorted(taps)[3]
-        print(f"web: first paint {paint:.0f} ms, tap to post {tap:.1f} ms", flush=True)
 
     def everybody(self):
         """axe-core on every screen and sheet, in both sizes and schemes; reduced motion, right to left, and 200 % zoom."""

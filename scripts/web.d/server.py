@@ -13,7 +13,7 @@ def free_port():
 
 
 class Server:
-    def __init__(self, binary, web_dir=None, handler=None):
+    def __init__(self, binary, web_dir=None, handler=None, name="Sam's Fish"):
         self.binary = binary
         self.options = ["--web-dir", web_dir] if web_dir else []
         self.folder = tempfile.TemporaryDirectory()
@@ -21,7 +21,7 @@ class Server:
         self.admin, self.listen = free_port(), free_port()
         self.origin = f"http://127.0.0.1:{self.admin}"
         (self.path / "businesses").mkdir()
-        self.business({"businessID": "b-1", "name": "Sam's Fish", "handler": {"exec": handler} if handler else {"builtin": "demo"}, "people": PEOPLE})
+        self.business({"businessID": "b-1", "name": name, "handler": {"exec": handler} if handler else {"builtin": "demo"}, "people": PEOPLE})
         self.token, entry = self.issue("desk", "read,send")
         self.reader, reader = self.issue("reader", "read")
         self.tokens = [entry, reader]
@@ -110,10 +110,16 @@ class Server:
         return self.dev(f"/customers/{urllib.parse.quote(customer['id'], safe='')}/phone?after=0&limit=500")["thread"]
 
     def foreign(self, path):
-        """The status of a request to the inspector under a name that it does not have."""
+        """The status and the detail of a request to the inspector under a name that it does not have."""
         connection = http.client.HTTPConnection("127.0.0.1", self.page, timeout=10)
         try:
             connection.request("GET", path, headers={"Host": "evil.example", "Authorization": f"Bearer {self.inspector_token}"})
-            return connection.getresponse().status
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())["detail"]
         finally:
             connection.close()
+
+    def sizes(self, path):
+        """The bytes of a file of the page, and the bytes that are sent when the browser accepts gzip."""
+        base = f"http://127.0.0.1:{self.page}{path}"
+        return tuple(len(urllib.request.urlopen(urllib.request.Request(base, headers=headers), timeout=10).read()) for headers in ({}, {"Accept-Encoding": "gzip"}))

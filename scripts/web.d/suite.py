@@ -120,6 +120,7 @@ def main(suite):
     if options.pictures:
         pathlib.Path(options.pictures).mkdir(parents=True, exist_ok=True)
     failed = []
+    name_of_page = pathlib.Path(sys.argv[0]).stem
     tests = suite(options)
     begin = time.monotonic()
     try:
@@ -127,11 +128,11 @@ def main(suite):
             start = time.monotonic()
             try:
                 tests.run(name)
-                print(f"web: {name.replace('_', ' ')} passed ({time.monotonic() - start:.1f} s)", flush=True)
+                print(f"web: {name_of_page}: {name.replace('_', ' ')} passed ({time.monotonic() - start:.1f} s)", flush=True)
             except Exception as error:
                 failed.append(name)
-                print(f"web: {name.replace('_', ' ')} FAILED: {error if isinstance(error, Failure) else traceback.format_exc()}", flush=True)
+                print(f"web: {name_of_page}: {name.replace('_', ' ')} FAILED: {error if isinstance(error, Failure) else traceback.format_exc()}", flush=True)
     finally:
         tests.driver.close()
-    print(f"web: {len(options.tests or suite.ALL) - len(failed)} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)")
+    print(f"web: {name_of_page}: {len(options.tests or suite.ALL) - len(failed)} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)")
     sys.exit(1 if failed else 0)

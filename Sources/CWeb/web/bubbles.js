@@ -187,7 +187,8 @@ function whenSeen(node, action) {
   watch.observe(node);
 }
 
-function saveAs(blob, name) {
+/// Saves a file; the name has no character that could deceive.
+export function saveAs(blob, name) {
   const address = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
   const anchor = element("a", { href: address, download: name.replace(/[\u0000-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069/\\]/gu, "_") });
   anchor.click();

@@ -8,7 +8,7 @@ export function sheet(title, build, { place } = {}) {
   return new Promise((resolve) => {
     let result;
     const before = document.activeElement;
-    const heading = element("h2", { id: "sheet-title" }, title);
+    const heading = element("h2", { id: "sheet-title", tabindex: -1 }, title);
     const dialog = element("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
     const finish = (value) => { result = value; dialog.close(); };
     const stop = place?.(dialog);
@@ -28,7 +28,7 @@ export function sheet(title, build, { place } = {}) {
     dialog.addEventListener("pointerdown", (event) => { if (event.target === dialog) finish(undefined); });
     document.body.append(dialog);
     dialog.showModal();
-    (dialog.querySelector("[data-first]") ?? dismiss).focus();
+    (dialog.querySelector("[data-first]") ?? heading).focus();
   });
 }
 

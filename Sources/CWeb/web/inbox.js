@@ -1,14 +1,14 @@
 // The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { askClosedText, hasSingleKeys, showKeys } from "./dialogs.js";
+import { askClosedText, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say } from "./dom.js";
+import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
 import { visible } from "./text.js";
 import { Thread } from "./thread.js";
 
 const page = document.getElementById("page");
-const noteLasts = 6_000;
 
 /// The identifier of a person, made from the name; colleagues with the same name therefore count as one person.
 function identifier(name) {
@@ -32,7 +32,7 @@ function showSignIn(message = "", name = "") {
   const person = element("input", { id: "name", autocomplete: "name", required: true, maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
   const problem = element("p", { class: "failure", role: "alert" }, message);
   const submit = element("button", { class: "primary wide" }, "Open the inbox");
-  const form = element("form", { class: "sign-in" },
+  const form = element("form", { class: "start" },
     element("h1", {}, "Inbox"), element("p", { class: "lead" }, "Answer customers who ask for a person."),
     element("label", { for: "token" }, "Token"), token,
     element("p", { class: "hint", id: "token-hint" }, "From the operator: balloon token issue --may read,send. It stays in this tab."),
@@ -54,7 +54,7 @@ function showSignIn(message = "", name = "") {
     }
     return undefined;
   });
-  fill(page, element("main", { class: "sign-in-page" }, form));
+  fill(page, element("main", { class: "start-page" }, form));
   token.focus();
 }
 
@@ -90,16 +90,8 @@ function show(desk, session, isKept) {
   controller?.abort();
   controller = new AbortController();
   const { signal } = controller;
-  const status = element("div", { class: "banner", role: "status", hidden: true });
-  const note = element("div", { class: "toast", role: "status" });
-  let noteTimer = 0;
-  const notify = (text, isFailure = false) => {
-    clearTimeout(noteTimer);
-    note.classList.toggle("failure", isFailure);
-    note.classList.toggle("shown", Boolean(text));
-    say(note, text);
-    if (text) noteTimer = setTimeout(() => notify(""), isFailure ? 2 * noteLasts : noteLasts);
-  };
+  const { node: note, notify } = notes();
+  const banner = lostBanner("Connection lost. The page may be out of date; it reconnects by itself.", notify);
 
   const goTo = (id) => {
     desk.select(id);
@@ -161,14 +153,13 @@ function show(desk, session, isKept) {
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
       button("Keys", { class: "plain" }, () => void showKeys()), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, element("section", { class: "main", "aria-label": "Conversation" }, thread.node));
-  fill(page, status, main, note);
+  fill(page, banner.node, main, note);
 
   const drawTitle = () => {
     const count = desk.unread.size;
     const name = desk.businesses.find((one) => one.slug === desk.business)?.name ?? "";
     document.title = `${count ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
   };
-  let wasLost = false;
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });
   on("lists", drawTitle);
   on("businesses", () => { drawHead(); drawTitle(); });
@@ -176,32 +167,19 @@ function show(desk, session, isKept) {
   on("failed", ({ detail }) => notify(detail, true));
   on("connection", ({ detail }) => {
     if (desk.connection === "refused") return signOut(desk, detail?.message ?? "The server ended the session.", session.name);
-    const isLost = desk.connection === "lost";
-    status.hidden = !isLost;
-    say(status, isLost ? "Connection lost. The page may be out of date; it reconnects by itself." : "");
-    if (!isLost && wasLost) notify("Connected again");
-    wasLost = isLost;
+    banner.draw(desk.connection === "lost");
     list.update();
     return undefined;
   });
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible" && desk.selected) desk.markRead(desk.selected);
   }, { signal });
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || document.querySelector("dialog")) return;
-    if (event.key === "Escape") return goBack();
-    const isWriting = event.target.closest?.("input, textarea, select");
-    if (isWriting || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys()) return;
-    const actions = {
-      "?": () => void showKeys(), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
-      1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
-      c: () => void thread.act("claim"), t: () => void thread.act("take"), r: () => void thread.act("release"),
-      x: () => void thread.act("close"), m: () => thread.composer.focus(),
-    };
-    if (!Object.hasOwn(actions, event.key)) return;
-    event.preventDefault();
-    actions[event.key]();
-  }, { signal });
+  listenToKeys({
+    "?": () => void showKeys(), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
+    1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
+    c: () => void thread.act("claim"), t: () => void thread.act("take"), r: () => void thread.act("release"),
+    x: () => void thread.act("close"), m: () => thread.composer.focus(),
+  }, () => { goBack(); return true; }, signal);
 
   drawHead();
   drawTitle();

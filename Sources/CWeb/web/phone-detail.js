@@ -2,6 +2,7 @@
 import { content, list, object } from "./bubbles.js";
 import { actions, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
+import { stageNames } from "./phone-timeline.js";
 import { size, visible, when } from "./text.js";
 
 const mostJSON = 400_000;
@@ -134,8 +135,8 @@ export class Detail {
       problems.length > 0 && this.#section("Problems", element("ul", { class: "problem-list" }, problems.map((one) => element("li", {}, element("code", {}, visible(one.pointer) || "/"), ` ${visible(one.message)}`)))),
       this.#section("Message", this.#prettyAndRaw(content(line), message, problems), { extra: visible(event.kind ?? "") }),
       this.#section("Stages", element("ol", { class: "stage-list" }, stages.map((stage) => element("li", { class: stage.result === "failed" ? "bad" : null },
-        element("span", { class: "stage-name" }, visible(stage.stage ?? ""), stage.attempt > 1 ? ` ${stage.attempt}` : ""),
-        element("span", { class: "stage-result" }, [stage.result, stage.status && `status ${stage.status}`, stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).map((one) => visible(one)).join(" · "), stage.reason && element("span", { class: "stage-reason", dir: "auto" }, ` ${visible(stage.reason)}`)),
+        element("span", { class: "stage-name" }, stageNames[stage.stage] ?? visible(stage.stage ?? ""), stage.attempt > 1 ? ` ${stage.attempt}` : ""),
+        element("span", { class: "stage-result" }, [stage.result, stage.status && `status ${stage.status}`, stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).map((one) => visible(one)).join(" · "), stage.reason && element("span", { class: "stage-reason", dir: "auto" }, `: ${visible(stage.reason)}`)),
         element("span", { class: "stage-ms" }, milliseconds(stage.ms))))), { extra: milliseconds(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
       attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
         element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, milliseconds(one.ms))),

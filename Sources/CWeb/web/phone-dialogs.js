@@ -61,8 +61,8 @@ export function askLevers(session) {
     choose("payload", "Content", [["auto", "As Apple decides"], ["reference", "By reference"], ["plain", "Plain"]], levers.payload),
     choose("token", "Token of the request", [["valid", "Valid"], ["wrong", "For another MSP"], ["expired", "Expired"], ["missing", "Missing"]], levers.token),
     element("div", { class: "field-pair" },
-      field("times", "Posts of the same message", { type: "number", min: 1, max: 5, value: levers.times, required: true }),
-      field("devices", "Devices that answer", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
+      field("times", "Times posted", { type: "number", min: 1, max: 5, value: levers.times, required: true }),
+      field("devices", "Devices", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
     field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 20_000, value: levers.delayMilliseconds, required: true }),
   ], async (values) => {
     session.levers = { payload: values.payload, token: values.token, times: Number(values.times), devices: Number(values.devices), delayMilliseconds: Number(values.delayMilliseconds) };

@@ -19,7 +19,7 @@ function inputMode(keyboard) {
 }
 
 /// Fills `body` with the pages of a form one after the other.
-export function formSheet({ message, answer, body }) {
+export function formSheet({ message, answer, body, title: sheetTitle }) {
   const form = formOf(message);
   const { picture } = interaction(message);
   /// The answered pages in their order: `{page, positions?, value?}`.
@@ -36,7 +36,8 @@ export function formSheet({ message, answer, body }) {
 
   const draw = (title, nodes, buttons) => {
     say(heading, safe(title));
-    heading.hidden = !title;
+    // The sheet's own title is not repeated.
+    heading.hidden = !title || safe(title) === sheetTitle;
     fill(body, heading, nodes.flat(), element("div", { class: "sheet-foot" }, buttons));
     body.scrollTop = 0;
   };

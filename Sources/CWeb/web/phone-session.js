@@ -13,7 +13,7 @@ function requestOf(entry) { return entry.line?.message?.interactiveData?.data?.r
 /// The levers as they are when nothing was changed; only differences are sent.
 export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", delayMilliseconds: 0 };
 
-/// Dispatches `customers`, `thread`, `typing`, `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
+/// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
 /// (detail: a sentence).
 export class Session extends EventTarget {
   api;
@@ -203,6 +203,7 @@ export class Session extends EventTarget {
     const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
     // The thread repeats no entry that only became answered.
     if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    this.#tell("answered", choice);
     this.#tell("thread");
     return this.#posted(answer);
   }
@@ -246,6 +247,8 @@ export class Session extends EventTarget {
     this.clearStages();
     await this.reload();
   }
+
+  playScenario(scenario, pace) { return this.api.change("POST", "/dev/v1/scenarios/play", { scenario, pace, customer: this.selected }); }
 
   misbehaviour() { return this.api.read("/dev/v1/misbehaviour"); }
 

@@ -1,5 +1,5 @@
 // The sheets of a device: list, times, sign-in, payment, app and invitation. Each makes a choice `{items, fills, outcome}`.
-import { interaction, list, object, pictureOf, text } from "./bubbles.js";
+import { interaction, kindName, list, object, pictureOf, text } from "./bubbles.js";
 import { sheet } from "./dialogs.js";
 import { button, element, fill, say } from "./dom.js";
 import { formSheet } from "./phone-form.js";
@@ -18,7 +18,7 @@ export function openSheet(entry, customer, { send, place }) {
   const line = { ...entry.line, kind: entry.kind };
   const message = object(line.message);
   const { received, data, outer } = interaction(message);
-  const title = safe(text(received.title) || text(object(data.event).title) || text(outer.appName)) || "Message";
+  const title = safe(text(received.title) || text(object(data.event).title) || text(outer.appName)) || kindName(entry.kind);
   const build = { listPicker, timePicker, authentication, applePay, app, invitation, form: formSheet }[entry.kind];
   return sheet(title, (finish) => {
     const alert = element("div", { class: "sheet-alert", role: "alert" });

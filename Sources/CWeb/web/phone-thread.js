@@ -36,6 +36,7 @@ export class PhoneScreen {
   #levers = element("p", { class: "levers-on", hidden: true });
   #isWriting = false;
   #isSending = false;
+  #isAtEnd = true;
 
   constructor(session, notify) {
     this.#session = session;
@@ -61,6 +62,15 @@ export class PhoneScreen {
     this.screen.addEventListener("dragover", (event) => event.preventDefault());
     this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#addFiles([...event.dataTransfer.files]); });
     this.#grow();
+    // Pictures that load, and new messages, keep a thread at its end that was at its end.
+    let before = 0;
+    this.#scroll.addEventListener("scroll", () => {
+      const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
+      if (scrollHeight - scrollTop - clientHeight < 80) this.#isAtEnd = true; else if (scrollTop < before) this.#isAtEnd = false;
+      before = scrollTop;
+    });
+    const sizes = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
+    for (const one of [this.#scroll, this.#lines]) sizes.observe(one);
     session.addEventListener("customers", () => this.#drawHead());
     session.addEventListener("thread", () => this.#draw());
     session.addEventListener("typing", () => this.#drawTyping());
@@ -91,7 +101,6 @@ export class PhoneScreen {
 
   #draw() {
     const { entries, isLoading, hasEarlier, selected, customer } = this.#session;
-    const wasAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 80;
     this.#lines.setAttribute("aria-busy", String(isLoading));
     this.#earlier.hidden = !hasEarlier || entries.length === 0;
     const shown = entries.filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
@@ -104,6 +113,7 @@ export class PhoneScreen {
       this.#lines.dataset.customer = selected;
       this.#rows.clear();
       fill(this.#lines);
+      this.#isAtEnd = true;
     }
     const kept = new Set(shown.map((entry) => entry.seq));
     for (const [seq, row] of this.#rows) {
@@ -131,15 +141,21 @@ export class PhoneScreen {
       if (row.node !== place) this.#lines.insertBefore(row.node, place); else place = place.nextSibling;
     });
     this.#drawTyping();
-    if (isNew && (wasAtEnd || shown.at(-1)?.direction === "inbound")) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    if (isNew && (this.#isAtEnd || shown.at(-1)?.direction === "inbound")) this.#toEnd();
+  }
+
+  #toEnd() {
+    this.#isAtEnd = true;
+    this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
 
   #row(entry) {
     const contents = element("div", { class: "contents" });
     const note = element("p", { class: "note" });
+    const meta = element("div", { class: "meta" });
     const day = element("p", { class: "day" });
-    const line = element("div", { class: `line ${entry.direction === "inbound" ? "own" : ""}`.trim(), role: "article", "data-seq": entry.seq }, contents, note);
-    return { node: element("div", { class: "line-holder" }, day, line), line, contents, note, day };
+    const line = element("div", { class: `line ${entry.direction === "inbound" ? "own" : ""}`.trim(), role: "article", "data-seq": entry.seq }, element("div", { class: "beside" }, contents, meta), note);
+    return { node: element("div", { class: "line-holder" }, day, line), line, contents, note, meta, day };
   }
 
   #fillRow(row, entry, mark) {
@@ -161,9 +177,10 @@ export class PhoneScreen {
     if (row.noteMark === mark) return;
     row.noteMark = mark;
     row.note.classList.toggle("failure", status === "failed");
-    fill(row.note, words && element("span", {}, words),
+    say(row.note, words);
+    fill(row.meta,
       entry.record !== undefined && element("a", { class: "record", href: `#/d/${entry.record}`, "aria-label": `Details of delivery ${entry.record}` }, `#${entry.record}`),
-      entry.direction === "outbound" && button("React", { class: "react", "aria-label": "React to this message" }, () => void this.#react(entry)));
+      entry.direction === "outbound" && button(icon("smile"), { class: "react", "aria-label": "React to this message" }, () => void this.#react(entry)));
   }
 
   #drawTyping() {

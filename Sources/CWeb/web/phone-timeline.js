@@ -6,7 +6,7 @@ const mostRows = 400;
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 
 /// The names of the stages for people.
-const stageNames = {
+export const stageNames = {
   read: "Webhook", authenticate: "Token", inflate: "Inflate", envelope: "Envelope", journal: "Journal", resolve: "Resolve", decode: "Decode",
   record: "Record", fetch: "Fetch files", route: "Route", handle: "Handler", finish: "Finish", reply: "Gateway",
 };
@@ -35,7 +35,7 @@ export function matcher(filter, names = () => "", businesses = () => "") {
 export class Timeline {
   #session;
   #rows = element("ol", { class: "stages", "aria-label": "Stages, the newest first" });
-  #filter = element("input", { type: "search", id: "filter", placeholder: "kind:form status:failed", "aria-label": "Filter: business: customer: kind: stage: status: text:", autocomplete: "off", spellcheck: "false", maxlength: 200 });
+  #filter = element("input", { type: "search", id: "filter", placeholder: "Filter, such as kind:form status:failed", "aria-label": "Filter: business: customer: kind: stage: status: text:", autocomplete: "off", spellcheck: "false", maxlength: 200 });
   #pause = button("Pause", { class: "secondary compact", "aria-pressed": "false" }, () => this.pause());
   #empty = element("div", { class: "empty" });
   #count = element("p", { class: "hint stage-count", role: "status" });

@@ -1,19 +1,20 @@
 // The phone on the desk: signs in with the token of the printed address, and connects phone, timeline, detail and keys.
 import { API } from "./api.js";
-import { confirm, hasSingleKeys, showKeys } from "./dialogs.js";
+import { confirm, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say } from "./dom.js";
+import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { Detail } from "./phone-detail.js";
 import { askLevers, askMisbehaviour, askProfile } from "./phone-dialogs.js";
 import { Session } from "./phone-session.js";
+import { Recorder, showScenario } from "./phone-scenario.js";
 import { PhoneScreen } from "./phone-thread.js";
 import { Timeline } from "./phone-timeline.js";
 import { customerName, visible } from "./text.js";
 
 const page = document.getElementById("page");
-const noteLasts = 6_000;
 const keys = [
   ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
-  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
+  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
   ["↑ ↓", "Move in the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
 ];
 
@@ -42,8 +43,8 @@ let isKept = true;
 function showToken(message = "") {
   document.title = "Phone · Balloon";
   const field = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const form = element("form", { class: "token-form" },
-    element("h1", {}, "The phone on the desk"), element("p", {}, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
+  const form = element("form", { class: "start" },
+    element("h1", {}, "The phone on the desk"), element("p", { class: "lead" }, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
     element("label", { for: "token" }, "Token"), field, element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -52,7 +53,7 @@ function showToken(message = "") {
     remember("inspector", value);
     void open(value);
   });
-  fill(page, element("main", { class: "token-page" }, form));
+  fill(page, element("main", { class: "start-page" }, form));
   field.focus();
 }
 
@@ -63,26 +64,18 @@ async function open(value) {
   } catch (error) {
     session.end();
     if (error.status === 401) { remember("inspector"); return showToken(error.message); }
-    fill(page, element("main", { class: "token-page" }, element("div", { class: "token-form" }, element("h1", {}, "No connection"), element("p", { role: "alert" }, error.message), button("Try again", { class: "primary wide" }, () => void open(value)))));
+    fill(page, element("main", { class: "start-page" }, element("div", { class: "start" }, element("h1", {}, "No connection"), element("p", { role: "alert" }, error.message), button("Try again", { class: "primary wide" }, () => void open(value)))));
     return undefined;
   }
   return show(session);
 }
 
 function show(session) {
-  const banner = element("div", { class: "banner", role: "status", hidden: true });
-  const note = element("div", { class: "toast", role: "status" });
-  let noteTimer = 0;
-  const notify = (text, isFailure = false) => {
-    clearTimeout(noteTimer);
-    note.classList.toggle("failure", isFailure);
-    note.classList.toggle("shown", Boolean(text));
-    say(note, text);
-    if (text) noteTimer = setTimeout(() => notify(""), isFailure ? 2 * noteLasts : noteLasts);
-  };
-
+  const { node: note, notify } = notes();
+  const banner = lostBanner("Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token.", notify);
   const phone = new PhoneScreen(session, notify);
   const timeline = new Timeline(session);
+  const recorder = new Recorder(session);
   const detail = new Detail(session, notify, () => { history.replaceState(null, "", "#/"); goTo(); });
 
   const customer = element("select", { id: "customer", "aria-label": "Customer" });
@@ -99,6 +92,10 @@ function show(session) {
     add: () => ask(async () => { if (await askProfile(session)) phone.focus(); }),
     levers: () => ask(() => askLevers(session)),
     gateway: () => ask(() => askMisbehaviour(session)),
+    scenario: () => ask(() => {
+      if (recorder.isOn) return showScenario(session, recorder.stop());
+      return showScenario(session, undefined, () => { recorder.start(); drawTools(); });
+    }),
     reset: () => ask(async () => {
       if (await confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget")) await session.reset();
     }),
@@ -106,7 +103,7 @@ function show(session) {
   const top = element("header", { class: "top" },
     element("h1", {}, "Balloon"),
     element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
-    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway),
+    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("scenario", "Scenario", commands.scenario),
       tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(keys))));
   const main = element("main", { class: "panes", "data-pane": "phone" },
     element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
@@ -114,7 +111,7 @@ function show(session) {
     element("section", { class: "pane detail-pane", "aria-label": "Detail" }, detail.node));
   const places = element("nav", { class: "places", "aria-label": "Panes" }, [["phone", "Phone"], ["timeline", "Timeline"], ["detail", "Detail"]]
     .map(([name, label]) => button(label, { class: "place", "data-pane": name }, () => showPane(name))));
-  fill(page, banner, top, main, places, note);
+  fill(page, banner.node, top, main, places, note);
 
   const showPane = (name) => {
     main.dataset.pane = name;
@@ -130,6 +127,9 @@ function show(session) {
     say(tools.gateway, rules > 0 ? `Gateway (${rules})` : "Gateway");
     tools.gateway.classList.toggle("changed", rules > 0);
     tools.levers.classList.toggle("changed", Boolean(session.changedLevers.levers));
+    say(tools.scenario, recorder.isOn ? `Stop (${recorder.count})` : "Scenario");
+    tools.scenario.setAttribute("aria-label", recorder.isOn ? `Stop the recording, ${recorder.count} steps` : "Scenario");
+    tools.scenario.classList.toggle("changed", recorder.isOn);
   }
 
   function drawCustomers() {
@@ -161,16 +161,12 @@ function show(session) {
   }
   addEventListener("hashchange", goTo);
 
-  let wasLost = false;
   session.addEventListener("customers", drawCustomers);
+  session.addEventListener("recorded", drawTools);
   session.addEventListener("failed", ({ detail: text }) => notify(text, true));
   session.addEventListener("connection", ({ detail: problem }) => {
     if (session.connection === "refused" && problem?.status === 401) { session.end(); remember("inspector"); return showToken(problem.message); }
-    const isLost = session.connection === "lost";
-    banner.hidden = !isLost;
-    say(banner, isLost ? "Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token." : "");
-    if (!isLost && wasLost) notify("Connected again");
-    wasLost = isLost;
+    banner.draw(session.connection === "lost");
     return undefined;
   });
   const step = (distance) => {
@@ -178,21 +174,15 @@ function show(session) {
     const next = session.customers[Math.min(session.customers.length - 1, Math.max(0, place + distance))];
     if (next && next.id !== session.selected) void session.choose(next.id);
   };
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || document.querySelector("dialog")) return;
-    if (event.key === "Escape" && detail.record !== undefined) { history.replaceState(null, "", "#/"); return goTo(); }
-    const isWriting = event.target.closest?.("input, textarea, select");
-    if (isWriting || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys()) return undefined;
-    if (event.key === " " && event.target.closest?.("button, a, summary")) return undefined;
-    const actions = {
-      "?": () => void showKeys(keys), m: () => focusPane("phone"), 1: () => focusPane("phone"), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
-      n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, "/": () => focusPane("timeline"), " ": () => timeline.pause(),
-      j: () => step(1), k: () => step(-1), r: () => page.querySelector(".detail-actions .primary")?.click(),
-    };
-    if (!Object.hasOwn(actions, event.key)) return undefined;
-    event.preventDefault();
-    actions[event.key]();
-    return undefined;
+  listenToKeys({
+    "?": () => void showKeys(keys), m: () => focusPane("phone"), 1: () => focusPane("phone"), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+    n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, s: commands.scenario, "/": () => focusPane("timeline"), " ": () => timeline.pause(),
+    j: () => step(1), k: () => step(-1), r: () => page.querySelector(".detail-actions .primary")?.click(),
+  }, () => {
+    if (detail.record === undefined) return false;
+    history.replaceState(null, "", "#/");
+    goTo();
+    return true;
   });
 
   showPane("phone");

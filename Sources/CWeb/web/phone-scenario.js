@@ -1,0 +1,139 @@
+// Scenarios: records what the customer does and what the business answers, and shows the file to edit, save and play.
+import { isShown, list, object, saveAs } from "./bubbles.js";
+import { actions, sheet } from "./dialogs.js";
+import { button, element, fill, say } from "./dom.js";
+import { visible } from "./text.js";
+
+const expectSeconds = 10;
+
+/// Members that differ at each play, and those that every message of the kind has.
+const changing = new Set(["id", "sourceId", "destinationId", "v", "locale", "requestIdentifier", "sessionIdentifier", "images", "attachments"]);
+
+/// A business's message as the pattern of a step: a subset without identifiers and pictures.
+export function pattern(value) {
+  if (Array.isArray(value)) return value.map(pattern);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !changing.has(name)).map(([name, member]) => [name, pattern(member)]));
+}
+
+/// The step for a message of the customer: a text, the answer `choice`, or the whole message.
+function sent(entry, choice) {
+  const message = object(entry.line?.message);
+  if (entry.kind === "text" && list(message.attachments).length === 0) return { send: message.body };
+  if (entry.kind === "close" && !message.referenceIds) return { send: { kind: "close" } };
+  if (choice) {
+    const { items, fills, outcome } = choice;
+    // A file names the outcomes of a sign-in or a payment by their numbers.
+    const chosen = outcome ? [{ success: "1", failure: "2", cancel: "3" }[outcome]] : items;
+    return { answer: { choice: { ...(chosen.length > 0 && { items: chosen }), ...(fills.length > 0 && { fills }) } } };
+  }
+  const { id, sourceId, destinationId, ...kept } = message;
+  return { send: { message: kept } };
+}
+
+/// The steps of a recording, in the order of the thread.
+export class Recorder {
+  #session;
+  #steps = [];
+  #choices = [];
+  #seen = 0;
+  isOn = false;
+
+  constructor(session) {
+    this.#session = session;
+    session.addEventListener("answered", ({ detail }) => { if (this.isOn) this.#choices.push(detail); });
+    session.addEventListener("thread", () => { if (this.isOn) this.#read(); });
+  }
+
+  get count() { return this.#steps.length; }
+
+  start() {
+    this.#steps = [];
+    this.#choices = [];
+    this.#seen = this.#session.entries.at(-1)?.seq ?? 0;
+    this.isOn = true;
+  }
+
+  /// Ends the recording; returns the scenario.
+  stop() {
+    this.#read();
+    this.isOn = false;
+    const { device, locale, intent, group } = object(this.#session.customer);
+    return { format: 1, customer: { device, locale, intent, group }, steps: this.#steps };
+  }
+
+  #read() {
+    const fresh = this.#session.entries.filter((entry) => entry.seq > this.#seen && isShown({ ...entry.line, kind: entry.kind }));
+    for (const entry of fresh) {
+      this.#seen = entry.seq;
+      const last = this.#steps.at(-1);
+      if (entry.direction === "inbound") this.#steps.push(sent(entry, entry.kind === "text" ? undefined : this.#choices.shift()));
+      else if (last?.expect) last.expect.push(pattern(object(entry.line?.message)));
+      else this.#steps.push({ expect: [pattern(object(entry.line?.message))], withinSeconds: expectSeconds });
+    }
+    if (fresh.length > 0) this.#session.dispatchEvent(new CustomEvent("recorded"));
+  }
+}
+
+/// The first mistake of a scenario's text; empty when it has none.
+export function mistake(text) {
+  let scenario;
+  try { scenario = JSON.parse(text); } catch (error) { return `This is not JSON yet: ${error.message}`; }
+  if (object(scenario).format !== 1) return "A scenario has “format”: 1.";
+  if (!Array.isArray(scenario.steps) || scenario.steps.length === 0) return "A scenario has “steps”, a list that is not empty.";
+  const names = ["send", "answer", "expect", "none"];
+  const wrong = scenario.steps.findIndex((step) => names.filter((name) => object(step)[name] !== undefined).length !== 1);
+  if (wrong >= 0) return `Step ${wrong + 1} must have one of ${names.join(", ")}.`;
+  const empty = scenario.steps.findIndex((step) => step.expect && list(step.expect).length === 0);
+  return empty >= 0 ? `Step ${empty + 1} expects no message; use “none” for that.` : "";
+}
+
+const example = { format: 1, customer: { device: "iphone" }, steps: [{ send: "Hello" }, { expect: [{ type: "text" }], withinSeconds: expectSeconds }] };
+
+/// Shows a scenario to edit, save and play.
+/// `record()` is called when the customer wants to record one instead.
+export function showScenario(session, scenario = example, record = undefined) {
+  return sheet("Scenario", (finish) => {
+    const area = element("textarea", { id: "scenario", class: "code-field", rows: 16, spellcheck: "false", "data-first": true, "aria-label": "Scenario", "aria-describedby": "scenario-state" });
+    area.value = JSON.stringify(scenario, null, 2);
+    const state = element("p", { class: "hint", id: "scenario-state", role: "status" });
+    const results = element("ol", { class: "stage-list" });
+    const file = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "File of a scenario" });
+    const open = button("Open…", { class: "secondary" }, () => file.click());
+    const save = button("Save", { class: "secondary" }, () => saveAs(new Blob([`${area.value}\n`]), "scenario.json"));
+    const play = async (pace) => {
+      fill(results);
+      say(state, "Playing…");
+      for (const one of plays) one.disabled = true;
+      try {
+        const answer = await session.playScenario(JSON.parse(area.value), pace);
+        const failed = answer.steps.filter((step) => step.verdict !== "passed");
+        fill(results, answer.steps.map(row));
+        say(state, failed.length === 0 ? `Passed: ${answer.steps.length} steps` : `Failed: ${failed.length} of ${answer.steps.length} steps`);
+        state.classList.toggle("failure", failed.length > 0);
+      } catch (error) {
+        state.classList.add("failure");
+        say(state, error.status === 404 ? "This server plays no scenarios. Save the file, and run balloon scenario run." : error.message);
+      }
+      for (const one of plays) one.disabled = false;
+    };
+    const plays = [button("Play slowly", { class: "secondary" }, () => void play("slow")), button("Play", { class: "primary" }, () => void play("atOnce"))];
+    const check = () => {
+      const problem = mistake(area.value);
+      state.classList.toggle("failure", problem !== "");
+      say(state, visible(problem) || "balloon scenario run plays this file in CI.");
+      for (const one of [save, ...plays]) one.disabled = problem !== "";
+    };
+    file.addEventListener("change", async () => { area.value = await file.files[0].text(); check(); });
+    area.addEventListener("input", check);
+    check();
+    return element("div", { class: "sheet-body" }, area, state, results, actions(record && button("Record", { class: "secondary" }, () => { record(); finish(undefined); }), open, file, save, ...plays));
+  });
+}
+
+function row(step) {
+  const failure = list(step.failure, "string").join("\n");
+  return element("li", { class: step.verdict === "failed" ? "bad" : null }, element("span", { class: "stage-name" }, visible(step.name ?? "")),
+    element("span", { class: "stage-result" }, visible(step.verdict ?? ""), failure && element("span", { class: "stage-reason scenario-failure" }, visible(failure))),
+    element("span", { class: "stage-ms" }, Number.isFinite(step.seconds) ? `${step.seconds.toFixed(2)} s` : ""));
+}
