@@ -1,6 +1,6 @@
 public import BusinessMessages
 
-/// The result of a ``SignInRequest``, which the server checked; see ``Context/signIn``.
+/// The result of a request to sign in, which the server checked; see ``Context/signIn``.
 ///
 /// ```json
 /// {"result": "signedIn", "issuer": "https://login.example.com", "subject": "24400320", "claims": {"email": "…"}}

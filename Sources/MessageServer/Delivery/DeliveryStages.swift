@@ -20,6 +20,7 @@ struct DeliveryStages: Sendable {
         attempt = delivery.attempt
         kind = delivery.kind
         self.observer = observer
+        clock.begin(.route)
         if observer.wantsDetails { details = (delivery.customer, delivery.message.count) }
     }
 
@@ -29,6 +30,7 @@ struct DeliveryStages: Sendable {
         self.message = message.id
         attempt = nil
         self.observer = observer
+        clock.begin(.decode)
         if observer.wantsDetails { details = (message.customer, message.message.count) }
     }
 
@@ -40,6 +42,7 @@ struct DeliveryStages: Sendable {
         attempt = entry.attempts + 1
         kind = entry.reply.kind
         self.observer = observer
+        clock.begin(.reply)
         if observer.wantsDetails { details = (entry.customer, entry.reply.message.count) }
     }
 

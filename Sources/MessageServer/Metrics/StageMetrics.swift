@@ -52,9 +52,7 @@ final class StageMetrics: StageObserver {
     var wantsDetails: Bool { next.wantsDetails }
 
     func observe(_ event: StageEvent) {
-        let histogram = durations[Self.place(event.stage, ResultLabel(event.result))]
-        assert(histogram != nil, "\(event.stage) cannot end as \(event.result)")
-        histogram?.record(event.nanoseconds)
+        durations[Self.place(event.stage, ResultLabel(event.result))]?.record(event.nanoseconds)
         switch event.stage {
         case .read, .authenticate, .inflate, .envelope:
             if case .refused(let status, _) = event.result { countWebhook(status) }
