@@ -415,7 +415,7 @@ class Tests(DeviceSuite):
     def manual(self):
         """The picture of the manual; not a test."""
         page = self.begin()
-        page.size(1140, 700, 1)
+        page.size(1140, 620, 1)
         self.say(page, "I would like a pizza")
         self.open_bubble(page, "listPicker", self.newest("listPicker", "outbound")["seq"])
         page.script("const found = [...document.querySelectorAll('dialog .choice')]; for (const one of [0, 3]) found[one].click()")
