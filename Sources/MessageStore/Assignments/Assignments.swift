@@ -209,6 +209,9 @@ final class Assignments: Sendable {
                             assignment: AssignmentEffect(
                                 conversation: key, assignment: entry.assignment, endedIn: entry.endedIn)))
                     return .appended
+                } catch .assignment {
+                    // The customer's close is on its way to the disk, and its record replaces the entry.
+                    return .done { continuation.resume() }
                 } catch {
                     return .done { continuation.resume(throwing: error) }
                 }

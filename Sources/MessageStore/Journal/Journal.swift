@@ -35,6 +35,8 @@ final class Journal: Sendable {
 
     fileprivate struct Waiting {
         var entries: [JournalEntry] = []
+        /// The entries of the batch that is being written, until it is settled.
+        var inFlight: [JournalEntry] = []
         var requests: [Request] = []
         var bytes = 0
         /// The number of entries with a waiting caller.
@@ -100,12 +102,20 @@ final class Journal: Sendable {
     private static let fullBatchCount = 32
 
     /// Appends a record; throws like ``append(_:for:isPrompt:effect:)``.
+    ///
+    /// Throws ``AssignmentRefusal/closed`` for a conversation's assignment to a person, or to those who wait for one,
+    /// when the customer's close is before it in the journal and not on disk yet.
     func append(
         _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
     ) throws(StoreError) {
         let limit = maximumWaitingBytes
         let (refusal, schedules, arms) = waiting.withLock { waiting -> (StoreError?, Bool, Bool) in
             if waiting.isClosed { return (.closed, false, false) }
+            if let change = entry.assignment, change.assignment.isAssigned,
+                waiting.isClosing(change.conversation)
+            {
+                return (.assignment(.closed), false, false)
+            }
             if case .sender = entry.waiter, waiting.bytes + entry.body.count > limit {
                 return (.overloaded, false, false)
             }
@@ -325,6 +335,7 @@ final class Journal: Sendable {
         commitDurations.record(SystemClock.nanoseconds() &- begun)
         batchSizes.record(UInt64(entries.count))
         settle(entries, result)
+        waiting.withLock { $0.inFlight = [] }
     }
 }
 
@@ -345,11 +356,24 @@ extension Journal.Waiting {
         return Journal.Round(entries: take(), requests: requests)
     }
 
+    /// Whether the customer's last message that is not settled yet, and writes to or closes the conversation, closes it.
+    fileprivate func isClosing(_ key: ConversationKey) -> Bool {
+        func closes(_ entry: JournalEntry) -> Bool? {
+            guard case .sender(let accepted, _) = entry.waiter, accepted.message.outboundKind == nil,
+                accepted.message.act != .neither, accepted.conversation == key
+            else { return nil }
+            return accepted.message.act == .closes
+        }
+        return entries.reversed().lazy.compactMap(closes).first
+            ?? inFlight.reversed().lazy.compactMap(closes).first ?? false
+    }
+
     /// Removes and returns all waiting records; their bytes stay counted until the records are settled.
     fileprivate mutating func take() -> [JournalEntry] {
         var taken: [JournalEntry] = []
         taken.reserveCapacity(entries.count)
         swap(&taken, &entries)
+        inFlight = taken
         urgent = 0
         return taken
     }

@@ -314,6 +314,37 @@ import Testing
         await store.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a claim behind a close that is not on disk yet is refused`(_ isWriting: Bool) async throws {
+        let disk = FaultyDisk()
+        let store = try directory.open { $0.disk = disk }
+        disk.hold()
+        if !isWriting {
+            store.append(message("first", from: CustomerID("urn:mbid:d"))) { _ in }
+            // The close waits for this batch.
+            #expect(await eventually { disk.isHolding })
+        }
+        store.append(close("m1")) { _ in }
+        #expect(await eventually { disk.isHolding })
+        await #expect(throws: StoreError.assignment(.closed)) {
+            try await store.assign(.claim(ana), business, customer)
+        }
+        let id = MessageID("sent")
+        let message = ReceivedMessage(
+            business: business, customer: customer, id: id, message: Array("{}".utf8), outboundKind: .text,
+            author: .person(ana))
+        guard case .failed(.assignment(.closed)) = try await store.send(message) else {
+            Issue.record("the message claims the conversation")
+            return
+        }
+        disk.release()
+        await store.journal.flush()
+        #expect(store.assignment(of: business, customer) == .handler)
+        #expect(try directory.records("assignment").isEmpty)
+        #expect(!store.assignments.isWatching)
+        await store.close()
+    }
+
     @Test func `a customer's close is found before many lines of the business, up to a limit`() async throws {
         let store = try directory.open(recordingAs: .close)
         _ = await store.append(close("m1"))
