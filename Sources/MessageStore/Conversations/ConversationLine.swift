@@ -106,6 +106,21 @@ package struct ConversationLine: Sendable {
     }
 }
 
+extension ConversationLine {
+    /// The line's `text` without the secrets that an earlier version wrote; nil when the line has none.
+    func redacted(_ text: [UInt8]) -> [UInt8]? {
+        // Parsing cannot fail, because the line was read from the text, and its message is a value of it.
+        guard !isFilesOnly, ConversationEntry.redactedKinds.contains(kind),
+            let root = (try? JSONDocument(text, limits: .journal))?.root,
+            let document = try? JSONDocument(Array(message.text), limits: .journal),
+            let kept = direction == .outbound
+                ? OutboundMessage.redacted(document.root)
+                : InboundEvent.decode(message: document).redactedMessage
+        else { return nil }
+        return root.replacing(members: ["message": kept])
+    }
+}
+
 /// A line to be written to a conversation.
 struct ConversationEntry: Sendable {
     let conversation: ConversationKey

@@ -63,7 +63,10 @@ struct ConversationRepair: Sendable {
                 behindDamage.append(line.record)
             }
             let kept = Array(text[comma...])
-            let said = journalled[line.identity].flatMap { $0.isRedacted ? nil : Self.text($0) } ?? kept
+            let said =
+                journalled[line.identity].flatMap { $0.isRedacted ? nil : Self.text($0) }
+                ?? line.redacted(text).flatMap { $0.firstIndex(of: UInt8(ascii: ",")).map($0.suffix(from:)) }
+                .map(Array.init) ?? kept
             if said != kept { corrected += 1 }
             parts.append(Part(identity: line.identity, text: said))
         }

@@ -235,6 +235,23 @@ struct ConversationRecoveryTests {
         #expect(ids == ["a", "r0", "r1", "b"])
     }
 
+    @Test(arguments: [false, true])
+    func `a repair removes the secrets of a line that an earlier version wrote`(_ isJournalled: Bool) throws {
+        let key = ConversationKey(business: business, customer: customer)
+        let data = #"{"interactiveData":{"data":{"authenticate":{"oauth2":{"token":"S3CRET"}}}}}"#
+        let entry = ConversationEntry(
+            conversation: key, record: 1, at: .now(), id: MessageID("a"), kind: .authentication,
+            message: Array(data.utf8))
+        let written = entry.line(sequence: 1)
+        let old = String(decoding: written, as: UTF8.self).replacing("[not kept]", with: "S3CRET")
+        let path = ConversationFixture.path(business, customer)
+        let repair = ConversationRepair(Array(old.utf8), at: path, adding: isJournalled ? [entry] : [])
+        #expect(repair.bytes == written)
+        #expect(old.contains("S3CRET") && repair.corrected == 1)
+        let again = ConversationRepair(written, at: path, adding: isJournalled ? [entry] : [])
+        #expect(again.bytes == written && again.corrected == 0)
+    }
+
     @Test
     func `conversation lines that a start could not restore are written before a checkpoint covers them`()
         async throws
