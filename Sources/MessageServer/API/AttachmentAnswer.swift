@@ -138,6 +138,20 @@ struct AttachmentAnswer {
     }
 }
 
+extension ConversationFiles.FoundMessage {
+    /// The files of its attachments, in order: those that were downloaded, or those that the server uploaded.
+    var attachedFiles: [RecordedFile] {
+        guard line.direction == .outbound else { return files }
+        return (line.message["attachments"]?.elements.map(\.self) ?? []).map { attachment in
+            guard let sha256 = ReplyFiles.storedFile(attachment) else {
+                return .failed(reason: "its author uploaded it to Apple")
+            }
+            return .stored(
+                sha256: sha256, sizeBytes: attachment["size"]?.string.flatMap { Int($0) } ?? 0)
+        }
+    }
+}
+
 /// Runs `work`; when it takes longer than `limit`, calls `abort`, which must make `work` end.
 func withDeadline(
     _ limit: Duration, abort: @escaping @Sendable () -> Void, _ work: () async throws -> Void

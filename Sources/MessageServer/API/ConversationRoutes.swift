@@ -46,7 +46,7 @@ enum ConversationRoutes {
                     writer.key("line")
                     writer.raw(found.text)
                     writer.key("files")
-                    writer.array { writer in for file in found.files { write(file, to: &writer) } }
+                    writer.array { writer in for file in found.attachedFiles { write(file, to: &writer) } }
                 }
             },
             APIRoute(
@@ -54,12 +54,12 @@ enum ConversationRoutes {
                 "Download an attachment of a message"
             ) { request, responder in
                 let found = try message(request, conversations)
-                guard let index = Int(try request.path("n")), found.files.indices.contains(index) else {
+                let files = found.attachedFiles
+                guard let index = Int(try request.path("n")), files.indices.contains(index) else {
                     throw APIProblem(.notFound, "the message has no attachment of this number")
                 }
-                try await AttachmentAnswer(
-                    found.files[index], of: found, index, in: attachments
-                ).send(to: request, responder)
+                try await AttachmentAnswer(files[index], of: found, index, in: attachments)
+                    .send(to: request, responder)
             },
         ]
     }

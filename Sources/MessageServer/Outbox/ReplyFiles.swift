@@ -39,7 +39,7 @@ struct ReplyFiles: Sendable {
     /// such files is returned unchanged.
     func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
         try await withAttachments(of: message) { _, attachment in
-            guard let sha256 = attachment["file"]?.string else { return nil }
+            guard let sha256 = Self.storedFile(attachment) else { return nil }
             guard let path = files.existing(sha256) else { throw ReplyFileMissing() }
             guard let file = try await gateway.upload(file: path, named: sha256, for: business) else {
                 throw ReplyFileMissing()
@@ -49,6 +49,11 @@ struct ReplyFiles: Sendable {
                 mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"
             ).json
         }
+    }
+
+    /// The hash of the stored file that an attachment names; nil for one in Apple's format, which has an address.
+    static func storedFile(_ attachment: JSONValue) -> String? {
+        attachment["url"] == nil ? attachment["file"]?.string : nil
     }
 
     /// Refuses a message of an author with an attachment that has the member `file`.
