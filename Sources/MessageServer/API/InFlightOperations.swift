@@ -61,6 +61,15 @@ extension InFlightOperations {
     /// The number of requests of a token that may read the journal at the same time; the store reads for one after the other.
     static let maximumJournalReaders = 4
 
+    /// Counts a request that waits for an outcome; throws ``APIProblem`` when the token has too many such requests.
+    func permitToWait(for token: APIToken) throws(APIProblem) -> OperationPermit {
+        guard let permit = begin(token.name) else {
+            throw APIProblem(.unavailable, "too many requests of the token wait for outcomes")
+                .field("Retry-After", "1")
+        }
+        return permit
+    }
+
     /// Runs `body`, which reads the journal; throws ``APIProblem`` when the token has too many such requests.
     func reading<Result: Sendable>(
         for token: APIToken, _ body: () async throws -> Result

@@ -24,6 +24,9 @@ final class TypingIndicators: Sendable {
     /// Makes one attempt to send an indicator to a conversation: true shows it, false ends it.
     typealias Sender = @Sendable (ConversationName, Bool) async -> Void
 
+    /// Runs the closure once when this time has passed.
+    typealias Timer = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+
     fileprivate struct Indicator {
         /// The number of the latest start.
         var number: UInt64
@@ -55,7 +58,7 @@ final class TypingIndicators: Sendable {
     private let lifetime: Duration
     private let send: Sender
     private let publish: @Sendable (ConversationName, Bool) -> Void
-    private let timers = DispatchQueue(label: "balloon.typing")
+    private let timer: Timer
     /// Yields the conversations with an indicator to send, each at most once at a time.
     private let work: AsyncStream<ConversationName>
     private let workers: AsyncStream<ConversationName>.Continuation
@@ -63,9 +66,10 @@ final class TypingIndicators: Sendable {
     /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and may be called
     /// on any thread.
     init(
-        lifetime: Duration = .seconds(30), send: @escaping Sender,
+        lifetime: Duration = .seconds(30), timer: @escaping Timer = dispatchTimer(), send: @escaping Sender,
         publish: @escaping @Sendable (ConversationName, Bool) -> Void
     ) {
+        self.timer = timer
         self.lifetime = lifetime
         self.send = send
         self.publish = publish
@@ -124,9 +128,7 @@ final class TypingIndicators: Sendable {
     }
 
     private func expire(_ name: ConversationName, _ number: UInt64, after time: Duration) {
-        timers.asyncAfter(deadline: .now() + time.dispatchInterval) { [weak self] in
-            self?.expire(name, number)
-        }
+        timer(time) { [weak self] in self?.expire(name, number) }
     }
 
     /// Records that Apple accepted a message to the customer, because the message ends an indicator on the customer's
@@ -195,6 +197,12 @@ extension TypingIndicators.State {
 }
 
 extension TypingIndicators {
+    /// Returns a timer on a queue of its own.
+    static func dispatchTimer() -> Timer {
+        let queue = DispatchQueue(label: "balloon.typing")
+        return { time, body in queue.asyncAfter(deadline: .now() + time.dispatchInterval, execute: body) }
+    }
+
     /// Returns a sender that sends through Apple's gateway, and logs a failure at the level debug.
     static func sender(_ gateway: GatewayClient, _ logger: Logger) -> Sender {
         { name, isTyping in

@@ -153,6 +153,30 @@ import Testing
         #expect(ContinuousClock.now - begin < .seconds(5))
     }
 
+    @Test func `a stop ends 1,000 streams at once`() async throws {
+        let server = try await ServerUnderTest.withAPI { $0.api.requestsPerMinute = 100_000 }
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        let followers = Followers()
+        try await onThread {
+            for _ in 0..<1000 {
+                let follower = try EventFollower(address, token: TestTokens.all)
+                // The stream has begun when its header arrives.
+                while follower.header == nil, try follower.next() != nil {}
+                followers.all.append(follower)
+            }
+        }
+        let begin = ContinuousClock.now
+        await server.stop(within: .seconds(60))
+        let duration = ContinuousClock.now - begin
+        print("a stop with 1,000 streams took \(duration)")
+        // A stop takes less than two seconds on an idle machine; a busy one takes longer.
+        #expect(duration < .seconds(20))
+        let ended = try await onThread {
+            followers.all.count { $0.isEnded() }
+        }
+        #expect(ended == 1000)
+    }
+
     @Test func `a follower that never reads does not delay another`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let customer = server.customer()
@@ -288,4 +312,9 @@ private final class FlappingHandler: EventHandler {
     func stopWaiting() {}
     func handle(_ context: Context) async throws -> Outcome { .handled }
     func restart() async {}
+}
+
+/// Followers that one thread opens, and another closes after it.
+private final class Followers: @unchecked Sendable {
+    var all: [EventFollower] = []
 }

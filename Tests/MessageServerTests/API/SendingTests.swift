@@ -89,6 +89,21 @@ import Testing
         #expect(readers.count(of: token.name) == 0)
     }
 
+    @Test func `1,024 requests of a token may wait for outcomes, and another token's are not counted`() throws
+    {
+        let waiting = InFlightOperations(maximum: SendingRoutes.maximumWaiting)
+        let token = TestTokens.token("crm", "bln_crm", [.send])
+        let permits = try (0..<1024).map { _ in try waiting.permitToWait(for: token) }
+        let problem = #expect(throws: APIProblem.self) { try waiting.permitToWait(for: token) }
+        #expect(problem?.status == .serviceUnavailable)
+        #expect(problem?.fields.map(\.name) == ["Retry-After"])
+        try waiting.permitToWait(for: TestTokens.token("other", "bln_other", [.send])).release()
+        permits.first?.release()
+        try waiting.permitToWait(for: token).release()
+        for permit in permits { permit.release() }
+        #expect(waiting.count(of: token.name) == 0)
+    }
+
     @Test func `equal requests at the same time send one message`() async throws {
         let (server, customer, path) = try await start()
         let ids = try await withThrowingTaskGroup { group in

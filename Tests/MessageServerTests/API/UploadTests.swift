@@ -59,6 +59,25 @@ import Testing
         let sent = try #require(server.gateway.messages(for: customer.id).last?.message.root)
         #expect(sent["body"]?.string == "The list\u{FFFC}")
         #expect(sent["attachments"]?.elements.first { _ in true }?["size"]?.string == "300000")
+        let sentID = try #require(try answer.json["id"]?.string)
+        #expect(
+            try await eventually {
+                try await server.api("\(path)/\(sentID)").json["files"]?.elements.map {
+                    $0["size"]?.int
+                } == [300_000]
+            })
+        let download = try await server.api("\(path)/\(sentID)/attachments/0")
+        #expect(download.status == 200 && download.body == Array(content.utf8))
+        #expect(download.header("Content-Type") == "text/plain")
+        #expect(
+            download.header("Content-Disposition")?.hasPrefix("attachment; filename=\"bread.txt\"") == true)
+        #expect(try await server.api("\(path)/\(sentID)/attachments/1").status == 404)
+        let folder = server.configuration.dataDirectory + "/attachments"
+        let hash = Hex.encode(SHA256.hash(Array(content.utf8)))
+        try Directory.remove("\(folder)/\(hash.prefix(2))/\(hash)")
+        let gone = try await server.api("\(path)/\(sentID)/attachments/0")
+        #expect(gone.status == 404 && gone.problem == "not-found")
+        #expect(try gone.json["detail"]?.string == "the file is no longer kept")
         let unknown = body.replacing(id, with: String(repeating: "0", count: 32))
         let refused = try await server.api(
             path, method: "POST", body: unknown, headers: [("Idempotency-Key", "2")])

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
+import BalloonWire
 import BusinessMessages
 import MessageStore
 import ServerTestSupport
@@ -11,26 +12,34 @@ import Testing
 
 /// `kill -9` while customers write and persons claim, answer, release and close; `scripts/crash-test` is the long form.
 @Suite struct ClaimKillsTests {
-    @Test
+    @Test(arguments: ClaimWay.allCases)
     func
-        `no handler's reply is decided behind a claim, and no event is lost, whenever the process is killed`()
-        async throws
+        `no handler's reply is decided behind a claim, and no event is lost, whenever the process is killed`(
+            _ way: ClaimWay
+        ) async throws
     {
         let variables = ProcessEnvironment.variables()
         let kills = variables["CRASH_TEST_CLAIM_KILLS"].flatMap(Int.init) ?? 3
         let seed = variables["CRASH_TEST_SEED"].flatMap(UInt64.init) ?? 1
-        let restartable = try await RestartableServer()
+        let restartable = try await RestartableServer(
+            apiToken: way == .api ? Hex.encode(SHA256.hash(Array(Persons.token.utf8))) : nil)
         let crowd = Crowd(connections: 4)
         let persons = Persons(restartable)
         var random = SeededGenerator(seed: seed)
         // Many kills are of young processes, so that 500 take minutes.
         let answers = kills > 100 ? 5...50 : 20...150
         for _ in 0..<kills {
-            let moment = Moment.answers(Int.random(in: answers, using: &random))
+            let count = Int.random(in: answers, using: &random)
             let seed = UInt64.random(in: 0 ... .max, using: &random)
-            async let work: Void = persons.work(seed: seed)
-            try await crowd.write(to: restartable, until: moment)
-            await work
+            let server = try restartable.launch()
+            try await server.waitForListening()
+            let api = way == .api ? try await server.adminAddress() : nil
+            try await crowd.write(to: restartable, server) {
+                async let work: Void = persons.work(api: api, seed: seed)
+                #expect(await crowd.waitForAnswers(count))
+                await server.kill()
+                await work
+            }
         }
         let server = try restartable.launch()
         try await server.waitForListening()
@@ -45,12 +54,16 @@ import Testing
         #expect(journal.outcomesBehindClaims.isEmpty)
         #expect(journal.outcomes > 0 && journal.leftToPersons > 0)
         #expect(persons.acknowledged.isSubset(of: journal.persons), "an acknowledged claim is lost")
+        let sent = Dictionary(grouping: restartable.gateway.messages()) {
+            $0.message.root["body"]?.string ?? ""
+        }
+        for text in persons.sent { #expect(Set(sent[text, default: []].map(\.id)).count == 1, "\(text)") }
         let answered = restartable.gateway.messages().compactMap { message in
             message.message.root["body"]?.string.flatMap { $0.hasPrefix("token ") ? $0 : nil }
         }
         #expect(Set(answered.compactMap { $0.split(separator: " ").last }).count == answered.count)
         print(
-            "\(kills) kills, \(persons.acknowledged.count) acknowledged claims, \(journal.outcomes) outcomes, "
+            "\(kills) kills, \(way), \(persons.sent.count) acknowledged messages, \(persons.acknowledged.count) acknowledged claims, \(journal.outcomes) outcomes, "
                 + "\(journal.leftToPersons) events left to persons, \(crowd.texts.count) messages")
     }
 
@@ -73,10 +86,14 @@ import Testing
     }
 }
 
-/// Persons who use the control socket of whichever process runs.
+/// How persons reach the server.
+enum ClaimWay: CaseIterable, Sendable { case socket, api }
+
+/// Persons who use the control socket or the business API of whichever process runs.
 private final class Persons: Sendable {
     private struct State {
         var acknowledged: Set<String> = []
+        var sent: Set<String> = []
         var last = 0
     }
 
@@ -88,40 +105,77 @@ private final class Persons: Sendable {
     /// The persons whose claims were acknowledged.
     var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
 
-    /// Works until the process ends.
-    func work(seed: UInt64) async {
+    /// The texts of the messages that were acknowledged.
+    var sent: Set<String> { state.withLock { $0.sent } }
+
+    static let token = "bln_persons"
+
+    /// Works until the process ends; over the API at this address, if there is one.
+    func work(api: String?, seed: UInt64) async {
         guard await eventually({ await self.answer("/livez", nil) != nil }) else { return }
         await withTaskGroup { group in
             for place in 0..<3 {
                 group.addTask {
                     var random = SeededGenerator(seed: seed &+ UInt64(place))
-                    while await self.step(&random) {}
+                    while await self.step(api, &random) {}
                 }
             }
         }
     }
 
     /// One change; false when no process answers.
-    private func step(_ random: inout SeededGenerator) async -> Bool {
+    private func step(_ api: String?, _ random: inout SeededGenerator) async -> Bool {
         let customer =
             "urn:mbid:\(Int.random(in: 0..<4, using: &random))-\(Int.random(in: 0..<3, using: &random))"
         let person = state.withLock { state in
             state.last += 1
             return "p\(state.last)"
         }
-        let names = "\"business\":\"\(ServerUnderTest.business)\",\"customer\":\"\(customer)\""
         let claim = "\"person\":{\"id\":\"\(person)\"},\"take\":true"
-        let (path, members): (String, String)
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0: (path, members) = ("/conversations/claim", claim)
-        case 1:
-            (path, members) = ("/send", claim + #","waitSeconds":0,"message":{"type":"text","body":"hello"}"#)
-        case 2: (path, members) = ("/conversations/close", #""note":"""#)
-        default: (path, members) = ("/conversations/release", #""to":"handler""#)
+        let isMessage: Bool
+        let status: Int?
+        if let api {
+            let path = "/v1/businesses/one/conversations/\(ConversationFiles.name(of: CustomerID(customer)))"
+            let (operation, body) =
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: ("/claim", "{\(claim)}")
+                case 1: ("/messages", "{\(claim),\"text\":\"hello of \(person)\"}")
+                case 2: ("/close", "")
+                default: ("/release", #"{"to":"handler"}"#)
+                }
+            isMessage = operation == "/messages"
+            status = await answer("http://\(api)\(path)\(operation)", body, key: person)
+            guard body.contains(claim), status == (isMessage ? 201 : 200) else { return status != nil }
+        } else {
+            let names = "\"business\":\"\(ServerUnderTest.business)\",\"customer\":\"\(customer)\""
+            let text = "\"waitSeconds\":0,\"message\":{\"type\":\"text\",\"body\":\"hello of \(person)\"}"
+            let (path, members) =
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: ("/conversations/claim", claim)
+                case 1: ("/send", "\(claim),\(text)")
+                case 2: ("/conversations/close", #""note":"""#)
+                default: ("/conversations/release", #""to":"handler""#)
+                }
+            isMessage = path == "/send"
+            status = await answer(path, "{\(names),\(members)}")
+            guard members.contains(claim), status == 200 else { return status != nil }
         }
-        guard let status = await answer(path, "{\(names),\(members)}") else { return false }
-        if status == 200, members.contains(claim) { state.withLock { _ = $0.acknowledged.insert(person) } }
+        state.withLock { state in
+            state.acknowledged.insert(person)
+            if isMessage { state.sent.insert("hello of \(person)") }
+        }
         return true
+    }
+
+    /// The status of the API; nil when no process answers.
+    private func answer(_ url: String, _ body: String, key: String) async -> Int? {
+        var request = TransportRequest(
+            method: "POST", url: url,
+            headers: [("Authorization", "Bearer \(Self.token)"), ("Idempotency-Key", key)],
+            body: Array(body.utf8), allowsPlainHTTP: true)
+        request.timeout = .seconds(120)
+        // An interrupted request has no status.
+        return try? await restartable.transport.send(request).status
     }
 
     /// The status; nil when no process answers.

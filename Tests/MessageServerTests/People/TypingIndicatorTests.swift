@@ -9,9 +9,11 @@ import Testing
     private let name = ConversationName(business: BusinessID("b"), customer: CustomerID("c"))
     private let sent = Sent()
 
+    private let timers = ManualTimers()
+
     private func indicators(lifetime: Duration = .seconds(300)) -> TypingIndicators {
         TypingIndicators(
-            lifetime: lifetime, send: { [sent] in sent.append("\($1 ? "start" : "end")") },
+            lifetime: lifetime, timer: timers.add, send: { [sent] in sent.append("\($1 ? "start" : "end")") },
             publish: { [sent] in sent.append("event \($1)") })
     }
 
@@ -23,9 +25,13 @@ import Testing
     }
 
     @Test func `an indicator ends after its time, and its entry is removed`() async {
-        let indicators = indicators(lifetime: .milliseconds(20))
+        let indicators = indicators(lifetime: .seconds(30))
         await running(indicators) {
             #expect(indicators.begin(in: name) == .begun)
+            #expect(await eventually { sent.texts.contains("start") && !indicators.isSending })
+            timers.advance(by: .milliseconds(29_999))
+            #expect(sent.texts.count == 2)
+            timers.advance(by: .milliseconds(1))
             #expect(await eventually { sent.texts.count == 4 })
             #expect(await eventually { indicators.count == 0 })
         }
@@ -76,8 +82,32 @@ import Testing
         await running(indicators) {
             _ = indicators.begin(in: name)
             indicators.end(in: name)
+            #expect(await eventually { !indicators.isSending })
+            timers.advance(by: TypingIndicators.pause - .milliseconds(1))
+            #expect(!indicators.isSending && indicators.count == 1)
+            timers.advance(by: .milliseconds(1))
             #expect(await eventually { indicators.count == 0 })
         }
+    }
+}
+
+/// Timers that run when the test advances the time.
+private final class ManualTimers: Sendable {
+    private typealias Timer = (due: Duration, body: @Sendable () -> Void)
+    private let state = Mutex<(now: Duration, timers: [Timer])>((.zero, []))
+
+    func add(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.timers.append(($0.now + time, body)) }
+    }
+
+    func advance(by time: Duration) {
+        let due = state.withLock { state -> [Timer] in
+            state.now += time
+            let now = state.now
+            defer { state.timers.removeAll { $0.due <= now } }
+            return state.timers.filter { $0.due <= now }
+        }
+        for timer in due { timer.body() }
     }
 }
 

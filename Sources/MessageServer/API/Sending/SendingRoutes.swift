@@ -97,12 +97,8 @@ struct SendingRoutes: Sendable {
             do { return try await search() } catch is UnreadJournal { throw APIProblem.journalUnread }
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
-        let permit = wait > 0 ? waiting.begin(request.token.name) : nil
+        let permit = try wait > 0 ? waiting.permitToWait(for: request.token) : nil
         defer { permit?.release() }
-        guard wait == 0 || permit != nil else {
-            throw APIProblem(.unavailable, "too many requests of the token wait for outcomes")
-                .field("Retry-After", "1")
-        }
         do {
             // A repetition is answered before its attachments are looked up, because they may have expired.
             if request["dryRun"] != "true",
