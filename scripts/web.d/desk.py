@@ -85,6 +85,7 @@ class Desk:
         self.events, self.posted, self.thread, self.deliveries = [], [], [], {}
         self.refusal = None
         self.rules = []
+        self.typing = False
         self.customers = [{"id": CUSTOMER, "business": "fish", "businessID": "b-1", "name": "Ann", "device": "iphone", "locale": "en_GB", "zone": "Europe/Berlin",
                            "capabilities": ["QUICK", "LIST", "TIME", "AUTH", "AUTH2", "FORM"], "last": 0}]
         self.http = Listener(("127.0.0.1", 0), Handler)
@@ -101,6 +102,10 @@ class Desk:
 
     def tell(self, *events):
         with self.changed:
+            for name, data in events:
+                # A thread that is read after the event has the same indicator, as with the real server.
+                if name == "typing":
+                    self.typing = data["typing"]
             self.events.extend(events)
             self.changed.notify_all()
 
@@ -158,7 +163,7 @@ class Desk:
                 after = int(query["after"])
                 found = [one for one in self.thread if one["seq"] > after]
                 found = found[-limit:] if after == 0 else found[:limit]
-            return 200, {"thread": found, "typing": False, "next": found[-1]["seq"] if found else int(query.get("after", 0))}
+            return 200, {"thread": found, "typing": self.typing, "next": found[-1]["seq"] if found else int(query.get("after", 0))}
         if self.refusal:
             status, refusal = self.refusal
             return status, refusal
