@@ -181,6 +181,20 @@ import Testing
         let sent = try await inspector.entry(customer) { $0["direction"]?.string == "inbound" }
         let names = sent["line"]?["message"]?["attachments"]?.elements.compactMap { $0["name"]?.string }
         #expect(names == ["a.txt", "b.txt"])
+        let message = InspectorClient.encoded(try #require(sent["id"]?.string))
+        let path = "\(customer)/messages/\(message)/attachments"
+        // The server fetches the files after it has written the line.
+        let isFetched = try await eventually {
+            try await inspector.send("GET", "\(path)/1").status == 200
+        }
+        #expect(isFetched)
+        let first = try await inspector.send("GET", "\(path)/0")
+        #expect(String(decoding: first.body, as: UTF8.self) == "hello")
+        #expect(first.header("content-disposition") == "attachment")
+        #expect(first.header("x-content-type-options") == "nosniff")
+        try await inspector.json("GET", "\(path)/2", status: 404)
+        try await inspector.json("GET", "\(path)/x", status: 404)
+        try await inspector.json("GET", "\(customer)/messages/none/attachments/0", status: 404)
         let unknown = #"{"attachments":[{"name":"a","mimeType":"text/plain","file":"../dev.json"}]}"#
         try await inspector.json("POST", "\(customer)/messages", unknown, status: 404)
         await inspector.server.stop()

@@ -3,7 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import GatewayClient
-import MessageStore
+package import MessageStore
 
 /// The content of a stored attachment as an answer, whole or one range of it.
 ///
@@ -140,7 +140,7 @@ struct AttachmentAnswer {
 
 extension ConversationFiles.FoundMessage {
     /// The files of its attachments, in order: those that were downloaded, or those that the server uploaded.
-    var attachedFiles: [RecordedFile] {
+    package var attachedFiles: [RecordedFile] {
         guard line.direction == .outbound else { return files }
         return (line.message["attachments"]?.elements.map(\.self) ?? []).map { attachment in
             guard let sha256 = ReplyFiles.storedFile(attachment) else {

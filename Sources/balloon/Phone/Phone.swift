@@ -3,6 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import GatewayClient
 import MessageServer
 import MessageStore
 import Simulator
@@ -19,6 +20,8 @@ final class Phone: Sendable {
     let files: PhoneFiles
     /// The header fields of the posted messages.
     let posted = PostedHeaders()
+    /// The files of messages in both directions, as the server stores them.
+    let attachments: AttachmentFiles
     private let transport: CurlTransport
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
@@ -32,6 +35,7 @@ final class Phone: Sendable {
         book = PhoneBook(directory: directory)
         conversations = ConversationFiles(dataDirectory: directory)
         files = PhoneFiles(directory: directory)
+        attachments = AttachmentFiles(dataDirectory: directory)
         transport = try CurlTransport()
         gateway.whenAnswered { exchange in
             events.add(
@@ -136,6 +140,9 @@ final class Phone: Sendable {
             },
             InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
                 .json(try await thread(request))
+            },
+            InspectorRoute(.get, "/dev/v1/customers/{id}/messages/{message}/attachments/{n}") { [self] in
+                try attachment($0)
             },
             InspectorRoute(.post, "/dev/v1/reset") { [self] _ in
                 try book.reset()

@@ -1,0 +1,52 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
+import MessageServer
+import MessageStore
+
+extension Phone {
+    private static let pieceBytes = 64 << 10
+
+    /// The content of an attachment, in either direction, as `GET …/messages/{message}/attachments/{n}` answers it.
+    ///
+    /// Customers choose the content: a browser saves it as a file and does not guess its type.
+    func attachment(_ request: InspectorRequest) throws -> InspectorRoute.Answer {
+        let (customer, _) = try customer(request.path("id"))
+        let files = try self.files(of: MessageID(request.path("message")), customer)
+        guard let number = Int(request.path("n")), files.indices.contains(number) else {
+            throw InspectorProblem(.notFound, "the message has no attachment of this number")
+        }
+        guard case .stored(let sha256, _) = files[number], let path = attachments.existing(sha256) else {
+            throw InspectorProblem(.notFound, "the file is not on this machine")
+        }
+        let file = try File(path, for: .reading)
+        let sizeBytes = try file.sizeBytes()
+        let head = HTTPStreamHead(
+            .ok, contentType: "application/octet-stream", contentLength: sizeBytes,
+            fields: [("Content-Disposition", "attachment"), ("X-Content-Type-Options", "nosniff")])
+        return .stream(head) { writer in
+            var position = 0
+            while position < sizeBytes {
+                let piece = try file.read(at: position, count: min(Self.pieceBytes, sizeBytes - position))
+                // The length was sent already, so the connection ends when the file is shorter.
+                guard !piece.isEmpty else { throw SystemError("read", code: 5) }
+                try await writer.write(piece)
+                position += piece.count
+            }
+        }
+    }
+
+    private func files(of message: MessageID, _ customer: PhoneCustomer) throws -> [RecordedFile] {
+        do {
+            let found = try conversations.message(
+                message, of: customer.business, named: ConversationFiles.name(of: customer.id))
+            guard let found else {
+                throw InspectorProblem(.notFound, "the thread has no message with this id")
+            }
+            return found.attachedFiles
+        } catch is ConversationFiles.UnfinishedSearch {
+            throw InspectorProblem(.serviceUnavailable, "the message is too far back in the thread")
+        }
+    }
+}
