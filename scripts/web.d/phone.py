@@ -396,6 +396,9 @@ class Tests(DeviceSuite):
         page.press_button("Replay", "document.querySelector('dialog')")
         page.see("Posted 3 times")
         assert self.posted("/replay")[0] == {"times": 3, "message": {"type": "text"}}
+        # A stage of the delivery reads it again 300 ms later; by then the pane is closed.
+        self.server.tell(self.stage(63, attempt=2))
+        page.wait("the new stage", "document.querySelectorAll('.stage').length === 10")
         page.keys("Escape")
         page.wait("no detail", "!document.querySelector('.detail-pane').checkVisibility()")
         deep = self.page(PHONE, f"{self.server.origin}/#t={self.server.token}")

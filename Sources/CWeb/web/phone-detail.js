@@ -56,7 +56,7 @@ export class Detail {
   #session;
   #notify;
   #close;
-  #record = null;
+  #record;
   #answer;
   #title = element("h2", { tabindex: -1 });
   #body = element("div", { class: "scroll detail-scroll", tabindex: 0, role: "region", "aria-label": "Delivery" });
@@ -74,7 +74,7 @@ export class Detail {
     let timer = 0;
     // A new stage of this delivery changes its attempts and replies.
     session.addEventListener("stages", ({ detail }) => {
-      if (!this.#record || !detail?.some((stage) => String(stage.delivery) === this.#record)) return;
+      if (this.#record === undefined || !detail?.some((stage) => String(stage.delivery) === this.#record)) return;
       clearTimeout(timer);
       timer = setTimeout(() => void this.#read(), 300);
     });
@@ -96,6 +96,8 @@ export class Detail {
   }
 
   async #read() {
+    // The timer of a new stage can end after the pane was closed.
+    if (this.#record === undefined) return;
     const generation = ++this.#generation;
     try {
       const answer = await this.#session.delivery(this.#record);
