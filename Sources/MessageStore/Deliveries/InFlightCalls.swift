@@ -43,10 +43,12 @@ final class InFlightCalls: Sendable {
     static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
-            let lines = try file.readAll().split(separator: UInt8(ascii: "\n"))
+            let bytes = try file.readAll()
             var left: [UInt64: Step] = [:]
-            for line in lines {
-                guard let step = line.first.flatMap(Step.init),
+            // Read by places, not by line feeds: a place that is reserved, but not written, is a hole of zeros.
+            for start in stride(from: 0, to: bytes.count, by: lineBytes) {
+                let line = bytes[start...].prefix(lineBytes).prefix { $0 != UInt8(ascii: "\n") }
+                guard line.count == lineBytes - 1, let step = line.first.flatMap(Step.init),
                     let record = UInt64(String(decoding: line.dropFirst(), as: UTF8.self))
                 else { continue }
                 left[record] = step
