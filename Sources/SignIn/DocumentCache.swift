@@ -109,8 +109,10 @@ private func value<Value: Sendable>(
         }
         Task {
             let value = await task.value
+            // Claim before the timer is cancelled: a cancelled timer wakes at once, and would claim for the deadline.
+            guard isDecided.claim() else { return }
             timer.cancel()
-            if isDecided.claim() { continuation.resume(returning: value) }
+            continuation.resume(returning: value)
         }
     }
 }
