@@ -23,18 +23,19 @@ import Testing
             headers: [("Accept", "application/json"), ("Prefer", "wait=\(wait)")])
     }
 
-    /// The events after a place, read until `count` events have this type.
+    /// The events after a place, read until `count` events have this type; an event that comes again is left out.
     private func events(
         _ server: ServerUnderTest, after start: String = "0", until name: String, count: Int = 1
     ) async throws -> [JSONValue] {
         var all: [JSONValue] = []
+        var keys: Set<String> = []
         var after = start
         while all.count(where: { $0["type"]?.string == name }) < count {
             let json = try await page(server, "?after=\(after)").json
             let events = json["events"]?.elements.map { $0 } ?? []
             // A page without events: none came during the wait.
             if events.isEmpty { break }
-            all += events
+            all += events.filter { $0["key"]?.string.map { keys.insert($0).inserted } ?? true }
             after = json["after"]?.string ?? ""
         }
         return all
@@ -87,7 +88,9 @@ import Testing
                 .events { $0.name == "message.accepted" }
         }
         try await text(server, customer, "two")
-        let second = try await resumed
+        // An event that was sent before its place was reached comes again, with the same key.
+        let repeated = Set(first.map(\.key))
+        let second = try await resumed.filter { !repeated.contains($0.key) }
         #expect(second.map(\.name) == ["message.received", "message.queued", "message.accepted"])
         #expect(second.compactMap { $0.data["seq"]?.int } == [3, 4])
         await server.stop()
