@@ -56,10 +56,12 @@ class Server:
             if self.process.poll() is not None:
                 raise Failure("the server ended:\n" + (self.path / "log").read_text()[-2000:])
             try:
-                if urllib.request.urlopen(f"{self.origin}/readyz", timeout=2).status == 200:
+                # `balloon simulate` finds the server by dev.json, which is written after the server became ready.
+                if urllib.request.urlopen(f"{self.origin}/readyz", timeout=2).status == 200 and (self.path / "data" / "dev.json").exists():
                     return
             except OSError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
         raise Failure("the server is not ready")
 
     def kill(self):
@@ -77,9 +79,12 @@ class Server:
             raise Failure("the server logged a token")
 
     def simulate(self, *arguments, customer="ann001", check=True, wait=True):
-        return subprocess.run(
+        result = subprocess.run(
             [self.binary, "simulate", "--data", str(self.path / "data"), "--customer", f"urn:mbid:AQAA{customer}=", *(["--wait"] if wait else []), *arguments],
-            capture_output=True, text=True, check=check, timeout=90).stdout
+            capture_output=True, text=True, timeout=90)
+        if check and result.returncode != 0:
+            raise Failure(f"balloon simulate ended with {result.returncode}: {result.stderr}")
+        return result.stdout
 
     def write(self, text, customer="ann001"):
         return self.simulate("text", "--text", text, customer=customer)
