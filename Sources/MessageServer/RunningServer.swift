@@ -32,6 +32,7 @@ package final class RunningServer: Sendable {
     private let tls: TLSCredentials?
     private let logger: Logger
     private let isDraining: DrainFlag
+    private let hasStarted: DrainFlag
     private let labels: BusinessLabels
     private let readinessWatch: ReadinessWatch
     private let reloads = ReloadResult()
@@ -54,7 +55,7 @@ package final class RunningServer: Sendable {
         let labels = BusinessLabels(configuration.businesses)
         let stages = StageMetrics(labels, passingTo: logged)
         let observer = DeliveryWatch(passingTo: stages)
-        let isDraining = DrainFlag()
+        let (isDraining, hasStarted) = (DrainFlag(), DrainFlag())
         let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
         let tls = try configuration.tls?.credentials()
@@ -75,6 +76,7 @@ package final class RunningServer: Sendable {
         self.inspector = inspector
         self.logger = logger
         self.isDraining = isDraining
+        self.hasStarted = hasStarted
         self.registry = registry
         self.making = making
         self.store = store
@@ -92,18 +94,24 @@ package final class RunningServer: Sendable {
             configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
         let sender = pipelines.sender
         let readinessWatch = ReadinessWatch()
+        let checks = ReadinessChecks(
+            store: store, settings: configuration.store,
+            phase: { isDraining.isSet ? .draining : hasStarted.isSet ? .running : .starting },
+            pauses: { sender.pauses }, handlersDown: { registry.downCount })
         let health = { (audience: HealthRoutes.Audience) in
             HealthRoutes.make(
-                for: audience, store: store,
-                outbox: { .outbox(sender.pauses, queuedReplies: store.queuedReplyCount) },
-                watch: audience == .everybody ? readinessWatch : nil
-            ) { isDraining.isSet }
+                for: audience, checks: checks, watch: audience == .everybody ? readinessWatch : nil)
         }
         self.readinessWatch = readinessWatch
         let callbacks = SignInRoutes(
             flow: SignInFlow(
                 requests: store.requests, settings: signIns, client: try SignInClient(), logger: logger))
         let refusedReads = RefusedReads(observer)
+        let boundAdmin = BoundAddress()
+        let listeners = ListenerConnections(admin: boundAdmin)
+        let status = StatusRoute(
+            version: version, checks: checks, store: store, registry: registry, connections: listeners,
+            minimumFreeBytes: configuration.store.minimumFreeBytes)
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
@@ -119,9 +127,10 @@ package final class RunningServer: Sendable {
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
+                            status.route,
                         ], describeRefusal: RefusedReads(logged).describe, logger),
             shards: configuration.limits.shards, logger: logger)
-        let boundAdmin = BoundAddress()
+        listeners.serve(with: http)
         let access = APIAccess(
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
@@ -163,13 +172,7 @@ package final class RunningServer: Sendable {
             version: version, stages: stages, labels: labels, store: store, registry: registry,
             gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
             server: MetricsRoute.Server(
-                connections: { [http] in
-                    let counts = http.connectionCounts
-                    return [
-                        ("public", counts.first ?? 0), ("control", counts.dropFirst().reduce(0, +)),
-                        ("admin", boundAdmin.connectionCount),
-                    ]
-                },
+                connections: { listeners.counts },
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
                 isReloaded: { [reloads] in reloads.isSuccess }))
         admin = try configuration.adminListen.socketAddress.map { address in
@@ -229,6 +232,7 @@ package final class RunningServer: Sendable {
             if let address = addresses.first { signIns.use(listener: "http://\(address)") }
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry)
+            hasStarted.set()
             return Array(addresses)
         } catch {
             await stop(within: configuration.shutdownTime, grace: .zero)
@@ -420,27 +424,6 @@ private struct StopTimes: Sendable {
     private var elapsed: Duration { .now - began }
 }
 
-/// The address of a listener, known once it is bound.
-private final class BoundAddress: Sendable {
-    private struct State {
-        var address: SocketAddress?
-        /// Weak, because the server's routes hold this value.
-        weak var server: HTTPServer?
-    }
-
-    private let state = Mutex(State())
-
-    var address: SocketAddress? {
-        get { state.withLock { $0.address } }
-        set { state.withLock { $0.address = newValue } }
-    }
-
-    /// The number of open connections; 0 without a server.
-    var connectionCount: Int { state.withLock { $0.server }?.connectionCount ?? 0 }
-
-    func serve(with server: HTTPServer?) { state.withLock { $0.server = server } }
-}
-
 /// Whether the last reload of the configuration succeeded; true before the first.
 private final class ReloadResult: Sendable {
     private let flag = Atomic(true)
@@ -451,7 +434,7 @@ private final class ReloadResult: Sendable {
     }
 }
 
-/// A flag that is set once, when the server begins to drain.
+/// A flag that is set once, when the server has started or begins to drain.
 final class DrainFlag: Sendable {
     private let flag = Atomic(false)
 

@@ -32,12 +32,16 @@ extension Store {
         StoreMetrics(
             commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
             journalBytes: journalBytes,
-            // The metric is left out when the system does not tell.
-            freeBytes: try? FileSystemSpace.freeBytes(at: directory),
+            freeBytes: freeBytes,
             pending: scheduler.quotas.counts, oldestPending: oldestPending,
             queuedReplies: outbox.countsByBusiness,
             deadLetters: accounts.withLedger { $0.deadLetterCounts })
     }
+
+    /// The bytes that are free on the file system of the data directory; nil when the system does not tell.
+    ///
+    /// May wait for a network file system.
+    package var freeBytes: UInt64? { try? FileSystemSpace.freeBytes(at: directory) }
 
     private var journalBytes: UInt64 {
         let folder = DataDirectory(path: directory).journal

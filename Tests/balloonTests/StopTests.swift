@@ -144,7 +144,7 @@ import Testing
         let address = server.address
         let checks = try await shell.run("balloon healthcheck --verbose")
         #expect(checks.status == 0, "\(checks.errors)")
-        #expect(checks.output.hasPrefix("draining: ok\njournal: ok\n"), "\(checks.output)")
+        #expect(checks.output.hasPrefix("start: ok\ndraining: ok\njournal: ok\n"), "\(checks.output)")
         let open = try await shell.run("curl -sS 'http://\(address)/readyz?verbose'")
         #expect(open.output == "ok\n", "\(open.errors)")
         let called = try await shell.run("balloon healthcheck --verbose --listen \(address)")

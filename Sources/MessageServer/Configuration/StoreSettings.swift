@@ -3,7 +3,8 @@ package import MessageStore
 /// The limits of the store's memory, and its deduplication window.
 ///
 /// ```json
-/// { "deduplicationHours": 72, "maximumRememberedMessages": 4000000, "maximumPendingDeliveries": 1000000 }
+/// { "deduplicationHours": 72, "maximumRememberedMessages": 4000000, "maximumPendingDeliveries": 1000000,
+///   "minimumFreeMegabytes": 64 }
 /// ```
 package struct StoreSettings: Sendable, Equatable {
     /// The minimum time for which the server recognizes a repeated message; JSON: `deduplicationHours`.
@@ -13,6 +14,9 @@ package struct StoreSettings: Sendable, Equatable {
     package var maximumRememberedMessages: Int
     /// The maximum number of unfinished messages; at the limit, new ones get 503.
     package var maximumPendingDeliveries: Int
+    /// The free bytes on the data directory's disk below which the server is not ready; 0 means no floor; JSON:
+    /// `minimumFreeMegabytes`.
+    package var minimumFreeBytes: UInt64 = 64 << 20
 
     /// Creates the defaults of the store.
     package init() {
@@ -22,7 +26,9 @@ package struct StoreSettings: Sendable, Equatable {
         maximumPendingDeliveries = defaults.maximumPendingDeliveries
     }
 
-    static let keys = ["deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries"]
+    static let keys = [
+        "deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries", "minimumFreeMegabytes",
+    ]
 
     /// Reads the given settings; the others keep their defaults.
     static func read(_ reader: inout ObjectReader) -> StoreSettings? {
@@ -32,6 +38,9 @@ package struct StoreSettings: Sendable, Equatable {
         }
         reader.set(&settings.maximumRememberedMessages, "maximumRememberedMessages", in: 1000...1_000_000_000)
         reader.set(&settings.maximumPendingDeliveries, "maximumPendingDeliveries", in: 1...1_000_000_000)
+        if let megabytes = reader.integer("minimumFreeMegabytes", in: 0...1_000_000_000) {
+            settings.minimumFreeBytes = UInt64(megabytes) << 20
+        }
         return settings
     }
 

@@ -43,6 +43,12 @@ final class HandlerRegistry: Sendable {
             .sorted { $0.slug < $1.slug }
     }
 
+    /// The number of handlers of served businesses that accept no events.
+    var downCount: Int {
+        let handlers = state.withLock { state in state.served.compactMap { state.workers[$0]?.current } }
+        return handlers.count { $0.life?.downSince != nil }
+    }
+
     /// Whether messages for the business are accepted.
     func contains(_ business: BusinessID) -> Bool { state.withLock { $0.served.contains(business) } }
 

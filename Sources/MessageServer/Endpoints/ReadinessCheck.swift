@@ -1,5 +1,3 @@
-import MessageStore
-
 /// One named check of `/readyz`: its state, and the reason when that is not `ok`.
 package struct ReadinessCheck: Sendable, Hashable {
     /// The state of the checked part; a reason is a constant with counts and a hint.
@@ -22,67 +20,23 @@ package struct ReadinessCheck: Sendable, Hashable {
         self.name = name
         self.state = state
     }
-
-    /// Every check, in the order in which `/readyz?verbose` lists them.
-    static func all(store: Store, isDraining: Bool) -> [ReadinessCheck] {
-        let statistics = store.statistics
-        return [
-            ReadinessCheck("draining", isDraining ? .failing(reason: "draining") : .ok),
-            ReadinessCheck("journal", journal(store)),
-            records(store.journalDamage),
-            ReadinessCheck("deliveries", store.isHeldUp ? .degraded(reason: pausedDeliveries) : .ok),
-            .conversations(
-                "damaged-conversations", statistics.quarantinedConversations,
-                "quarantined: run balloon conversations rebuild"),
-            .conversations(
-                "refused-conversations", statistics.refusedConversations,
-                "not written: see the log for the reason"),
-            ReadinessCheck(
-                "checkpoints",
-                statistics.checkpointFailure == nil
-                    ? .ok : .degraded(reason: "checkpoints fail: see the log for the reason")),
-        ]
-    }
-
-    /// The state of check `journal`: failing while writes fail, and degraded for a minute after a failure.
-    ///
-    /// After a failure a small write may succeed, for example on a nearly full disk, while larger messages get 503.
-    private static func journal(_ store: Store) -> State {
-        if store.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
-        return store.hasRecentSyncFailure ? .degraded(reason: recentJournalFailure) : .ok
-    }
-
-    static let recentJournalFailure =
-        "journal writes failed within the last minute: free space on the disk or check it"
-
-    static let pausedDeliveries =
-        "deliveries are paused because disk writes fail: free space on the disk or check it"
-
-    private static func records(_ damage: JournalRepair) -> ReadinessCheck {
-        let name = "journal-records"
-        if damage.isEmpty { return ReadinessCheck(name, .ok) }
-        guard damage.isHarmful else {
-            return ReadinessCheck(
-                name, .degraded(reason: "finished journal records are damaged: run balloon journal repair"))
-        }
-        return ReadinessCheck(
-            name,
-            .failing(reason: "journal records \(damage.recordsText) are lost: run balloon journal repair"))
-    }
-
-    private static func conversations(_ name: String, _ count: Int, _ what: String) -> ReadinessCheck {
-        let are = count == 1 ? "conversation is" : "conversations are"
-        return ReadinessCheck(name, count == 0 ? .ok : .degraded(reason: "\(count) \(are) \(what)"))
-    }
 }
 
 /// The combined result of all checks.
-struct Readiness {
-    let checks: [ReadinessCheck]
+package struct Readiness: Sendable {
+    /// The results, in the order of ``ReadinessFacts/checks``.
+    package let checks: [ReadinessCheck]
 
-    var isReady: Bool {
+    /// Combines check results.
+    package init(checks: [ReadinessCheck]) { self.checks = checks }
+
+    /// Whether no check is failing.
+    package var isReady: Bool {
         checks.allSatisfy { if case .failing = $0.state { false } else { true } }
     }
+
+    /// The answer of the public listener, which tells strangers no reason.
+    var word: String { isReady ? "ok\n" : "not ready\n" }
 
     /// The reasons of failing checks, otherwise `ok` and a line for each problem that needs an operator.
     var summary: String {

@@ -47,6 +47,19 @@ extension Store {
         }
     }
 
+    /// The numbers of conversations that wait for a person, and that are with one, of each business that has any.
+    ///
+    /// Never blocks and opens no file.
+    package var assignedCounts: [BusinessID: (waiting: Int, person: Int)] {
+        assignments.entries.reduce(into: [:]) { counts, entry in
+            switch entry.value.assignment.state {
+            case .waiting: counts[entry.key.business, default: (0, 0)].waiting += 1
+            case .person: counts[entry.key.business, default: (0, 0)].person += 1
+            case .handler, .closed: break
+            }
+        }
+    }
+
     /// The number of conversations of a business that wait for a person, and that are with one; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
         assignments.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in

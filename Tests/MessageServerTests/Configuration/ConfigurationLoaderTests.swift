@@ -20,6 +20,7 @@ import Testing
         // The examples show the defaults where they exist.
         #expect(configuration.gateway == GatewayAddress())
         #expect(configuration.limits == ServerLimits())
+        #expect(configuration.store == StoreSettings())
         #expect(configuration.http == HTTPLimits())
         #expect(configuration.api == APIConfiguration())
         #expect(configuration.dataDirectory == "data")
@@ -107,9 +108,9 @@ import Testing
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
-             "listen":"[::1]:0","adminListen":"off","dataDirectory":"/data","shutdownSeconds":7,
+             "listen":"[::1]:0","adminListen":"off","dataDirectory":"/data","shutdownSeconds":7,"drainDelaySeconds":3,
              "gateway":{"url":"http://127.0.0.1:9000/v1/","downloadHosts":["Example.com","127.0.0.1:9000"],"agent":"Shop 1.0"},
-             "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7},
+             "store":{"deduplicationHours":24,"maximumRememberedMessages":5000,"maximumPendingDeliveries":7,"minimumFreeMegabytes":8},
              "limits":{"maximumBodyBytes":2048,"maximumInflatedBytes":4096,"maximumInflationRatio":20,
              "tokenAgeSeconds":60,"handlerDeadlineSeconds":5,"handlerConcurrency":4,"shards":3}}
             """
@@ -122,6 +123,8 @@ import Testing
         #expect(configuration.adminListen == .off)
         #expect(configuration.dataDirectory == "/data")
         #expect(configuration.shutdownTime == .seconds(7))
+        #expect(configuration.drainDelay == .seconds(3))
+        #expect(configuration.store.minimumFreeBytes == 8 << 20)
         #expect(configuration.gateway.url == "http://127.0.0.1:9000/v1")
         #expect(configuration.gateway.downloadHosts == ["example.com", "127.0.0.1:9000"])
         #expect(configuration.gateway.agent == "Shop 1.0")

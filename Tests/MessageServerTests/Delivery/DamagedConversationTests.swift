@@ -25,8 +25,8 @@ import Testing
 
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first { $0.contains("the conversation is damaged") && $0.contains("attempt=2") }
-        let health = try await server.transport.send(
-            TransportRequest(url: server.url + "/readyz", allowsPlainHTTP: true))
+        #expect(try await server.readiness() == 200)
+        let health = try await server.control("/readyz")
         #expect(health.status == 200)
         let text = String(decoding: health.body, as: UTF8.self)
         #expect(text == "ok\n1 conversation is quarantined: run balloon conversations rebuild\n")

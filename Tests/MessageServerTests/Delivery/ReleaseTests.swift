@@ -50,16 +50,17 @@ import Testing
     {
         let disk = FullDisk()
         let test = try await PipelineUnderTest(RecordingHandler(), disk: disk)
+        let checks = ReadinessChecks(store: test.store)
         func deliveries() -> ReadinessCheck.State? {
-            ReadinessCheck.all(store: test.store, isDraining: false).first { $0.name == "deliveries" }?.state
+            checks.readiness.checks.first { $0.name == "deliveries" }?.state
         }
         #expect(deliveries() == .ok)
         await test.append("first", from: "c")
         disk.full.withLock { $0 = .conversations }
         let running = test.run()
         await test.log.first { $0.contains("disk write failed") }
-        #expect(deliveries() == .degraded(reason: ReadinessCheck.pausedDeliveries))
-        #expect(Readiness(checks: ReadinessCheck.all(store: test.store, isDraining: false)).isReady)
+        #expect(deliveries() == .degraded(reason: ReadinessFacts.pausedDeliveries))
+        #expect(checks.readiness.isReady)
         disk.full.withLock { $0 = nil }
         #expect(await eventually { deliveries() == .ok })
         await test.stop(running)

@@ -53,10 +53,16 @@ import Testing
 }
 
 extension ServerUnderTest {
+    /// The status and the text that a URL answers.
+    func answer(_ url: String) async throws -> (status: Int, text: String) {
+        let answer = try await transport.send(TransportRequest(url: url, allowsPlainHTTP: true))
+        return (answer.status, String(decoding: answer.body, as: UTF8.self))
+    }
+
     /// The text that a URL answers with 200.
     fileprivate func text(_ url: String) async throws -> String {
-        let answer = try await transport.send(TransportRequest(url: url, allowsPlainHTTP: true))
+        let answer = try await answer(url)
         #expect(answer.status == 200)
-        return String(decoding: answer.body, as: UTF8.self)
+        return answer.text
     }
 }

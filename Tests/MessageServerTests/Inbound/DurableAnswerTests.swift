@@ -94,10 +94,8 @@ import Testing
         while try await webhook.readiness() != 200, ContinuousClock.now < deadline {}
         #expect(try await webhook.readiness() == 200)
         // On a nearly full disk the next large message may be refused again.
-        let journal = ReadinessCheck.all(store: webhook.store, isDraining: false).first {
-            $0.name == "journal"
-        }
-        #expect(journal?.state == .degraded(reason: ReadinessCheck.recentJournalFailure))
+        let journal = ReadinessChecks(store: webhook.store).readiness.checks.first { $0.name == "journal" }
+        #expect(journal?.state == .degraded(reason: ReadinessFacts.recentJournalFailure))
         await webhook.stop()
     }
 }
@@ -130,7 +128,8 @@ private struct Webhook {
             listeners: [
                 HTTPListener(
                     .tcp(host: "127.0.0.1", port: 0),
-                    routes: [route] + HealthRoutes.make(for: .everybody, store: store) { false })
+                    routes: [route]
+                        + HealthRoutes.make(for: .everybody, checks: ReadinessChecks(store: store)))
             ], shards: 1,
             logger: LogCollector().logger)
         address = "http://\(try await http.start()[0])"

@@ -56,7 +56,7 @@ import MessageStore
         let webhook = WebhookRoute.make(
             configuration, isServed: { businesses.contains($0) }, store: store,
             observer: JSONStageLog(level: .info))
-        let health = HealthRoutes.make(for: .everybody, store: store) { false }
+        let health = HealthRoutes.make(for: .everybody, checks: ReadinessChecks(store: store))
         let server = try HTTPServer(
             listeners: [HTTPListener(configuration.listen, routes: [webhook] + health)],
             shards: configuration.limits.shards, logger: logger)

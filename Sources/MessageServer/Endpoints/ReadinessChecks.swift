@@ -1,0 +1,71 @@
+import BalloonPOSIX
+import Dispatch
+package import MessageStore
+import Synchronization
+
+/// Collects the ``ReadinessFacts`` of a running server.
+package final class ReadinessChecks: Sendable {
+    private let store: Store
+    private let minimumFreeBytes: UInt64
+    private let maximumPendingDeliveries: Int
+    private let phase: @Sendable () -> ReadinessFacts.Phase
+    private let pauses: @Sendable () -> [GatewayHealth.Report]
+    private let handlersDown: @Sendable () -> Int
+    private let space = Mutex<(bytes: UInt64?, readAt: ContinuousClock.Instant)?>(nil)
+    /// Reads the free space, which may wait for a network file system; a shard must not.
+    private let queue = DispatchQueue(label: "balloon.readiness")
+
+    /// Checks the store alone, as if the server were running, with no floor for the disk.
+    package convenience init(store: Store) {
+        var settings = StoreSettings()
+        settings.minimumFreeBytes = 0
+        self.init(store: store, settings: settings)
+    }
+
+    init(
+        store: Store, settings: StoreSettings,
+        phase: @escaping @Sendable () -> ReadinessFacts.Phase = { .running },
+        pauses: @escaping @Sendable () -> [GatewayHealth.Report] = { [] },
+        handlersDown: @escaping @Sendable () -> Int = { 0 }
+    ) {
+        self.store = store
+        minimumFreeBytes = settings.minimumFreeBytes
+        maximumPendingDeliveries = settings.maximumPendingDeliveries
+        self.phase = phase
+        self.pauses = pauses
+        self.handlersDown = handlersDown
+    }
+
+    /// The result of all checks now; may wait for the disk's file system.
+    package var readiness: Readiness { Readiness(checks: facts.checks) }
+
+    /// Passes the result of all checks to `body`, on a queue that may wait.
+    func check(_ body: @escaping @Sendable (Readiness) -> Void) {
+        queue.async { body(self.readiness) }
+    }
+
+    private var facts: ReadinessFacts {
+        var facts = ReadinessFacts(statistics: store.statistics)
+        facts.phase = phase()
+        facts.areDeliveriesPaused = store.isHeldUp
+        facts.hasRecentJournalFailure = store.hasRecentSyncFailure
+        facts.damage = store.journalDamage
+        facts.minimumFreeBytes = minimumFreeBytes
+        if minimumFreeBytes > 0 { facts.freeBytes = freeBytes }
+        facts.maximumPendingDeliveries = maximumPendingDeliveries
+        facts.pauses = pauses()
+        facts.handlersDown = handlersDown()
+        return facts
+    }
+
+    /// The free bytes, read at most once a second.
+    private var freeBytes: UInt64? {
+        space.withLock { space in
+            let now = ContinuousClock.now
+            if let space, now - space.readAt < .seconds(1) { return space.bytes }
+            let bytes = store.freeBytes
+            space = (bytes, now)
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// `GET /status` on `DATA/control.sock`: the ``ServerStatus`` of this server.
+///
+/// The answer is composed outside the shard. The search for the oldest messages costs time in proportion to the conversations with
+/// unfinished messages.
+struct StatusRoute: Sendable {
+    let version: String
+    let checks: ReadinessChecks
+    let store: Store
+    let registry: HandlerRegistry
+    let connections: ListenerConnections
+    let minimumFreeBytes: UInt64
+    private let began = ContinuousClock.now
+
+    init(
+        version: String, checks: ReadinessChecks, store: Store, registry: HandlerRegistry,
+        connections: ListenerConnections, minimumFreeBytes: UInt64
+    ) {
+        self.version = version
+        self.checks = checks
+        self.store = store
+        self.registry = registry
+        self.connections = connections
+        self.minimumFreeBytes = minimumFreeBytes
+    }
+
+    var route: HTTPRoute {
+        HTTPRoute(.get, "/status") { _, responder in
+            checks.check { readiness in
+                Task { @concurrent in
+                    responder.respond(HTTPResponse(.ok, json: await status(readiness).json))
+                }
+            }
+            return nil
+        }
+    }
+
+    private func status(_ readiness: Readiness) async -> ServerStatus {
+        var status = ServerStatus(
+            version: version, uptimeSeconds: Int((ContinuousClock.now - began).components.seconds),
+            checks: readiness.checks)
+        let (metrics, statistics) = (store.metrics, store.statistics)
+        status.businesses = await businesses(metrics)
+        status.listeners = connections.counts.map {
+            ServerStatus.Listener($0.listener, connections: $0.count)
+        }
+        status.journalBytes = Int(clamping: metrics.journalBytes)
+        status.waitingBytes = statistics.waitingBytes
+        status.freeBytes = metrics.freeBytes.map { Int(clamping: $0) }
+        status.minimumFreeBytes = Int(clamping: minimumFreeBytes)
+        return status
+    }
+
+    /// The configured businesses, and others that still have messages, replies or assigned conversations.
+    private func businesses(_ metrics: StoreMetrics) async -> [ServerStatus.Business] {
+        var businesses: [BusinessID: ServerStatus.Business] = [:]
+        for business in registry.all {
+            let handler = await HandlerStatus(business)
+            var status = ServerStatus.Business(handler.slug, handler: handler.health)
+            status.downSeconds = handler.downSeconds
+            status.restarts = handler.restarts
+            businesses[business.business] = status
+        }
+        let assigned = store.assignedCounts
+        let now = Timestamp.now()
+        let known = Set(businesses.keys).union(metrics.pending.keys).union(metrics.queuedReplies.keys)
+            .union(metrics.deadLetters.keys).union(assigned.keys)
+        for id in known {
+            var status =
+                businesses[id] ?? ServerStatus.Business(id.rawValue, handler: "removed")
+            status.pending = metrics.pending[id] ?? 0
+            // Not below 0 when the clock was set back.
+            status.oldestSeconds = metrics.oldestPending[id].map {
+                Int(max(0, now.milliseconds - $0.milliseconds) / 1000)
+            }
+            status.deadLetters = metrics.deadLetters[id] ?? 0
+            status.outbox = metrics.queuedReplies[id] ?? 0
+            (status.waiting, status.person) = assigned[id] ?? (0, 0)
+            businesses[id] = status
+        }
+        return businesses.values.sorted { $0.name < $1.name }
+    }
+}
