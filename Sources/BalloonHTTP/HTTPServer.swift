@@ -76,6 +76,14 @@ package actor HTTPServer {
         }
     }
 
+    /// The number of shards.
+    package nonisolated var shardCount: Int { shards.count }
+
+    /// Calls `answer` on a shard's queue once the shard has completed its current work; at once when the shard has ended.
+    package nonisolated func check(shard: Int, _ answer: @escaping @Sendable () -> Void) {
+        shards[shard].post(.check(answer))
+    }
+
     /// The number of open connections of each listener, in the listeners' order.
     package nonisolated var connectionCounts: [Int] { counters.map(\.value) }
 

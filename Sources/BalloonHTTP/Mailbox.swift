@@ -15,6 +15,8 @@ final class Mailbox: Sendable {
         case endSection(BroadcastSection, isRegular: Bool)
         case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
+        /// Asks whether the shard makes progress.
+        case check(@Sendable () -> Void)
         case drain(within: Duration, idle: Duration, CheckedContinuation<Void, Never>)
     }
 

@@ -132,6 +132,7 @@ actor Shard {
         case .endSection(let section, let isRegular): end(section, isRegular: isRegular)
         case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
+        case .check(let answer): answer()
         case .drain(let grace, let idle, let continuation): stop(within: grace, idle: idle, continuation)
         }
     }
@@ -145,6 +146,8 @@ actor Shard {
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, _, let continuation): continuation.resume()
+        // A shard that has ended is not stuck.
+        case .check(let answer): answer()
         case .subscribe(_, let section): section.broadcast.remove(from: section)
         case .answer, .streamHead, .streamEnd, .batch, .endSection, .abort: break
         }

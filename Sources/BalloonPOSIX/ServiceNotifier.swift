@@ -11,12 +11,18 @@ package struct ServiceNotifier: Sendable {
         case reloading
         /// The stop begins.
         case stopping
+        /// The process makes progress; the manager expects this state within ``watchdogInterval(_:process:)``.
+        case alive
+        /// The start advances and may take this time from now, even when it exceeds the manager's limit.
+        case starting(within: Duration)
 
         fileprivate var text: String {
             switch self {
             case .ready: "READY=1"
             case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.nanoseconds() / 1000)"
             case .stopping: "STOPPING=1"
+            case .alive: "WATCHDOG=1"
+            case .starting(let time): "EXTEND_TIMEOUT_USEC=\(time.wholeNanoseconds / 1000)"
             }
         }
     }
@@ -26,6 +32,18 @@ package struct ServiceNotifier: Sendable {
     /// Uses the socket that `NOTIFY_SOCKET` names; without the variable nothing is reported.
     package init(_ variables: [String: String] = ProcessEnvironment.variables()) {
         path = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    }
+
+    /// The interval in which the manager expects ``State/alive`` from this process; nil when it expects none (sd_watchdog_enabled(3)).
+    ///
+    /// The variables are for another process when `WATCHDOG_PID` is not ours.
+    package static func watchdogInterval(
+        _ variables: [String: String] = ProcessEnvironment.variables(), process: Int32 = getpid()
+    ) -> Duration? {
+        guard let text = variables["WATCHDOG_USEC"], let microseconds = Int64(text), microseconds > 0,
+            variables["WATCHDOG_PID"].map({ $0 == "\(process)" }) ?? true
+        else { return nil }
+        return .microseconds(microseconds)
     }
 
     /// Reports a state; never waits.

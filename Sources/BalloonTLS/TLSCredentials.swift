@@ -24,6 +24,14 @@ package final class TLSCredentials: Sendable {
         context.withLock { $0 = new }
     }
 
+    /// The expiry of the current certificate, in seconds since 1970; nil when it cannot be represented.
+    package var expirySecondsSince1970: Int? {
+        let context = context.withLock { $0 }
+        defer { withExtendedLifetime(context) {} }
+        let expiry = unsafe balloon_tls_expiry(context.pointer)
+        return expiry < 0 ? nil : Int(expiry)
+    }
+
     /// Creates a connection's session; throws ``TLSError/outOfMemory``.
     package func makeSession() throws(TLSError) -> TLSSession {
         let context = context.withLock { $0 }

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 package import BalloonTransport
+package import BalloonWire
 package import BusinessMessages
 package import Logging
 
@@ -98,6 +99,9 @@ package final class GatewayClient: Sendable {
 
     /// Mints a new token for the next request, regardless of the age of the current one.
     package func renewToken() { token.renew() }
+
+    /// Signs the tokens of the next requests with another secret.
+    package func sign(with secret: Secret) { token.sign(with: secret) }
 
     /// Makes a request to the gateway itself, with a token that is valid now.
     func request(

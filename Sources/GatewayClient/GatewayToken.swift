@@ -6,6 +6,11 @@ import Synchronization
 ///
 /// The maximum age that Apple accepts is not established; its samples mint a token for each request.
 final class GatewayToken: Sendable {
+    private struct State {
+        var signer: TokenSigner
+        var minted = Minted()
+    }
+
     private struct Minted {
         var token = ""
         var mintedAt = Int.min
@@ -14,25 +19,31 @@ final class GatewayToken: Sendable {
     private static let lifetimeSeconds = 300
 
     private let mspID: String
-    private let signer: TokenSigner
-    private let minted = Mutex(Minted())
+    private let state: Mutex<State>
 
     init(mspID: String, secret: Secret) {
         self.mspID = mspID
-        signer = TokenSigner(secret: secret)
+        state = Mutex(State(signer: TokenSigner(secret: secret)))
+    }
+
+    /// Signs the tokens of the next requests with another secret.
+    func sign(with secret: Secret) {
+        let new = TokenSigner(secret: secret)
+        state.withLock { $0 = State(signer: new) }
     }
 
     /// The token for a request at `now`, in seconds since 1970; a new one when the clock was set back.
     func token(now: Int) -> String {
-        minted.withLock { minted in
+        state.withLock { state in
+            let minted = state.minted
             if minted.mintedAt <= now, now - Self.lifetimeSeconds < minted.mintedAt { return minted.token }
-            minted = Minted(token: signer.sign(claims(now)), mintedAt: now)
-            return minted.token
+            state.minted = Minted(token: state.signer.sign(claims(now)), mintedAt: now)
+            return state.minted.token
         }
     }
 
     /// Drops the current token, so that the next request mints a new one.
-    func renew() { minted.withLock { $0 = Minted() } }
+    func renew() { state.withLock { $0.minted = Minted() } }
 
     private func claims(_ now: Int) -> [UInt8] {
         JSONWriter.object { writer in

@@ -30,6 +30,7 @@ package final class RunningServer: Sendable {
     private let events: EventHub
     private let typing: TypingIndicators
     private let tls: TLSCredentials?
+    private let secrets: MSPSecrets
     private let logger: Logger
     private let isDraining: DrainFlag
     private let hasStarted: DrainFlag
@@ -40,13 +41,15 @@ package final class RunningServer: Sendable {
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
-    /// The journal and the conversations are written to `disk`.
+    /// The journal and the conversations are written to `disk`. `recoveryDidAdvance` is called from any thread after each part of
+    /// a recovery.
     /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, or the certificate and its
     /// key do not go together; and what the store throws.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk(), version: String = "unknown"
+        disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
         FreeMemory.returnLargeBlocks()
@@ -62,6 +65,7 @@ package final class RunningServer: Sendable {
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         storeConfiguration.disk = disk
+        storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
         storeConfiguration.keepsIndex = !configuration.api.tokens.isEmpty
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
@@ -90,8 +94,11 @@ package final class RunningServer: Sendable {
             retention: configuration.attachments.retention,
             logger: logger)
         Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
+        let secrets = MSPSecrets(configuration.secret, previous: configuration.previousSecret)
+        self.secrets = secrets
         let webhook = WebhookRoute.make(
-            configuration, isServed: { registry.contains($0) }, store: store, observer: observer)
+            configuration, secrets: secrets, isServed: { registry.contains($0) }, store: store,
+            observer: observer)
         let sender = pipelines.sender
         let readinessWatch = ReadinessWatch()
         let checks = ReadinessChecks(
@@ -174,7 +181,8 @@ package final class RunningServer: Sendable {
             server: MetricsRoute.Server(
                 connections: { listeners.counts },
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
-                isReloaded: { [reloads] in reloads.isSuccess }))
+                isReloaded: { [reloads] in reloads.isSuccess },
+                certificateExpiry: { tls?.expirySecondsSince1970 }))
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,
@@ -189,6 +197,17 @@ package final class RunningServer: Sendable {
 
     /// The bound address of the admin listener; nil when there is none.
     package var adminAddress: SocketAddress? { boundAdmin.address }
+
+    /// The checks of a ``Watchdog``: each shard of the listeners, and the journal's writer.
+    package var progressChecks: [Watchdog.Check] {
+        let servers = [("public", http)] + (adminAddress == nil ? [] : admin.map { [("admin", $0)] } ?? [])
+        let shards = servers.flatMap { name, server in
+            (0..<server.shardCount).map { shard in
+                Watchdog.Check(name: "\(name) shard \(shard)") { server.check(shard: shard, $0) }
+            }
+        }
+        return shards + [Watchdog.Check(name: "journal") { [store] in store.checkJournal($0) }]
+    }
 
     /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
     package func start() async throws -> [SocketAddress] {
@@ -262,7 +281,9 @@ package final class RunningServer: Sendable {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             if isDraining.isSet { return }
-            // Before the wait for old handlers: a removed token must not be valid meanwhile.
+            // Before the wait for old handlers: a removed secret or token must not be valid meanwhile.
+            secrets.change(to: wanted.secret, previous: wanted.previousSecret)
+            pipelines.gateway.sign(with: wanted.secret)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             await events.begin()
             store.keepIndex(!wanted.api.tokens.isEmpty)

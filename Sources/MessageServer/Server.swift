@@ -61,13 +61,21 @@ public enum Server {
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
+        let manager = ServiceNotifier()
+        let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, version: version)
+            inspector: inspector, version: version, recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()
-        let manager = ServiceNotifier()
         report(.ready, to: manager, logger)
+        let watchdog = ServiceNotifier.watchdogInterval().map { interval in
+            Watchdog(server.progressChecks, interval: interval, logger: logger) {
+                report(.alive, to: manager, logger)
+            }
+        }
+        watchdog?.begin()
+        defer { watchdog?.end() }
         for address in addresses { logger.notice("server listening", metadata: ["address": "\(address)"]) }
         if let address = inspector?.address {
             logger.notice("inspector listening", metadata: ["address": "\(address)"])

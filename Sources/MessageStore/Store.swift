@@ -55,7 +55,8 @@ package final class Store: Sendable {
     {
         let result = try JournalRecovery.run(
             directory: directory.journal, state: RecoveredJournal(configuration),
-            snapshot: SnapshotFile(configuration), logger: logger)
+            snapshot: SnapshotFile(configuration), didAdvance: configuration.recoveryDidAdvance,
+            logger: logger)
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()
@@ -127,7 +128,7 @@ package final class Store: Sendable {
         self.directory = configuration.directory
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
-        writeMissingLines(recovered)
+        writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
         let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
             // It ends now instead of at its next attempt, because a person answers it.
             table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
@@ -187,6 +188,11 @@ package final class Store: Sendable {
     /// process, because the store stops or the task is cancelled.
     package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
 
+    /// Calls `answer` on the journal's queue when the writer has completed its current batch; never blocks.
+    ///
+    /// Messages that arrive all the time do not delay the answer by more than two batches.
+    package func checkJournal(_ answer: @escaping @Sendable () -> Void) { journal.flush(completion: answer) }
+
     /// Whether a disk write failed and deliveries are paused; never blocks.
     package var isHeldUp: Bool { gate.isHolding }
 
@@ -235,7 +241,8 @@ package final class Store: Sendable {
     }
 
     /// Writes conversation lines that a power failure may have removed.
-    private func writeMissingLines(_ recovered: RecoveredJournal) {
+    private func writeMissingLines(_ recovered: RecoveredJournal, didAdvance: @escaping @Sendable () -> Void)
+    {
         let unwritten = recovered.unwritten
         let records = Set(recovered.undelivered.map(\.state.record)).union(unwritten.map(\.state.record))
         let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
@@ -253,6 +260,7 @@ package final class Store: Sendable {
                 for line in (lines[key] ?? []).flatMap(\.lines) { entries += try line.entries(from: reader) }
                 try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
                 checkpointer.recordWrite()
+                didAdvance()
             } catch {
                 // Other conversations are served; this conversation is retried before the next checkpoint.
                 if case .quarantinedConversation = error { return }

@@ -55,6 +55,8 @@ package struct StoreConfiguration: Sendable {
     var snapshotInterval: UInt64 = 100_000
     /// The clock of open requests.
     package var now: @Sendable () -> Timestamp = { .now() }
+    /// Called from any thread after each part of a recovery: a segment of the journal, or a conversation.
+    package var recoveryDidAdvance: @Sendable () -> Void = {}
     /// The disk operations that the store uses.
     package var disk: any StoreDisk = SystemDisk()
 

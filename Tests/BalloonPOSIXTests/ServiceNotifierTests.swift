@@ -24,7 +24,8 @@ import Testing
         let reporter = ServiceNotifier(["NOTIFY_SOCKET": path])
         for (state, expected) in [
             (ServiceNotifier.State.ready, "READY=1"), (.reloading, "RELOADING=1\nMONOTONIC_USEC="),
-            (.stopping, "STOPPING=1"),
+            (.stopping, "STOPPING=1"), (.alive, "WATCHDOG=1"),
+            (.starting(within: .seconds(90)), "EXTEND_TIMEOUT_USEC=90000000"),
         ] {
             try reporter.report(state)
             var bytes = [UInt8](repeating: 0, count: 256)
@@ -36,6 +37,17 @@ import Testing
     @Test(arguments: [[:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"]])
     func `without a usable socket nothing is reported`(variables: [String: String]) throws {
         try ServiceNotifier(variables).report(.ready)
+    }
+
+    @Test(arguments: [
+        (["WATCHDOG_USEC": "120000000"], Duration.seconds(120)),
+        (["WATCHDOG_USEC": "1500", "WATCHDOG_PID": "7"], .microseconds(1500)),
+        (["WATCHDOG_USEC": "1500", "WATCHDOG_PID": "8"], nil), (["WATCHDOG_USEC": "0"], nil),
+        (["WATCHDOG_USEC": "soon"], nil), (["WATCHDOG_PID": "7"], nil),
+        (["WATCHDOG_USEC": "99999999999999999999"], nil),
+    ])
+    func `the watchdog's interval is that of this process`(variables: [String: String], interval: Duration?) {
+        #expect(ServiceNotifier.watchdogInterval(variables, process: 7) == interval)
     }
 
     @Test func `a socket that does not exist is an error`() {

@@ -63,6 +63,9 @@ package final class ServerUnderTest: Sendable {
     /// The work that a stop left unfinished, or would leave now.
     package var leftover: Leftover { server.leftover }
 
+    /// The checks of a watchdog.
+    package var progressChecks: [Watchdog.Check] { server.progressChecks }
+
     /// The URL of the admin listener; nil when there is none.
     package var adminURL: String? { server.adminAddress.map { "http://\($0)" } }
 

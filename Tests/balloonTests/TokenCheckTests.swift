@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: claims)
     func `the server refuses the same claims`(claims: String, reason: String?) throws {
         let secret = Secret.random(byteCount: 32)
-        let server = WebhookAuthenticator(secret: secret, mspID: "msp", window: .seconds(60))
+        let server = WebhookAuthenticator(secrets: MSPSecrets(secret), mspID: "msp", window: .seconds(60))
         let header = Array("Bearer \(TokenSigner(secret: secret).sign(claims.utf8))".utf8)
         let isRefused = (try? server.authenticate(header[...], now: 1000)) == nil
         #expect(isRefused == (reason != nil))

@@ -71,6 +71,14 @@ static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *
     return NULL;
 }
 
+// The expiry of a context's certificate, in seconds since 1970; -1 when there is none.
+static inline long long balloon_tls_expiry(const SSL_CTX *context) {
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+    struct tm moment;
+    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &moment) != 1) return -1;
+    return timegm(&moment);
+}
+
 // The first reason in the error queue, which caused the later ones; NULL when the queue is empty.
 static inline const char *balloon_tls_reason(void) {
     unsigned long code = ERR_peek_error();

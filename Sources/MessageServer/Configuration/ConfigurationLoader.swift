@@ -78,7 +78,7 @@ package enum ConfigurationLoader {
             let key = EnvironmentKey.dataDirectory
             let relevant = environment.filter { $0.key == key.rawValue || $0.key == key.fileVariable }
             let settings = EnvironmentSettings(
-                relevant, named: nil, noting: &problems, reading: ConfigurationFile.text)
+                relevant, named: [], noting: &problems, reading: ConfigurationFile.text)
             let path = settings[key]?.parsed(SettingFormat.path, noting: &problems)
             guard problems.isEmpty else { throw .problems(problems) }
             return path
@@ -109,7 +109,9 @@ package enum ConfigurationLoader {
             ConfigurationFile.document(file, noting: &problems)
             .map { ServerFile($0.root, file: file, noting: &problems) } ?? ServerFile(unreadable: file)
         let settings = EnvironmentSettings(
-            environment, named: serverFile.secret?.variableName, noting: &problems,
+            environment,
+            named: [serverFile.secret, serverFile.previousSecret].compactMap { $0?.variableName },
+            noting: &problems,
             reading: ConfigurationFile.text)
         // A reference is resolved only when it is used: when the environment gives the secret, its file may
         // be absent.
@@ -118,8 +120,14 @@ package enum ConfigurationLoader {
             ? nil
             : serverFile.secret?.resolved(
                 in: environment, folder: folder, noting: &problems, reading: ConfigurationFile.text)
+        let previous =
+            purpose == .server
+            ? serverFile.previousSecret?.resolved(
+                in: environment, folder: folder, hint: "set it to the previous secret, or remove the key",
+                noting: &problems, reading: ConfigurationFile.text) : nil
         return ServerDraft(
             purpose: purpose, file: serverFile, environment: settings, referencedSecret: secret,
+            previousSecret: previous,
             tls: tls(serverFile.tls, folder, purpose, noting: &problems))
     }
 

@@ -10,14 +10,15 @@ struct EnvironmentSettings {
     /// Known variables of the program that are not settings of the server.
     private static let others = ["BALLOON_LOG_LEVEL"]
 
-    /// Reads the settings from `environment`; `named` is the variable that the server's file names for its secret.
+    /// Reads the settings from `environment`; `named` are the variables that the server's file names for its
+    /// secrets.
     init(
-        _ environment: [String: String], named: String?, noting problems: inout [ConfigurationProblem],
+        _ environment: [String: String], named: [String], noting problems: inout [ConfigurationProblem],
         reading read: (String) throws(InvalidSetting) -> String
     ) {
         let known = EnvironmentKey.allCases.flatMap { [$0.rawValue, $0.fileVariable] } + Self.others
         for name in environment.keys.sorted() where name.hasPrefix("BALLOON_") {
-            guard !known.contains(name), name != named, !isServiceLink(name) else { continue }
+            guard !known.contains(name), !named.contains(name), !isServiceLink(name) else { continue }
             let nearest = nearestSpelling(to: name, among: known).map { "did you mean \($0)?" }
             problems.append(
                 ConfigurationProblem(

@@ -30,6 +30,8 @@ package struct ServerConfiguration: Sendable {
     package var mspID: String
     /// The MSP's secret, which signs tokens in both directions.
     package var secret: Secret
+    /// The secret before a change, with which inbound tokens may still be signed.
+    package var previousSecret: Secret?
     /// This server's public URL, without a trailing slash.
     package var publicURL: String?
     /// The address for messages and health checks.
@@ -70,11 +72,11 @@ package struct ServerConfiguration: Sendable {
     /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
 
-    /// The keys that differ in `other` and need a restart.
+    /// The keys that differ in `other` and need a restart; a reload applies all others.
     func settingsThatNeedRestart(comparedTo other: ServerConfiguration) -> [String] {
         let handled = limits.withHandlers(of: other.limits)
         let same: [(String, Bool)] = [
-            ("mspID", mspID == other.mspID), ("secret", secret == other.secret),
+            ("mspID", mspID == other.mspID),
             ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
             ("adminListen", adminListen == other.adminListen),
             ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),

@@ -8,6 +8,8 @@ struct ServerDraft {
     let environment: EnvironmentSettings
     /// The secret that the file references; ignored when the environment gives one.
     let referencedSecret: Setting?
+    /// The secret before a change, which the file references.
+    let previousSecret: Setting?
     /// The TLS files; nil when there are none or after a problem.
     let tls: TLSFiles?
 
@@ -28,6 +30,7 @@ struct ServerDraft {
         reportMissing(in: &problems)
         guard let mspID, let secret else { return nil }
         var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
+        result.previousSecret = previousSecret?.parsed(SettingFormat.secret, noting: &problems)
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
         result.adminListen = adminListen ?? (purpose == .development ? .off : .standard)
@@ -51,6 +54,9 @@ struct ServerDraft {
         if environment.given.contains(.secret) {
             files += [variables[EnvironmentKey.secret.fileVariable]].compactMap { $0 }
         } else if case .file(let path)? = file.secret {
+            files.append(path.text.hasPrefix("/") ? path.text : folder + path.text)
+        }
+        if case .file(let path)? = file.previousSecret {
             files.append(path.text.hasPrefix("/") ? path.text : folder + path.text)
         }
         return files

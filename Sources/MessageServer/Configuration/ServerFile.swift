@@ -7,6 +7,7 @@ struct ServerFile {
     let place: ConfigurationPlace
     private(set) var texts: [EnvironmentKey: Setting] = [:]
     private(set) var secret: SecretReference?
+    private(set) var previousSecret: SecretReference?
     private(set) var tls: TLSReference?
     private(set) var downloadHosts: [Setting]?
     private(set) var agent: Setting?
@@ -22,14 +23,14 @@ struct ServerFile {
     /// Required keys that the file does not contain.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
-    private static let keys =
+    static let keys =
         EnvironmentKey.allCases.compactMap(\.fileKey)
         + [
-            "secret", "tls", "gateway", "attachments", "store", "limits", "http", "shutdownSeconds",
-            "drainDelaySeconds",
-            "removedBusinessDays", "api",
+            "secret", "previousSecret", "tls", "gateway", "attachments", "store", "limits", "http",
+            "shutdownSeconds",
+            "drainDelaySeconds", "removedBusinessDays", "api",
         ]
-    private static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
+    static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
 
     /// Represents an unreadable file, so that no further problems are reported for it.
     init(unreadable path: String) { place = .file(path) }
@@ -45,6 +46,8 @@ struct ServerFile {
             root.kind == .object && !reader.has($0.0)
         }
         secret = reader.object("secret", keys: SecretReference.keys, SecretReference.read)
+        previousSecret = reader.object(
+            "previousSecret", keys: SecretReference.keys, SecretReference.read)
         tls = reader.object("tls", keys: TLSReference.keys, TLSReference.read)
         if let gateway = reader.object(
             "gateway", keys: Self.gatewayKeys,

@@ -8,11 +8,16 @@ package import MessageStore
 /// Apple appends `/message` to the URL registered in Apple Business Register.
 package enum WebhookRoute {
     /// Creates the route, with a pipeline for each shard; messages for unknown businesses are refused.
+    ///
+    /// Without `secrets`, those of the configuration are used, and never change.
     package static func make(
-        _ configuration: ServerConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
+        _ configuration: ServerConfiguration, secrets: MSPSecrets? = nil,
+        isServed: @escaping @Sendable (BusinessID) -> Bool,
         store: Store,
         observer: any StageObserver
     ) -> HTTPRoute {
+        let secrets =
+            secrets ?? MSPSecrets(configuration.secret, previous: configuration.previousSecret)
         let limits = configuration.limits
         let inboundLimits = InboundLimits(
             maximumInflatedBytes: limits.maximumInflatedBytes,
@@ -23,7 +28,7 @@ package enum WebhookRoute {
             makeHandlers: { _ in
                 let pipeline = InboundPipeline(
                     authenticator: WebhookAuthenticator(
-                        secret: configuration.secret, mspID: configuration.mspID, window: limits.tokenAge),
+                        secrets: secrets, mspID: configuration.mspID, window: limits.tokenAge),
                     limits: inboundLimits, isServed: isServed, store: store, observer: observer,
                     references: ReferenceSequence())
                 return HTTPRoute.Handlers(admit: pipeline.admit, handle: pipeline.receive)

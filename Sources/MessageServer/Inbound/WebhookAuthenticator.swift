@@ -7,15 +7,19 @@ import BalloonWire
 /// is the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
 /// "Authorizing Messages"). The algorithm is always HS256, and the token's header must name it.
 final class WebhookAuthenticator {
-    private let verifier: TokenVerifier
+    private let secrets: MSPSecrets
+    /// One verifier for each secret.
+    private var verifiers: [TokenVerifier] = []
+    /// The number of changes of `secrets` that `verifiers` contain.
+    private var changeCount = -1
     private let mspID: String
     private let windowSeconds: Int
     /// The claims and their index; every request of the shard reuses their storage.
     private var claims: [UInt8] = []
     private var index = JSONMemory()
 
-    init(secret: Secret, mspID: String, window: Duration) {
-        verifier = TokenVerifier(secret: secret)
+    init(secrets: MSPSecrets, mspID: String, window: Duration) {
+        self.secrets = secrets
         self.mspID = mspID
         windowSeconds = Int(window.components.seconds)
     }
@@ -24,9 +28,7 @@ final class WebhookAuthenticator {
     /// 1970.
     func authenticate(_ authorization: ArraySlice<UInt8>?, now: Int) throws(InboundRefusal) {
         guard let authorization, let token = bearerToken(authorization) else { throw .missingBearer }
-        do throws(WireError) { try verifier.verify(token, into: &claims) } catch {
-            throw InboundRefusal(error)
-        }
+        try verify(token)
         // Signed claims that are not JSON are refused; the position of the syntax error is irrelevant.
         guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
         guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
@@ -40,6 +42,24 @@ final class WebhookAuthenticator {
         // Apple sends neither `exp` nor `nbf`; a token that has one must satisfy it (RFC 7519 §4.1.4 and §4.1.5).
         if let expiry = try moment("exp", in: claims), expiry <= Double(now) { throw .expiredToken }
         if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
+    }
+
+    /// Verifies the signature with the current secret, and during a change of the secret also with the one before it.
+    private func verify(_ token: ArraySlice<UInt8>) throws(InboundRefusal) {
+        if changeCount != secrets.changeCount {
+            let current = secrets.current
+            verifiers = current.secrets.map { TokenVerifier(secret: $0) }
+            changeCount = current.changeCount
+        }
+        var failure = WireError.tokenSignatureMismatch
+        for verifier in verifiers {
+            do throws(WireError) { return try verifier.verify(token, into: &claims) } catch {
+                failure = error
+                // Any other error has nothing to do with the secret.
+                guard error == .tokenSignatureMismatch else { break }
+            }
+        }
+        throw InboundRefusal(failure)
     }
 }
 

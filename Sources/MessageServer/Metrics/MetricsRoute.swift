@@ -18,6 +18,8 @@ struct MetricsRoute: Sendable {
         var isCredentialRefused: @Sendable () -> Bool
         /// Whether the last reload succeeded; true before the first.
         var isReloaded: @Sendable () -> Bool
+        /// The expiry of the listeners' certificate, in seconds since 1970; nil without TLS.
+        var certificateExpiry: @Sendable () -> Int? = { nil }
     }
 
     let version: String
@@ -62,6 +64,12 @@ struct MetricsRoute: Sendable {
             text.family(
                 "balloon_config_last_reload_successful", .gauge,
                 "1 unless the last reload of the configuration failed.", server.isReloaded() ? 1 : 0)
+            if let expiry = server.certificateExpiry() {
+                text.family(
+                    "balloon_certificate_expiry_timestamp_seconds", .gauge,
+                    "The expiry of a certificate, in seconds since 1970, by use."
+                ) { $0.add([("use", "listener")], expiry) }
+            }
             text.family("balloon_build_info", .gauge, "The version of the program; always 1.") {
                 $0.add([("version", version)], 1)
             }

@@ -9,6 +9,8 @@ struct JournalRecovery {
     private var state: RecoveredJournal
     private var damage = JournalDamage()
     private let snapshot: SnapshotFile
+    /// Called after each segment.
+    private let didAdvance: @Sendable () -> Void
     /// The number of the last record in the snapshot; 0 when no snapshot is used.
     private var covered: UInt64 = 0
     private var last: UInt64 = 0
@@ -27,11 +29,13 @@ struct JournalRecovery {
     }
 
     private init(
-        directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
+        directory: String, state: RecoveredJournal, snapshot: SnapshotFile,
+        didAdvance: @escaping @Sendable () -> Void, logger: Logger
     ) throws(StoreError) {
         self.directory = directory
         self.state = state
         self.snapshot = snapshot
+        self.didAdvance = didAdvance
         self.logger = logger
         reader = try JournalReader(directory)
         if !reader.quarantined.isEmpty {
@@ -44,10 +48,11 @@ struct JournalRecovery {
     ///
     /// Removes records that a power failure left incomplete, and returns the state of the journal and its damage.
     static func run(
-        directory: String, state: RecoveredJournal, snapshot: SnapshotFile, logger: Logger
+        directory: String, state: RecoveredJournal, snapshot: SnapshotFile,
+        didAdvance: @escaping @Sendable () -> Void = {}, logger: Logger
     ) throws(StoreError) -> Result {
         var recovery = try JournalRecovery(
-            directory: directory, state: state, snapshot: snapshot, logger: logger)
+            directory: directory, state: state, snapshot: snapshot, didAdvance: didAdvance, logger: logger)
         try recovery.readAll()
         return Result(
             state: recovery.state, damage: recovery.damage, segments: recovery.segments,
@@ -77,6 +82,7 @@ struct JournalRecovery {
     private mutating func readAll() throws(StoreError) {
         var rest = reader.segments.prefix(try cutLast(reader.segments[...]))
         if let base = snapshot.read(rest, logger: logger) {
+            didAdvance()
             state = base.state
             covered = base.lastRecord
             last = covered
@@ -117,6 +123,7 @@ struct JournalRecovery {
             if isBehindLoss { damage.take(entry.record) }
             state.apply(entry.record, number: entry.number, at: entry.location)
         }
+        didAdvance()
     }
 
     /// Ensures that the last segment with records is on disk and ends with a complete line.

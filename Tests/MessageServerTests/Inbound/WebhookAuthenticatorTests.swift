@@ -10,13 +10,45 @@ import Testing
 
     private func result(_ header: String?, now: Int = Self.now) throws -> InboundRefusal? {
         let secret = try Secret(Array("0123456789abcdef0123456789abcdef".utf8))
-        let authenticator = WebhookAuthenticator(secret: secret, mspID: Self.mspID, window: .seconds(3600))
+        let authenticator = WebhookAuthenticator(
+            secrets: MSPSecrets(secret), mspID: Self.mspID, window: .seconds(3600))
         do throws(InboundRefusal) {
             try authenticator.authenticate(header.map { Array($0.utf8)[...] }, now: now)
             return nil
         } catch {
             return error
         }
+    }
+
+    @Test
+    func `during a change of the secret tokens of both are accepted, and afterwards only of the new one`()
+        throws
+    {
+        let (old, new) = (
+            String(repeating: "old-", count: 8), String(repeating: "new-", count: 8)
+        )
+        let secret = { (text: String) in try Secret(Array(text.utf8)) }
+        let secrets = MSPSecrets(try secret(old))
+        let authenticator = WebhookAuthenticator(
+            secrets: secrets, mspID: Self.mspID, window: .seconds(3600))
+        func accepted() throws -> [String] {
+            try [old, new, "another-another-another"].filter { signer in
+                let header =
+                    try "Bearer " + token(#"{"aud":"\#(Self.mspID)","iat":1700000000}"#, secret: signer)
+                do throws(InboundRefusal) {
+                    try authenticator.authenticate(Array(header.utf8)[...], now: Self.now)
+                    return true
+                } catch {
+                    #expect(error == InboundRefusal(.tokenSignatureMismatch))
+                    return false
+                }
+            }
+        }
+        #expect(try accepted() == [old])
+        secrets.change(to: try secret(new), previous: try secret(old))
+        #expect(try accepted() == [old, new])
+        secrets.change(to: try secret(new), previous: nil)
+        #expect(try accepted() == [new])
     }
 
     private func token(_ claims: String, secret: String = "0123456789abcdef0123456789abcdef") throws -> String
