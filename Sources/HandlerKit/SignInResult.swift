@@ -4,6 +4,7 @@ public import BusinessMessages
 ///
 /// ```json
 /// {"result": "signedIn", "issuer": "https://login.example.com", "subject": "24400320", "claims": {"email": "…"}}
+/// {"result": "unverified", "claims": {"email": "…"}}
 /// {"result": "failed", "code": "401"}
 /// ```
 /// The other results are `declined`, `expired` and `unproven`, without further members.
@@ -52,6 +53,10 @@ public enum SignInResult: Sendable {
 
     /// The provider identified the customer, and the account that closed the window is the one that got the request.
     case signedIn(Identity)
+    /// Version 1 without introspection: the provider accepted the device's token, but may have issued it to another program.
+    ///
+    /// The claims are a JSON object. Treat them as the customer's own statement.
+    case unverified(claims: JSONValue)
     /// The customer declined, or closed the window.
     case declined
     /// The sign-in failed; the code is that of the server or of the device, such as `401`.
@@ -65,6 +70,7 @@ public enum SignInResult: Sendable {
     public var name: String {
         switch self {
         case .signedIn: "signedIn"
+        case .unverified: "unverified"
         case .declined: "declined"
         case .failed: "failed"
         case .expired: "expired"
@@ -83,6 +89,9 @@ public enum SignInResult: Sendable {
                 Identity(
                     issuer: issuer, subject: subject, claims: claims,
                     tokens: value["tokens"].flatMap(Tokens.init)))
+        case "unverified":
+            guard let claims = value["claims"], claims.kind == .object else { return nil }
+            self = .unverified(claims: claims)
         case "declined": self = .declined
         case "failed": self = .failed(code: value["code"]?.string ?? "unknown")
         case "expired": self = .expired
@@ -108,6 +117,7 @@ public enum SignInResult: Sendable {
                     writer.field("id", tokens.id)
                     writer.field("expiresInSeconds", tokens.expiresInSeconds)
                 }
+            case .unverified(let claims): writer.field("claims", claims)
             case .failed(let code): writer.field("code", code)
             case .declined, .expired, .unproven: break
             }

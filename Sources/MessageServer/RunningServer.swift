@@ -70,11 +70,13 @@ package final class RunningServer: Sendable {
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
-        making.unasked.open(store)
         let people = PeopleSettings(configuration.businesses)
         let signIns = SignInSettings(configuration.businesses, publicURL: configuration.publicURL)
+        let signInClient = try SignInClient()
+        making.unasked.open(store, signIns: signIns)
         let pipelines = try Pipelines(
-            configuration, store: store, people: people, signIns: signIns, observer: observer, logger: logger
+            configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
+            observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.inspector = inspector
@@ -112,7 +114,8 @@ package final class RunningServer: Sendable {
         self.readinessWatch = readinessWatch
         let callbacks = SignInRoutes(
             flow: SignInFlow(
-                requests: store.requests, settings: signIns, client: try SignInClient(), logger: logger))
+                requests: store.requests, settings: signIns, client: signInClient, logger: logger),
+            audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
         let boundAdmin = BoundAddress()
         let listeners = ListenerConnections(admin: boundAdmin)

@@ -167,6 +167,23 @@ public struct OutboundMessage: Hashable, Sendable {
         }
     }
 
+    /// Returns the message that ``showable(on:)`` returns, or a ``signIn(_:)`` of version 1 for a device with
+    /// ``Capability/authentication`` only.
+    ///
+    /// Pass true for `allowsClassicSignIn` when the server can open the token of such a device.
+    package func showable(
+        on capabilities: Capabilities, allowsClassicSignIn: Bool
+    ) throws(UnsupportedMessage) -> OutboundMessage {
+        guard allowsClassicSignIn, case .signIn(var request) = body,
+            capabilities.contains(.authentication), !capabilities.contains(.authentication2)
+        else { return try showable(on: capabilities) }
+        request.isClassic = true
+        var message = OutboundMessage.signIn(request)
+        message.attributes = attributes
+        message.fallback = fallback
+        return message
+    }
+
     /// Writes the body of `POST /v1/message`; the same values always produce the same bytes.
     ///
     /// Apple MSP API, "Sending Messages".

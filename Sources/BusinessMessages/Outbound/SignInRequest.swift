@@ -24,6 +24,10 @@ public struct SignInRequest: Hashable, Sendable {
     public var images: [OutboundImage]
     /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
     public var sessionIdentifier: String?
+    /// Whether the message is of version 1, for a device without ``Capability/authentication2``.
+    ///
+    /// Only the server sets it, for a business that can open the device's token.
+    var isClassic = false
 
     /// Creates a request.
     public init(
@@ -83,18 +87,25 @@ public struct SignInRequest: Hashable, Sendable {
         }
     }
 
-    /// Writes the authentication message of version 2, with placeholders for the parts that are added when it is sent.
+    /// Writes the authentication message, with placeholders for the parts that are added when it is sent.
+    ///
+    /// Version 1 has no place for ``additionalParameters``.
     func writeMessage(to writer: inout JSONWriter, id: MessageID) {
         let presentation = Presentation(
             received, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
-        presentation.write(to: &writer, id: id, version: "2.0") { writer in
+        presentation.write(to: &writer, id: id, version: isClassic ? "1.0" : "2.0") { writer in
             writer.object("authenticate") { writer in
                 writer.object("oauth2") { writer in
                     writer.field("responseType", "code")
                     writer.list("scope", scope.isEmpty ? [Self.placeholder] : scope)
                     writer.field("state", Self.placeholder)
-                    writer.field("redirectURI", Self.placeholder)
-                    writer.field("additionalParameters", additionalParameters)
+                    if isClassic {
+                        writer.field("responseEncryptionKey", Self.placeholder)
+                        writer.field("clientSecret", Self.placeholder)
+                    } else {
+                        writer.field("redirectURI", Self.placeholder)
+                        writer.field("additionalParameters", additionalParameters)
+                    }
                 }
             }
         }

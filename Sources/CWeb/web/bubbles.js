@@ -75,7 +75,7 @@ export function content(line, options = {}) {
       case "listPicker": return listPicker(message, isFromCustomer);
       case "timePicker": return timePicker(message, isFromCustomer);
       case "form": return form(message, isFromCustomer);
-      case "authentication": return authentication(message, isFromCustomer);
+      case "authentication": return authentication(message, isFromCustomer, line.signIn);
       case "applePay": return applePay(message, isFromCustomer);
       case "app": return [...app(message), ...files(line, message, options)];
       case "invitation": return invitation(message, isFromCustomer);
@@ -276,10 +276,21 @@ function form(message, isFromCustomer) {
   ]).flat())], { title: text(received.title) })];
 }
 
-function authentication(message, isFromCustomer) {
+/// The titles of the results that the server checked, for sign-ins that ended while a person had the conversation.
+const signInResults = {
+  signedIn: "Signed in", unverified: "Signed in, not verified", declined: "Declined", failed: "Sign-in failed", expired: "Too late",
+  unproven: "Not proven",
+};
+
+function authentication(message, isFromCustomer, signIn) {
   const { data, received, reply } = interaction(message);
   const status = text(object(data.authenticate).status);
   if (!isFromCustomer) return [card("Asks to sign in", [], { title: text(received.title) || "Sign in", subtitle: text(received.subtitle) })];
+  if (signIn) {
+    const { result, issuer, subject } = object(signIn);
+    const facts = [text(subject), text(issuer)].filter(Boolean).join(" at ");
+    return [card("Sign-in", [], { title: signInResults[result] ?? "Sign-in", subtitle: facts })];
+  }
   const isDone = ["authenticated", "success", "completed"].includes(status);
   return [card("Sign-in", [], { title: isDone ? "Signed in" : "Not signed in", subtitle: isDone ? text(reply.title) : status || "no status" })];
 }

@@ -212,8 +212,8 @@ export class Thread {
     const focused = document.activeElement;
     const files = new Map();
     const lines = [...this.#lines.values()].sort((a, b) => a.seq - b.seq);
-    for (const line of lines) if (!line.message && line.files) files.set(line.record, line.files);
-    const shown = lines.filter(isShown).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record) } : line));
+    for (const line of lines) if (!line.message && line.files) files.set(line.record, line);
+    const shown = lines.filter(isShown).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
     const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
     const kept = new Set();
     let before;
@@ -228,7 +228,7 @@ export class Thread {
       const next = entries[index + 1]?.[1];
       const isFirst = !before || !isSameGroup(before, line);
       const isLast = !next || !isSameGroup(line, next);
-      const version = JSON.stringify([isFirst, isLast, line.files, line.state, line.outcome, line.problem]);
+      const version = JSON.stringify([isFirst, isLast, line.files, line.signIn, line.state, line.outcome, line.problem]);
       kept.add(key);
       nodes.push(this.#node(key, version, () => this.#make(line, isFirst, isLast)));
       before = line;

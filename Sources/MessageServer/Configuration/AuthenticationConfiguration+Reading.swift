@@ -27,6 +27,7 @@ extension AuthenticationConfiguration {
         "issuer", "authorizationURL", "tokenURL", "jwksURL", "userinfoURL", "subjectClaim", "clientID",
         "clientSecret", "clientAuthentication", "clientKeyFile", "clientKeyID", "scope", "pkce", "nonce",
         "idTokenAlgorithms", "stateSeconds", "releaseSeconds", "confirm", "handTokens",
+        "recordSubject", "auditToken", "classic",
     ]
     private static let methods = ["client_secret_post", "client_secret_basic", "private_key_jwt", "none"]
 
@@ -52,7 +53,10 @@ extension AuthenticationConfiguration {
         let releaseSeconds = reader.integer("releaseSeconds", in: 10...600)
         let asksToConfirm = reader.flag("confirm") ?? true
         let returnsTokens = reader.flag("handTokens") ?? false
+        let recordsSubject = reader.flag("recordSubject") ?? false
+        let auditToken = secret("auditToken", &reader, directory, secrets)
         let client = client(&reader, directory, secrets, usesPKCE: usesPKCE)
+        let classic = classic(&reader, directory, secrets, besides: client?.authentication)
         let isOpenID = scope?.contains("openid") ?? false
         checkAddresses(&reader, isOpenID: isOpenID)
         if !usesPKCE, !usesNonce {
@@ -77,11 +81,14 @@ extension AuthenticationConfiguration {
         provider.idTokenAlgorithms = algorithms ?? provider.idTokenAlgorithms
         provider.returnsTokens = returnsTokens
         provider.allowsLoopback = secrets.allowsLoopback
+        provider.classic = classic?.client
         var result = AuthenticationConfiguration(provider: provider)
         result.stateLifetime = stateSeconds.map { .seconds($0) } ?? result.stateLifetime
         result.releaseLifetime = releaseSeconds.map { .seconds($0) } ?? result.releaseLifetime
         result.asksToConfirm = asksToConfirm
-        result.secretFiles = client.files
+        result.recordsSubject = recordsSubject
+        result.auditToken = auditToken?.secret
+        result.secretFiles = client.files + (auditToken?.files ?? []) + (classic?.files ?? [])
         return result
     }
 
@@ -165,9 +172,6 @@ extension AuthenticationConfiguration {
             }
             return nil
         }
-        let reference = reader.object("clientSecret", keys: SecretReference.keys) {
-            SecretReference.read(&$0)
-        }
         let keyFile = reader.text("clientKeyFile")
         let keyID = reader.text("clientKeyID")
         let needsSecret = method.hasPrefix("client_secret")
@@ -197,17 +201,58 @@ extension AuthenticationConfiguration {
             }
             return (.none, [])
         default:
-            guard let reference, let text = secrets.text(of: reference, directory: directory, &reader) else {
+            guard let (secret, files) = secret("clientSecret", &reader, directory, secrets) else {
                 return nil
             }
-            // Only an empty secret is refused.
-            guard let secret = try? Secret(Array(text.text.utf8)) else {
-                reader.report(text, "is empty", hint: "set it to the client's secret")
-                return nil
-            }
-            var files: [String] = []
-            if case .file(let path) = reference { files = [absolute(path.text, in: directory)] }
             return (method == "client_secret_basic" ? .basic(secret) : .post(secret), files)
+        }
+    }
+
+    /// Reads a secret and the files that it comes from; nil without one, and after reporting a problem.
+    private static func secret(
+        _ key: String, _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets
+    ) -> (secret: Secret, files: [String])? {
+        let reference = reader.object(key, keys: SecretReference.keys) { SecretReference.read(&$0) }
+        guard let reference, let text = secrets.text(of: reference, directory: directory, &reader) else {
+            return nil
+        }
+        // Only an empty secret is refused.
+        guard let secret = try? Secret(Array(text.text.utf8)) else {
+            reader.report(text, "is empty", hint: "set it to the secret")
+            return nil
+        }
+        if case .file(let path) = reference { return (secret, [absolute(path.text, in: directory)]) }
+        return (secret, [])
+    }
+
+    /// Reads the client of version 1, whose secret must not be that of version 2.
+    private static func classic(
+        _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets,
+        besides client: ClientAuthentication?
+    ) -> (client: ClassicClient, files: [String])? {
+        reader.object("classic", keys: ["clientID", "clientSecret", "introspectionURL"]) { reader in
+            let clientID = word("clientID", &reader)
+            let secret = secret("clientSecret", &reader, directory, secrets)
+            let introspectionURL = address("introspectionURL", &reader, secrets)
+            for key in ["clientID", "clientSecret"] where !reader.has(key) {
+                reader.problem("has no \"\(key)\"", hint: "register a client of its own for version 1")
+            }
+            guard let clientID, let secret else { return nil }
+            switch client {
+            case .post(let other)?, .basic(let other)?:
+                if other == secret.secret {
+                    reader.problem(
+                        "has the \"clientSecret\" of version 2, and would send it to devices",
+                        hint: "register a client of its own for version 1")
+                    return nil
+                }
+            case .privateKeyJWT?, ClientAuthentication.none?, nil: break
+            }
+            return (
+                ClassicClient(
+                    clientID: clientID, clientSecret: secret.secret, introspectionURL: introspectionURL),
+                secret.files
+            )
         }
     }
 

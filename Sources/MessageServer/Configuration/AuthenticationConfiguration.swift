@@ -1,3 +1,4 @@
+package import BalloonWire
 package import SignIn
 
 /// The identity provider at which a business's customers sign in, JSON: `authentication`.
@@ -15,6 +16,10 @@ package struct AuthenticationConfiguration: Sendable {
     package var releaseLifetime = Duration.seconds(120)
     /// Whether a page asks the customer to confirm the sign-in, JSON: `confirm`.
     package var asksToConfirm = true
+    /// Whether the event's line names the customer at the provider, JSON: `recordSubject`.
+    package var recordsSubject = false
+    /// The bearer token with which the provider checks a key of version 1, JSON: `auditToken`.
+    package var auditToken: Secret?
     /// The files that the configuration reads secrets from.
     package var secretFiles: [String] = []
 

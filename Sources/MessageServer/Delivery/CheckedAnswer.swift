@@ -23,9 +23,11 @@ struct CheckedAnswer: Sendable {
     /// Checks everything but the files of replies, which are read when they are copied; one problem refuses the whole
     /// answer.
     ///
-    /// Without capabilities the device is assumed to show everything.
+    /// Without capabilities the device is assumed to show everything. With `allowsClassicSignIn` the server can open the
+    /// token of a device that signs in with version 1 only.
     static func check(
-        _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?
+        _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?,
+        allowsClassicSignIn: Bool = false
     ) throws(AnswerRefusal) -> Outcome {
         let stateBytes = context.state.change?.count ?? 0
         guard stateBytes <= ConversationState.maximumBytes else {
@@ -39,7 +41,10 @@ struct CheckedAnswer: Sendable {
         var showable: [Reply] = []
         for (index, reply) in outcome.replies.enumerated() {
             do throws(AnswerRefusal) {
-                showable.append(try check(reply, for: capabilities, at: "/replies/\(index)"))
+                showable.append(
+                    try check(
+                        reply, for: capabilities, allowsClassicSignIn: allowsClassicSignIn,
+                        at: "/replies/\(index)"))
             } catch {
                 problems += error.problems
             }
@@ -50,14 +55,16 @@ struct CheckedAnswer: Sendable {
 
     /// Checks everything but files; returns the message, or its fallback when the device cannot show it.
     static func check(
-        _ message: Reply, for capabilities: Capabilities?, at pointer: String
+        _ message: Reply, for capabilities: Capabilities?, allowsClassicSignIn: Bool, at pointer: String
     ) throws(AnswerRefusal) -> Reply {
         // Only a text has files. Its body has a marker, so it is not empty; its attachments have no reference before they
         // are uploaded, so nothing about them can be checked; every device shows it.
         if message.hasFiles { return message }
         if let refusal = AnswerRefusal(message.problems(), at: pointer) { throw refusal }
         guard let capabilities else { return message }
-        do throws(UnsupportedMessage) { return try message.showable(on: capabilities) } catch {
+        do throws(UnsupportedMessage) {
+            return try message.showable(on: capabilities, allowsClassicSignIn: allowsClassicSignIn)
+        } catch {
             throw AnswerRefusal([
                 .init(
                     rule: MessageRule.capability.rawValue, pointer: pointer,

@@ -71,24 +71,25 @@ struct DeliveryPipeline: Sendable {
                 return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
             }
             if try await handOffs.isLeftToPerson(delivery, event) {
-                return try await finish(delivery, .withPerson, &stages)
+                return try await finishWithPerson(delivery, event, &stages)
             }
             if case .repetition(let original)? = try await signIns?.meaning(of: event) {
                 return try await finish(delivery, .repeated(of: original), &stages)
             }
             while true {
                 guard let (business, responder) = try await responder(for: delivery, event, worker) else {
-                    return try await finish(delivery, .withPerson, &stages)
+                    return try await finishWithPerson(delivery, event, &stages)
                 }
                 defer { business.leave() }
                 // A person may have claimed the conversation while the delivery waited for its handler.
                 if await store.isWithPerson(delivery) {
-                    return try await finish(delivery, .withPerson, &stages)
+                    return try await finishWithPerson(delivery, event, &stages)
                 }
                 guard let handler = route(delivery, event, business, responder, &stages) else {
                     return try await finish(delivery, .unhandled, &stages)
                 }
                 switch try await handle(delivery, event, handler, worker, business, responder, &stages) {
+                case .decided(.withPerson): return try await finishWithPerson(delivery, event, &stages)
                 case .decided(let result): return try await finish(delivery, result, &stages)
                 case .attemptEnded: return
                 case .replaced: continue
@@ -106,6 +107,30 @@ struct DeliveryPipeline: Sendable {
             return .failed(reason: "the process crashed three times during this delivery alone")
         }
         return delivery.original.map { .repeated(of: $0) }
+    }
+
+    /// Ends a delivery whose conversation a person has; the conversation gets the result of a sign-in, for the person.
+    private func finishWithPerson(
+        _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
+    ) async throws {
+        if let signIns, delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure,
+            let signIn = try await signIns.recorded(event)
+        {
+            try await store.recordSignIn(delivery, signIn)
+        }
+        try await finish(delivery, .withPerson, &stages)
+    }
+
+    /// The event of a delivery that ends, when it may belong to a sign-in; nil for others and for an unreadable message.
+    private static func authentication(in delivery: Delivery) -> InboundEvent? {
+        guard !delivery.isReplyFailure, delivery.kind.map({ $0 == .authentication }) ?? true else {
+            return nil
+        }
+        if let event = delivery.event { return event }
+        guard let message = try? JSONDocument(delivery.message, limits: .stored) else { return nil }
+        return InboundEvent.decode(
+            message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
+            attributes: MessageAttributes(delivery.attributes))
     }
 
     /// The event as decoded for recording, or decoded again when it is no longer in memory.
@@ -388,7 +413,9 @@ struct DeliveryPipeline: Sendable {
         case .failure(let failure)?: return .failure(failure)
         case .success(let outcome)?:
             do {
-                let outcome = try CheckedAnswer.check(outcome, context, for: try capabilities(of: delivery))
+                let outcome = try CheckedAnswer.check(
+                    outcome, context, for: try capabilities(of: delivery),
+                    allowsClassicSignIn: signIns?.settings.hasClassic(delivery.business) ?? false)
                 return .success(try await prepare(outcome, delivery, context))
             } catch let refusal as AnswerRefusal {
                 return .failure(.refused(refusal))
@@ -481,7 +508,7 @@ struct DeliveryPipeline: Sendable {
     ) async throws {
         stages.begin(.finish)
         try await store.finish(delivery, result: result)
-        if let event = delivery.event { await signIns?.end(event) }
+        if let signIns, let event = Self.authentication(in: delivery) { await signIns.end(event) }
         guard delivery.isReplyFailure, let reason = result.reasonOfDeadLetter else {
             return stages.end(StageEvent.Result(result))
         }

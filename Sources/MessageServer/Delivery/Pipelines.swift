@@ -3,6 +3,7 @@ import BusinessMessages
 import GatewayClient
 import Logging
 import MessageStore
+import SignIn
 
 /// The pipelines after the 200, and their common client of Apple's gateway: `record`, `deliver` and `send`.
 struct Pipelines: Sendable {
@@ -15,12 +16,14 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `people` are the settings of the businesses' people, and `signIns` those of their providers.
+    /// `people` are the settings of the businesses' people, and `signIns` those of their providers. Without `signInClient` no
+    /// result of a sign-in is released.
     /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
     /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        signIns: SignInSettings? = nil, observer: any StageObserver, logger: Logger,
+        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, observer: any StageObserver,
+        logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
@@ -57,7 +60,10 @@ struct Pipelines: Sendable {
                     share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
         deliveries.retrySchedule = configuration.retrySchedule
-        deliveries.signIns = signIns.map { SignInReleases(requests: store.requests, settings: $0) }
+        if let signIns, let signInClient {
+            deliveries.signIns = SignInReleases(
+                requests: store.requests, settings: signIns, client: signInClient, logger: logger)
+        }
         self.deliveries = deliveries
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns, observer: observer,

@@ -8,10 +8,17 @@ import Synchronization
 final class ProactiveMessages: Sendable {
     /// Nil until the store is open: handlers are created first, so that an error in them is reported before
     /// the recovery.
-    private let store = Mutex<Store?>(nil)
+    private let opened = Mutex<Opened?>(nil)
 
-    /// Accepts messages from now on.
-    func open(_ store: Store) { self.store.withLock { $0 = store } }
+    private struct Opened {
+        let store: Store
+        let signIns: SignInSettings
+    }
+
+    /// Accepts messages from now on; `signIns` are the providers of the businesses.
+    func open(_ store: Store, signIns: SignInSettings = SignInSettings()) {
+        opened.withLock { $0 = Opened(store: store, signIns: signIns) }
+    }
 
     /// Makes a message durable, to be sent in its conversation's order; the same key means the same message.
     ///
@@ -21,11 +28,14 @@ final class ProactiveMessages: Sendable {
     ) async throws(HandlerHostError) -> MessageID {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
         guard customer.fitsHeader else { throw .unusableCustomer }
-        guard let store = store.withLock({ $0 }) else { throw .notStored }
+        guard let opened = opened.withLock({ $0 }) else { throw .notStored }
+        let store = opened.store
         let checked: Reply
         do {
             let capabilities = try await store.knownCapabilities(of: business, customer)
-            checked = try CheckedAnswer.check(message, for: capabilities, at: "/message")
+            checked = try CheckedAnswer.check(
+                message, for: capabilities, allowsClassicSignIn: opened.signIns.hasClassic(business),
+                at: "/message")
         } catch let refusal as AnswerRefusal {
             throw .unusableMessage(refusal)
         } catch {

@@ -97,16 +97,19 @@ package struct SendRequest: Sendable {
     /// The message to send; its attachments are still paths of local files, which are uploaded later.
     ///
     /// Refuses messages that Apple would refuse, and with capabilities those that the customer's device cannot show, unless
-    /// they have a fallback.
+    /// they have a fallback. With `allowsClassicSignIn` the server can open the token of a device that signs in with version
+    /// 1 only.
     package func outbound(
-        id: MessageID, for capabilities: Capabilities? = nil
+        id: MessageID, for capabilities: Capabilities? = nil, allowsClassicSignIn: Bool = false
     ) throws(SendRefusal) -> DecidedReply {
         guard customer.fitsHeader else { throw .customerMalformed }
         var outbound: OutboundMessage
         do { outbound = try OutboundMessage(json: message) } catch { throw .invalid(error.problems) }
         if !files.isEmpty { return try withFiles(id) }
         if let capabilities {
-            do throws(UnsupportedMessage) { outbound = try outbound.showable(on: capabilities) } catch {
+            do throws(UnsupportedMessage) {
+                outbound = try outbound.showable(on: capabilities, allowsClassicSignIn: allowsClassicSignIn)
+            } catch {
                 throw .unsupported(error)
             }
         }

@@ -69,7 +69,7 @@ extension ReplySender {
             if let refusal = request.refusal(in: assignment) { throw SendRefusal.assignment(refusal) }
         }
         let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
-        let outbound = try request.outbound(id: key.message, for: capabilities)
+        let outbound = try outbound(request, id: key.message, for: capabilities)
         return request.files.isEmpty
             ? OutboundMessage.problems(
                 inJSON: outbound.message, needsEnvelope: true, for: capabilities,
@@ -91,6 +91,14 @@ extension ReplySender {
         return sent
     }
 
+    private func outbound(
+        _ request: SendRequest, id: MessageID, for capabilities: Capabilities?
+    ) throws -> DecidedReply {
+        try request.outbound(
+            id: id, for: capabilities,
+            allowsClassicSignIn: signIns.settings?.hasClassic(request.business) ?? false)
+    }
+
     private func checkOpen(_ request: SendRequest) async throws {
         let isClosed = try await onDisk { [store] in
             try store.isClosedByCustomer(request.business, request.customer)
@@ -102,7 +110,7 @@ extension ReplySender {
         _ request: SendRequest, _ id: MessageID, _ key: IdempotencyKey?
     ) async throws -> ReceivedMessage {
         let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
-        let outbound = try request.outbound(id: id, for: capabilities)
+        let outbound = try self.outbound(request, id: id, for: capabilities)
         var body = outbound.message
         if !request.files.isEmpty {
             do { body = try await replyFiles.keep(body) } catch let file as UnreadableFile {

@@ -146,7 +146,7 @@ final class SignInFlow: Sendable {
     private func record(
         _ identity: Identity, _ name: RequestName, _ business: SignInSettings.Business
     ) async throws(Failure) -> Answer {
-        guard let result = Self.result(of: identity) else {
+        guard let result = SignInResult(identity) else {
             throw .provider(.answerRefused(.userinfo, .notJSON))
         }
         let value = business.authentication.asksToConfirm ? Self.randomValue() : nil
@@ -190,21 +190,6 @@ final class SignInFlow: Sendable {
             metadata: ["business": "\(slug)", "code": "\(failure.code)", "reason": "\(failure.reason)"])
         return .failure(code: failure.code)
     }
-
-    private static func result(of identity: Identity) -> SignInResult? {
-        // The client wrote the claims as a JSON object.
-        guard let claims = (try? JSONDocument(identity.claims))?.root else { return nil }
-        let tokens = identity.tokens.map { tokens in
-            SignInResult.Tokens(
-                access: text(tokens.accessToken), refresh: tokens.refreshToken.map(text),
-                id: tokens.idToken.map(text), expiresInSeconds: tokens.expiresInSeconds)
-        }
-        return .signedIn(
-            SignInResult.Identity(
-                issuer: identity.issuer, subject: identity.subject, claims: claims, tokens: tokens))
-    }
-
-    private static func text(_ secret: Secret) -> String { String(decoding: secret.bytes, as: UTF8.self) }
 
     private static func randomValue() -> String { Base64.encode(randomBytes(32), alphabet: .url) }
 

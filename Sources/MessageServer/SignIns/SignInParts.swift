@@ -1,4 +1,6 @@
 import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
 import MessageStore
 import SignIn
@@ -17,6 +19,11 @@ struct SignInParts: Sendable {
         let description = "the server adds the parts of a sign-in; it is sent when the server runs"
     }
 
+    /// The reason why a sign-in of version 1 is sent later.
+    private struct NoKeyPair: Error, CustomStringConvertible {
+        let description = "too many operations wait for the public-key threads"
+    }
+
     /// A message ready to send, or the reason why it never can be sent.
     enum Completion: Sendable {
         case message([UInt8])
@@ -25,7 +32,13 @@ struct SignInParts: Sendable {
 
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
-        oauth2(of: message)?["redirectURI"]?.string == SignInRequest.placeholder
+        guard let oauth2 = oauth2(of: message) else { return false }
+        return oauth2["redirectURI"]?.string == SignInRequest.placeholder || isClassic(oauth2)
+    }
+
+    /// Whether the server adds a key of version 1.
+    private static func isClassic(_ oauth2: JSONValue) -> Bool {
+        oauth2["responseEncryptionKey"]?.string == SignInRequest.placeholder
     }
 
     /// The message with its parts; another message is returned unchanged.
@@ -38,42 +51,104 @@ struct SignInParts: Sendable {
             return .message(message)
         }
         guard let settings else { throw ProvidersUnknown() }
-        guard let business = settings[entry.business],
-            let redirectURI = settings.redirectURI(of: business.slug)
-        else { return .refused(reason: "not sent: the business has no \"authentication\" in its file") }
+        guard let business = settings[entry.business] else { return .refused(reason: Self.noProvider) }
         guard let identifier = document.root["interactiveData"]?["data"]?["requestIdentifier"]?.string else {
             return .refused(reason: "not sent: the message has no requestIdentifier")
         }
-        let authentication = business.authentication
-        let scope = oauth2["scope"]?.elements.compactMap(\.string).filter { $0 != SignInRequest.placeholder }
-        let attempt = SignInAttempt(at: authentication.provider, redirectURI: redirectURI, scope: scope)
-        let parameters: String?
-        do throws(SignInFailure) {
-            parameters = try attempt.additionalParameters(merging: oauth2["additionalParameters"]?.string)
-        } catch {
-            return .refused(reason: "not sent: \(error.reason)")
-        }
-        let drawn = SignInPayload(attempt, additionalParameters: parameters)
+        let parts = Parts(
+            message: document.root, oauth2: oauth2, identifier: identifier,
+            authentication: business.authentication)
         do {
-            let request = try await requests.request(of: entry.id) { now in
-                (
-                    drawn.attempt.state,
-                    OpenRequest(
-                        .signIn, business: entry.business, customer: entry.customer,
-                        requestIdentifier: identifier, entry: entry.id, payload: drawn.json,
-                        stateLifetime: authentication.stateLifetime,
-                        releaseLifetime: authentication.releaseLifetime, at: now)
-                )
+            if Self.isClassic(oauth2) { return try await completeClassic(parts, entry) }
+            guard let redirectURI = settings.redirectURI(of: business.slug) else {
+                return .refused(reason: Self.noProvider)
             }
-            guard let payload = SignInPayload(request.payload) else {
-                // The customer used the request of an earlier attempt, whose answer the server did not see.
-                return .refused(reason: "not sent again: the customer has used this sign-in")
-            }
-            return .message(Self.message(document.root, with: payload))
+            return try await complete(parts, entry, redirectURI: redirectURI)
         } catch StoreError.tooManyRequests(let maximum) {
             return .refused(reason: "not sent: \(StoreError.tooManyRequests(maximum: maximum))")
         }
     }
+
+    /// A message that is completed.
+    private struct Parts {
+        let message: JSONValue
+        let oauth2: JSONValue
+        let identifier: String
+        let authentication: AuthenticationConfiguration
+
+        /// The request's own scope; empty for the configured one.
+        var scope: [String] {
+            oauth2["scope"]?.elements.compactMap(\.string).filter { $0 != SignInRequest.placeholder } ?? []
+        }
+    }
+
+    private func complete(
+        _ parts: Parts, _ entry: OutboxEntry, redirectURI: String
+    ) async throws -> Completion {
+        let attempt = SignInAttempt(
+            at: parts.authentication.provider, redirectURI: redirectURI, scope: parts.scope)
+        let parameters: String?
+        do throws(SignInFailure) {
+            parameters = try attempt.additionalParameters(
+                merging: parts.oauth2["additionalParameters"]?.string)
+        } catch {
+            return .refused(reason: "not sent: \(error.reason)")
+        }
+        let drawn = SignInPayload(attempt, additionalParameters: parameters)
+        let request = try await request(entry, parts, named: attempt.state, drawn.json)
+        guard let payload = SignInPayload(request.payload) else { return .refused(reason: Self.used) }
+        var members = [
+            "state": Self.text(payload.attempt.state), "redirectURI": Self.text(payload.attempt.redirectURI),
+            "scope": Self.list(payload.attempt.scope),
+        ]
+        if let parameters = payload.additionalParameters {
+            members["additionalParameters"] = Self.text(parameters)
+        }
+        return .message(Self.message(parts.message, with: members))
+    }
+
+    /// Adds a new key of P-384; its private number stays in the open request, whose name is that of the key.
+    private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> Completion {
+        guard let client = parts.authentication.provider.classic else {
+            return .refused(reason: "not sent: the business has no \"classic\" in its \"authentication\"")
+        }
+        // Creating a pair fails only without memory.
+        let drawn = await PublicKeyThreads.shared.run { try? P384KeyPair() }
+        guard let pair = drawn ?? nil else { throw NoKeyPair() }
+        let scope = parts.scope.isEmpty ? parts.authentication.provider.scope : parts.scope
+        let new = ClassicSignInPayload(pair, scope: scope)
+        let request = try await request(entry, parts, named: new.key, new.json)
+        guard let payload = ClassicSignInPayload(request.payload) else { return .refused(reason: Self.used) }
+        return .message(
+            Self.message(
+                parts.message,
+                with: [
+                    "state": Self.text(payload.state), "scope": Self.list(payload.scope),
+                    "responseEncryptionKey": Self.text(payload.key),
+                    "clientSecret": Self.text(String(decoding: client.clientSecret.bytes, as: UTF8.self)),
+                ]))
+    }
+
+    /// The open request of a queued reply; the first attempt makes it.
+    private func request(
+        _ entry: OutboxEntry, _ parts: Parts, named name: String, _ payload: [UInt8]
+    ) async throws -> OpenRequest {
+        let (identifier, authentication) = (parts.identifier, parts.authentication)
+        return try await requests.request(of: entry.id) { now in
+            (
+                name,
+                OpenRequest(
+                    .signIn, business: entry.business, customer: entry.customer,
+                    requestIdentifier: identifier, entry: entry.id, payload: payload,
+                    stateLifetime: authentication.stateLifetime,
+                    releaseLifetime: authentication.releaseLifetime, at: now)
+            )
+        }
+    }
+
+    private static let noProvider = "not sent: the business has no \"authentication\" in its file"
+    /// The customer used the request of an earlier attempt, whose answer the server did not see.
+    private static let used = "not sent again: the customer has used this sign-in"
 
     /// Begins the time of an accepted message's request, or removes the request of a message that was not sent.
     func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
@@ -87,23 +162,22 @@ struct SignInParts: Sendable {
         message["interactiveData"]?["data"]?["authenticate"]?["oauth2"]
     }
 
-    private static func message(_ root: JSONValue, with payload: SignInPayload) -> [UInt8] {
+    private static func message(_ root: JSONValue, with members: [String: [UInt8]]) -> [UInt8] {
         guard let interactiveData = root["interactiveData"], let data = interactiveData["data"],
             let authenticate = data["authenticate"], let oauth2 = authenticate["oauth2"]
         else { return Array(root.text) }
-        var parts = [
-            "state": text(payload.attempt.state), "redirectURI": text(payload.attempt.redirectURI),
-        ]
-        var scope = JSONWriter()
-        scope.array { writer in for item in payload.attempt.scope { writer.string(item) } }
-        parts["scope"] = scope.finish()
-        if let parameters = payload.additionalParameters { parts["additionalParameters"] = text(parameters) }
-        let filled = authenticate.replacing(members: ["oauth2": oauth2.replacing(members: parts)])
+        let filled = authenticate.replacing(members: ["oauth2": oauth2.replacing(members: members)])
         return root.replacing(members: [
             "interactiveData": interactiveData.replacing(members: [
                 "data": data.replacing(members: ["authenticate": filled])
             ])
         ])
+    }
+
+    private static func list(_ values: [String]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.array { writer in for value in values { writer.string(value) } }
+        return writer.finish()
     }
 
     private static func text(_ value: String) -> [UInt8] {

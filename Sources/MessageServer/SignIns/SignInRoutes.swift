@@ -1,14 +1,19 @@
 import BalloonHTTP
+import BalloonPOSIX
 
-/// The public endpoints of sign-ins: `/auth/SLUG/callback` and `/auth/SLUG/confirm`.
+/// The public endpoints of sign-ins: `/auth/SLUG/callback`, `/auth/SLUG/confirm` and `/auth/SLUG/key`.
 ///
 /// A callback answers with the confirm page or with 302 to `messages-auth:`, which returns the customer to Messages. The
 /// paths contain no secret; the queries do, and are never logged.
 struct SignInRoutes: Sendable {
     let flow: SignInFlow
+    let audit: SignInAudit
 
     private static let callbackPath = "/auth/{slug}/callback"
     private static let confirmPath = "/auth/{slug}/confirm"
+    private static let keyPath = "/auth/{slug}/key"
+    /// The time limit of a question about a key.
+    private static let auditTime = Duration.seconds(1)
     /// The maximum bytes of a form.
     private static let maximumFormBytes = 16_384
 
@@ -27,6 +32,14 @@ struct SignInRoutes: Sendable {
                 request, responder in
                 answer(request, responder) { await flow.confirm(request.body, slug: $0) }
             },
+            HTTPRoute(.get, Self.keyPath) { request, responder in
+                guard request.method == .get else { return Self.methodNotAllowed }
+                return answerAudit(request, request.query, responder)
+            },
+            HTTPRoute(.post, Self.keyPath, body: .collected(maximumBytes: Self.maximumFormBytes)) {
+                request, responder in
+                answerAudit(request, request.body, responder)
+            },
         ]
     }
 
@@ -39,6 +52,43 @@ struct SignInRoutes: Sendable {
         Task { @concurrent in responder.respond(Self.response(await work(slug), slug: slug)) }
         return nil
     }
+
+    private func answerAudit(
+        _ request: HTTPRequest, _ text: ArraySlice<UInt8>, _ responder: HTTPResponder
+    ) -> HTTPResponse? {
+        let slug = request.parameter("slug") ?? ""
+        guard !request.isRepeated(.authorization),
+            audit.isAuthorized(request.field(.authorization), slug: slug)
+        else { return Self.unauthorized }
+        guard let question = SignInAudit.Question(text) else { return Self.unknownKey }
+        let isAnswered = OnceFlag()
+        let timer = Task {
+            // A cancelled sleep means that the answer was sent.
+            try? await Task.sleep(for: Self.auditTime)
+            if isAnswered.claim() { responder.respond(Self.unavailable) }
+        }
+        // Not on a shard: the answer is in a file.
+        Task { @concurrent [audit] in
+            let response: HTTPResponse
+            do {
+                let isValid = try await onDisk { try audit.isValid(question, slug: slug) }
+                response = isValid ? Self.validKey : Self.unknownKey
+            } catch {
+                response = Self.unavailable
+            }
+            if isAnswered.claim() { responder.respond(response) }
+            timer.cancel()
+        }
+        return nil
+    }
+
+    private static let validKey = HTTPResponse(
+        .ok, contentType: "application/json", body: Array(#"{"valid":true}"#.utf8), fields: fields)
+    private static let unknownKey = HTTPResponse(
+        .notFound, contentType: "application/json", body: Array(#"{"valid":false}"#.utf8), fields: fields)
+    private static let unavailable = HTTPResponse(.serviceUnavailable, fields: fields)
+    private static let unauthorized = HTTPResponse(
+        .unauthorized, fields: fields + [("WWW-Authenticate", "Bearer")])
 
     static func response(_ answer: SignInFlow.Answer, slug: String) -> HTTPResponse {
         switch answer {

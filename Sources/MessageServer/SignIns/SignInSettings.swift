@@ -1,4 +1,5 @@
 import BusinessMessages
+import SignIn
 import Synchronization
 
 /// The current settings `authentication` of all businesses; a reload replaces them.
@@ -31,6 +32,9 @@ final class SignInSettings: Sendable {
     func business(slug: String) -> Business? {
         state.withLock { state in state.businesses.first { $0.slug == slug } }
     }
+
+    /// Whether a business can open the token of a device that signs in with version 1.
+    func hasClassic(_ business: BusinessID) -> Bool { self[business]?.authentication.provider.classic != nil }
 
     /// The address to which the provider sends the customer's browser back; nil when the server's own address is not
     /// known.

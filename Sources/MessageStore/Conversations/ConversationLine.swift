@@ -10,7 +10,8 @@ package import BusinessMessages
 /// wrote `failed`), when the gateway answered `"status":200`, and their ``MessageAuthor``, which earlier versions did not write. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
 /// them, and that of a repeated choice `"repeats":"…"`. The results
 /// of a message's attachments are a separate later line with the message's id and record, no message, and
-/// `"files":[{"sha256":"…","size":148861}]`. Files of earlier versions have that member in the message's own
+/// `"files":[{"sha256":"…","size":148861}]`; so is the result of a sign-in that ended while a person had the conversation, as
+/// `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`. Files of earlier versions have that member in the message's own
 /// line.
 package struct ConversationLine: Sendable {
     /// The direction of a message.
@@ -37,7 +38,7 @@ package struct ConversationLine: Sendable {
     package let record: UInt64
     /// The raw message, including its payload when that was resolved; for a files line, the files.
     package let message: JSONValue
-    /// Whether the line only contains the results of an earlier line's attachments.
+    /// Whether the line only contains the results of an earlier line's attachments, or of its sign-in.
     package let isFilesOnly: Bool
     /// Outbound: `accepted`, `refused`, `expired`, `dropped` or, of an earlier version, `failed`.
     package let outcome: String?
@@ -51,6 +52,8 @@ package struct ConversationLine: Sendable {
     package let capabilities: String?
     /// Inbound: the results of the attachments, in order.
     package private(set) var files: [RecordedFile]
+    /// Inbound: the result of the sign-in, if a person had the conversation.
+    package private(set) var signIn: RecordedSignIn?
 
     /// The valid range of line numbers; larger ones are damaged digits.
     private static let sequences = 1...(1 << 48)
@@ -73,6 +76,7 @@ package struct ConversationLine: Sendable {
                 let index = merged.lastIndex(where: { $0.record == line.record && $0.direction == .inbound })
             else { continue }
             merged[index].files = line.files
+            merged[index].signIn = line.signIn
         }
         return merged
     }
@@ -103,6 +107,7 @@ package struct ConversationLine: Sendable {
         repeats = root["repeats"]?.string.map { MessageID($0) }
         capabilities = root["capabilities"]?.string
         files = RecordedFile.list(in: root) ?? []
+        signIn = RecordedSignIn(root["signIn"])
     }
 }
 
@@ -139,7 +144,9 @@ struct ConversationEntry: Sendable {
     var capabilities: String?
     /// Inbound lines only: the results of the attachments.
     var files: [RecordedFile] = []
-    /// Whether the line only contains the results of an earlier line's attachments.
+    /// Lines of results only: the result of the sign-in.
+    var signIn: RecordedSignIn?
+    /// Whether the line only contains the results of an earlier line's attachments, or of its sign-in.
     var isFilesOnly = false
 
     /// The identity of the line, unique in its conversation.
@@ -211,7 +218,8 @@ struct ConversationEntry: Sendable {
             writer.line(author: author)
             writer.field("capabilities", capabilities)
             writer.field("repeats", repeats?.rawValue)
-            if !files.isEmpty { writer.files(files) }
+            if !files.isEmpty || isFilesOnly { writer.files(files) }
+            writer.field(signIn: signIn)
             if isFilesOnly { return }
             writer.key("message")
             writer.raw(oneLine(keptMessage))

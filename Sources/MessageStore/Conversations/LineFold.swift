@@ -59,7 +59,7 @@ struct JournalledLine: Sendable {
 }
 
 extension MessageRecords {
-    /// The line of the message itself and its files line.
+    /// The line of the message itself and its line of results.
     func inboundEntries(
         of conversation: ConversationKey, record: UInt64, kind: Kind, repeating original: MessageID?
     ) -> [ConversationEntry] {
@@ -75,7 +75,7 @@ extension MessageRecords {
             entry,
             ConversationEntry(
                 conversation: conversation, record: record, at: filesLineAt, id: id, kind: kind, message: [],
-                files: files, isFilesOnly: true),
+                files: files, signIn: signIn, isFilesOnly: true),
         ]
     }
 }

@@ -232,15 +232,31 @@ extension Store {
     /// Journals the results of a message's attachments, then appends a files line to the conversation;
     /// returns when the journal is on disk.
     package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {
+        try await recordResults(delivery, files)
+    }
+
+    /// Journals the result of a message's sign-in, then appends a line for it to the conversation; returns when the
+    /// journal is on disk.
+    ///
+    /// A message has one record of results, so this one must have no attachments.
+    package func recordSignIn(_ delivery: Delivery, _ signIn: RecordedSignIn) async throws {
+        try await recordResults(delivery, [], signIn)
+    }
+
+    private func recordResults(
+        _ delivery: Delivery, _ files: [RecordedFile], _ signIn: RecordedSignIn? = nil
+    ) async throws {
         let pending = try leased(delivery)
         let now = Timestamp.now()
-        let record = try await journal.append(JournalBody.files(of: delivery.record, files, at: now))
+        let record = try await journal.append(
+            JournalBody.files(of: delivery.record, files, signIn: signIn, at: now))
         relate(record.location, to: delivery)
         guard !pending.isReplay else { return }
         try write(
             ConversationEntry(
                 conversation: delivery.conversation, record: delivery.record, at: now, id: delivery.id,
-                kind: pending.recording.kind ?? .unrecognized, message: [], files: files, isFilesOnly: true),
+                kind: pending.recording.kind ?? .unrecognized, message: [], files: files,
+                signIn: signIn, isFilesOnly: true),
             mightBeThere: pending.isRecovered)
     }
 

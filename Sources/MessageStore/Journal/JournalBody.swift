@@ -80,16 +80,20 @@ enum JournalBody {
         }
     }
 
-    /// The results of a message's attachments, in order.
+    /// The results of a message's attachments, in order, and of its sign-in.
     ///
     /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`;
     /// `ownLine` means that the conversation has a separate files line, which earlier versions did not write.
-    static func files(of record: UInt64, _ files: [RecordedFile], at: Timestamp) -> [UInt8] {
+    /// With ``RecordedSignIn`` as `"signIn":{…}`.
+    static func files(
+        of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil, at: Timestamp
+    ) -> [UInt8] {
         object("files") { writer in
             writer.field("of", Int(record))
             writer.field("at", at)
             writer.field("ownLine", true)
             writer.files(files)
+            writer.field(signIn: signIn)
         }
     }
 

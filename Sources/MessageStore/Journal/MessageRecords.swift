@@ -13,6 +13,8 @@ struct MessageRecords: Sendable {
     private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
     /// The results of the attachments; nil before they are downloaded.
     private(set) var files: [RecordedFile]?
+    /// The result of the sign-in, for the person who had the conversation.
+    private(set) var signIn: RecordedSignIn?
     /// The time of the files record, if the conversation has a files line for it.
     private(set) var filesLineAt: Timestamp?
 
@@ -47,6 +49,7 @@ struct MessageRecords: Sendable {
             }
         } else if type.equals("files") {
             files = RecordedFile.list(in: root)
+            signIn = RecordedSignIn(root["signIn"])
             filesLineAt = root["ownLine"]?.bool == true ? root.timestamp("at") : nil
         } else if type.equals("outcome"), decided == nil {
             decided = (DecidedOutcome(root), root.record("record") ?? 0)

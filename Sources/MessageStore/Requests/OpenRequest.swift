@@ -7,6 +7,9 @@ package import BusinessMessages
 ///   waiting ──gateway accepted──> open ──callback──> consumed ──> recorded ──> confirmed ──Apple's event──> released
 ///                                   └────────── too late ───────────┴──────────────┴────> expired
 /// ```
+/// In a sign-in of version 1 there is no callback: Apple's event itself consumes the request, with ``begin(for:by:at:)``, and
+/// ``end(with:by:)`` releases it.
+///
 /// The mutating functions decide; ``OpenRequests`` makes the result durable. The states' times are those of the clock
 /// that the caller passes in.
 package struct OpenRequest: Hashable, Sendable {
@@ -54,6 +57,14 @@ package struct OpenRequest: Hashable, Sendable {
         case repetition(of: MessageID)
         /// A time limit passed before the event.
         case expired
+    }
+
+    /// The answer to Apple's event of a sign-in of version 1.
+    package enum Begin: Hashable, Sendable {
+        /// The event is the request's own: the payload opens its token.
+        case payload([UInt8])
+        /// The event has this meaning already, or never gets another one.
+        case ended(Release)
     }
 
     /// The purpose.
@@ -130,6 +141,7 @@ package struct OpenRequest: Hashable, Sendable {
         switch phase {
         case .waiting: since.advanced(by: Self.waitingLifetime)
         case .open: since.advanced(by: stateLifetime)
+        case .consumed where releasedBy != nil: since.advanced(by: Self.endedLifetime)
         case .consumed, .recorded, .confirmed: since.advanced(by: releaseLifetime)
         case .released, .expired: since.advanced(by: Self.endedLifetime)
         }
@@ -181,7 +193,8 @@ package struct OpenRequest: Hashable, Sendable {
             expire(at: now)
             return .expired
         case .released where event == releasedBy: return .result(result)
-        case .released:
+        case .consumed where event == releasedBy: return .result(nil)
+        case .consumed where releasedBy != nil, .released:
             guard let releasedBy, now < since.advanced(by: Self.repetitionWindow) else { return .unproven }
             return .repetition(of: releasedBy)
         case .waiting, .open, .consumed, .recorded, .confirmed:
@@ -195,6 +208,30 @@ package struct OpenRequest: Hashable, Sendable {
             (phase, since, payload, confirmation, releasedBy) = (.released, now, nil, nil, event)
             return .result(result)
         }
+    }
+
+    /// Lets Apple's event of a sign-in of version 1 use the request; the same event gets the payload again until
+    /// ``end(with:by:)``, as a retried delivery needs.
+    package mutating func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> Begin {
+        if phase == .consumed, releasedBy == event, customer == self.customer, let payload {
+            return .payload(payload)
+        }
+        guard phase == .waiting || phase == .open, phase == .waiting || !isLate(at: now),
+            customer == self.customer, let payload
+        else { return .ended(release(to: customer, by: event, at: now)) }
+        (phase, since, releasedBy) = (.consumed, now, event)
+        return .payload(payload)
+    }
+
+    /// Removes the payload, and releases the result to the event that began.
+    package mutating func end(with result: [UInt8], by event: MessageID) {
+        guard phase == .consumed, releasedBy == event else { return }
+        (phase, payload, self.result) = (.released, nil, result)
+    }
+
+    /// Whether the customer may still use the request.
+    package func isUsable(at now: Timestamp) -> Bool {
+        (phase == .waiting || phase == .open) && !isLate(at: now)
     }
 
     /// Removes the secrets and the result of a request whose time has passed.

@@ -9,7 +9,8 @@ import BusinessMessages
 /// {"format":1,"kind":"signIn","business":"…","customer":"…","requestIdentifier":"…","entry":"57.1","phase":"open",
 ///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
 /// ```
-/// Later phases add `result`, `confirmation` and `releasedBy`; the callback removes `payload`.
+/// Later phases add `result`, `confirmation` and `releasedBy`; the callback, or the end of the event of version 1, removes
+/// `payload`.
 enum OpenRequestText {
     /// The members of a file.
     struct Parts {

@@ -10,6 +10,7 @@ struct AuthenticationConfigurationTests {
         #"{"mspID":"msp","secret":{"env":"BALLOON_SECRET"},"publicURL":"https://messages.example.com"}"#
     private static let environment = [
         "BALLOON_SECRET": ConfigurationFiles.secret, "CLIENT": "client-secret", "EMPTY": "",
+        "CLASSIC": "classic-secret", "AUDIT": "audit-secret",
     ]
     private static let plain =
         #""issuer":"https://p.example","clientID":"balloon","clientSecret":{"env":"CLIENT"},"scope":["openid"]"#
@@ -37,6 +38,7 @@ struct AuthenticationConfigurationTests {
         #expect(authentication.stateLifetime == .seconds(600))
         #expect(authentication.releaseLifetime == .seconds(120))
         #expect(authentication.asksToConfirm)
+        #expect(provider.classic == nil && authentication.auditToken == nil && !authentication.recordsSubject)
         guard case .post(let secret) = provider.clientAuthentication else {
             Issue.record("another client authentication")
             return
@@ -50,7 +52,8 @@ struct AuthenticationConfigurationTests {
             "tokenURL":"https://p.example/t","userinfoURL":"https://p.example/u","jwksURL":"https://p.example/j",
             "authorizationURL":"https://p.example/a","subjectClaim":"id","clientID":"c","scope":["profile","email"],
             "clientAuthentication":"none","nonce":false,"idTokenAlgorithms":["ES256"],"stateSeconds":60,
-            "releaseSeconds":600,"confirm":false,"handTokens":true
+            "releaseSeconds":600,"confirm":false,"handTokens":true,"recordSubject":true,"auditToken":{"env":"AUDIT"},
+            "classic":{"clientID":"one","clientSecret":{"env":"CLASSIC"},"introspectionURL":"https://p.example/i"}
             """#)
         let provider = authentication.provider
         #expect(provider.issuer == nil)
@@ -64,7 +67,11 @@ struct AuthenticationConfigurationTests {
         #expect(provider.idTokenAlgorithms == [.es256])
         #expect(authentication.stateLifetime == .seconds(60))
         #expect(authentication.releaseLifetime == .seconds(600))
-        #expect(!authentication.asksToConfirm)
+        #expect(!authentication.asksToConfirm && authentication.recordsSubject)
+        #expect(authentication.auditToken?.bytes == Array("audit-secret".utf8))
+        #expect(provider.classic?.clientID == "one")
+        #expect(provider.classic?.clientSecret.bytes == Array("classic-secret".utf8))
+        #expect(provider.classic?.introspectionURL == "https://p.example/i")
     }
 
     @Test(arguments: [
@@ -80,6 +87,18 @@ struct AuthenticationConfigurationTests {
         (plain + #","idTokenAlgorithms":["none"]"#, "is not an algorithm that is verified"),
         (plain + #","clientAuthentication":"tls""#, "/clientAuthentication: is not a client authentication"),
         (plain + #","clientAuthentication":"none""#, #"has a "clientSecret" that none does not use"#),
+        (plain + #","classic":{}"#, #"/classic: has no "clientID""#),
+        (plain + #","classic":{"clientID":"one"}"#, #"/classic: has no "clientSecret""#),
+        (
+            plain + #","classic":{"clientID":"one","clientSecret":{"env":"CLIENT"}}"#,
+            #"/classic: has the "clientSecret" of version 2"#
+        ),
+        (
+            plain
+                + #","classic":{"clientID":"one","clientSecret":{"env":"CLASSIC"},"introspectionURL":"http://p/"}"#,
+            "/classic/introspectionURL: is not an https address"
+        ),
+        (plain + #","auditToken":{"env":"EMPTY"}"#, "is empty"),
         (plain + #","clientKeyID":"k""#, "has a key that client_secret_post does not use"),
         (#""issuer":"https://p.example","clientID":"c","scope":["openid"]"#, #"has no "clientSecret""#),
         (

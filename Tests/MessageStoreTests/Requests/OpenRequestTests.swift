@@ -26,6 +26,10 @@ private final class Changing {
     func release(to customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Release {
         request.release(to: customer, by: event, at: now)
     }
+    func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Begin {
+        request.begin(for: customer, by: event, at: now)
+    }
+    func end(with result: [UInt8], by event: MessageID) { request.end(with: result, by: event) }
 }
 
 struct OpenRequestTests {
@@ -48,6 +52,43 @@ struct OpenRequestTests {
         request.accept(at: Self.at(10))
         #expect(request.consume(at: Self.at(20)))
         return request
+    }
+
+    @Test func `an event of version 1 gets the payload until it ends, and its result afterwards`() {
+        let (event, other) = (MessageID("e"), MessageID("f"))
+        let payload = OpenRequest.Begin.payload(Array(#"{"state":"s"}"#.utf8))
+        let request = waiting()
+        request.accept(at: Self.at(10))
+        #expect(request.begin(for: CustomerID("c"), by: event, at: Self.at(20)) == .ended(.unproven))
+        #expect(request.begin(for: Self.customer, by: event, at: Self.at(20)) == payload)
+        #expect(request.begin(for: Self.customer, by: event, at: Self.at(80_000)) == payload)
+        #expect(
+            request.begin(for: Self.customer, by: other, at: Self.at(29)) == .ended(.repetition(of: event)))
+        #expect(request.begin(for: Self.customer, by: other, at: Self.at(30)) == .ended(.unproven))
+        #expect(!request.consume(at: Self.at(30)))
+        request.end(with: [2], by: other)
+        #expect(request.phase == .consumed)
+        request.end(with: [1], by: event)
+        #expect(request.payload == nil)
+        #expect(request.begin(for: Self.customer, by: event, at: Self.at(40)) == .ended(.result([1])))
+        #expect(request.begin(for: Self.customer, by: event, at: Self.at(90_000)) == .ended(.expired))
+    }
+
+    @Test(arguments: [(609, true), (610, false)])
+    func `an event of version 1 must arrive within the time from the gateway's acceptance`(
+        seconds: Int, isInTime: Bool
+    ) {
+        let request = waiting()
+        request.accept(at: Self.at(10))
+        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(seconds))
+        #expect((begin == .ended(.expired)) == !isInTime)
+        #expect((request.payload == nil) == !isInTime)
+    }
+
+    @Test func `a request that its callback has used does not begin with an event of version 1`() {
+        let request = consumed()
+        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(30))
+        #expect(begin == .ended(.result(nil)))
     }
 
     @Test func `the callback may use a request once, and its secrets are gone then`() {

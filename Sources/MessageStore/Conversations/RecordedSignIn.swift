@@ -1,0 +1,40 @@
+import BalloonJSON
+
+/// The result of a sign-in that ended while no handler answered, for the person who has the conversation:
+/// `{"result":"signedIn","issuer":"https://…"}`.
+///
+/// It never contains a claim or a token.
+package struct RecordedSignIn: Hashable, Sendable {
+    /// The name of the result, such as `signedIn`.
+    package let result: String
+    /// The provider; only when the customer signed in.
+    package let issuer: String?
+    /// The customer's identifier at the provider; only when the business asks for it.
+    package let subject: String?
+
+    /// Creates a result.
+    package init(result: String, issuer: String? = nil, subject: String? = nil) {
+        self.result = result
+        self.issuer = issuer
+        self.subject = subject
+    }
+
+    /// The member `signIn` of a record or a line.
+    init?(_ value: JSONValue?) {
+        guard let value, let result = value["result"]?.string else { return nil }
+        self.init(result: result, issuer: value["issuer"]?.string, subject: value["subject"]?.string)
+    }
+}
+
+extension JSONWriter {
+    /// Writes the member `signIn`; nothing for nil.
+    mutating func field(signIn: RecordedSignIn?) {
+        guard let signIn else { return }
+        key("signIn")
+        object { writer in
+            writer.field("result", signIn.result)
+            writer.field("issuer", signIn.issuer)
+            writer.field("subject", signIn.subject)
+        }
+    }
+}
