@@ -75,7 +75,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
             let noiseLines = state.noiseLines + (await state.session?.noiseCount ?? 0)
             return HandlerReport(
                 health: state.health, restarts: state.restarts, processID: await state.session?.processID,
-                noiseLines: noiseLines, log: tail.lines)
+                noiseLines: noiseLines, lines: tail.lines)
         }
     }
 
@@ -121,6 +121,13 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
         pause?.cancel()
         await session?.stop()
+    }
+
+    /// Kills the process; it is restarted after the pause of a crash.
+    package func crash() async -> Bool {
+        guard let session = state.withLock({ $0.session }) else { return false }
+        await session.kill()
+        return true
     }
 
     /// Adds the complete explanation of a refused answer to the lines that `handlers logs` shows.

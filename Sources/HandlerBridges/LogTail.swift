@@ -4,26 +4,27 @@ import Synchronization
 /// The latest log lines of a handler, over all of its processes.
 package final class LogTail: Sendable {
     private static let maximumLines = 200
-    private let kept = Mutex<[String]>([])
+    private let kept = Mutex<(lines: [HandlerLogLine], last: Int)>(([], 0))
 
     /// Creates an empty tail.
     package init() {}
 
-    var lines: [String] { kept.withLock { $0 } }
+    var lines: [HandlerLogLine] { kept.withLock { $0.lines } }
 
     /// Returns and removes the lines since the last call.
     package func drain() -> [String] {
-        kept.withLock { lines in
-            defer { lines = [] }
-            return lines
+        kept.withLock { kept in
+            defer { kept.lines = [] }
+            return kept.lines.map(\.text)
         }
     }
 
     func append(_ line: String) {
-        kept.withLock { lines in
+        kept.withLock { kept in
             // Remove a tenth at once, so that a flood does not move all lines for each new one.
-            if lines.count >= Self.maximumLines { lines.removeFirst(Self.maximumLines / 10) }
-            lines.append(line)
+            if kept.lines.count >= Self.maximumLines { kept.lines.removeFirst(Self.maximumLines / 10) }
+            kept.last += 1
+            kept.lines.append(HandlerLogLine(number: kept.last, at: .now, text: line))
         }
     }
 

@@ -68,7 +68,7 @@ final class ServiceHandler: EventHandler {
     var report: HandlerReport {
         let (isDown, failures) = state.withLock { ($0.isDown, $0.failures) }
         return HandlerReport(
-            health: isDown ? .open : failures == 0 ? .ready : .restarting, log: tail.lines)
+            health: isDown ? .open : failures == 0 ? .ready : .restarting, lines: tail.lines)
     }
 
     /// Resets the failure count, so that the next event is sent at once; a service has nothing to restart.

@@ -32,11 +32,19 @@ public protocol EventHandler: Handler {
     /// Restarts the handler on behalf of an operator; events in flight are delivered again.
     func restart() async
 
+    /// Ends the handler's process as a crash would, without a warning; returns whether there was a process.
+    ///
+    /// The server then restarts it as after a crash. Developers try with it what their customers see.
+    func crash() async -> Bool
+
     /// Records for the handler's author why its answer was refused; the server's log has it already.
     func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID)
 }
 
 extension EventHandler {
+    /// Returns false: the handler has no process.
+    public func crash() async -> Bool { false }
+
     /// Records nothing.
     public func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {}
 }
@@ -52,18 +60,37 @@ public struct HandlerReport: Sendable {
     /// The number of lines on its standard output that were not protocol messages, in all of its processes.
     public let noiseLines: Int
     /// The latest log lines, the oldest first.
-    public let log: [String]
+    public let lines: [HandlerLogLine]
+    /// The texts of the latest log lines, the oldest first.
+    public var log: [String] { lines.map(\.text) }
 
     /// Creates a report.
     public init(
         health: HandlerHealth, restarts: Int = 0, processID: Int32? = nil, noiseLines: Int = 0,
-        log: [String] = []
+        lines: [HandlerLogLine] = []
     ) {
         self.health = health
         self.restarts = restarts
         self.processID = processID
         self.noiseLines = noiseLines
-        self.log = log
+        self.lines = lines
+    }
+}
+
+/// One line of a handler's log.
+public struct HandlerLogLine: Hashable, Sendable {
+    /// The number of the line, from 1 without gaps, over all processes of the handler.
+    public let number: Int
+    /// When the server read the line.
+    public let at: ContinuousClock.Instant
+    /// The line; it may quote a customer.
+    public let text: String
+
+    /// Creates a line.
+    public init(number: Int, at: ContinuousClock.Instant, text: String) {
+        self.number = number
+        self.at = at
+        self.text = text
     }
 }
 

@@ -76,6 +76,7 @@ package final class RunningServer: Sendable {
         making.unasked.open(store, signIns: signIns)
         let pipelines = try Pipelines(
             configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
+            inspector: inspector,
             observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
@@ -382,6 +383,7 @@ package final class RunningServer: Sendable {
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         events.stop()
+        inspector?.levers.end()
         // The program repeats its request and gets the outcome from the next process.
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)

@@ -10,11 +10,13 @@ enum GatewayAnswer: Sendable {
 
     /// Applies the misbehaviour to the answer, and returns the response that the caller sends at once.
     ///
-    /// Returns nil when a job sends the answer later, or when the client gets no answer.
+    /// Returns nil when a job sends the answer later, or when the client gets no answer. `willAnswer` is called before the
+    /// first byte of the answer, or when it is known that there will be none.
     func send(
         to responder: HTTPResponder, _ misbehaviour: Misbehaviour?,
-        _ jobs: AsyncStream<GatewayJob>.Continuation
+        _ jobs: AsyncStream<GatewayJob>.Continuation, willAnswer: @escaping @Sendable () -> Void = {}
     ) -> HTTPResponse? {
+        if case .delay = misbehaviour {} else { willAnswer() }
         switch misbehaviour {
         case .silence: return nil
         case .drop:
@@ -27,6 +29,7 @@ enum GatewayAnswer: Sendable {
             jobs.yield {
                 // The sleep ends early when the gateway stops; the answer is then sent at once.
                 try? await Task.sleep(for: delay)
+                willAnswer()
                 await write(to: responder, rate: nil)
             }
         case .trickle(let rate): jobs.yield { await write(to: responder, rate: rate) }

@@ -62,22 +62,24 @@ struct GatewayEndpoints: Sendable {
         HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { _ in
             let bearer = BearerCheck(mspID: mspID, secret: secret)
             return { request, responder in
+                let (at, began) = (Timestamp.now(), ContinuousClock.now)
                 let misbehaviour = memory.begin(endpoint)
+                let record = { @Sendable (response: HTTPResponse?) in
+                    guard endpoint == .message || endpoint == .authenticate, let id = request.text("id")
+                    else { return }
+                    memory.add(
+                        GatewayExchange(MessageID(id), request, at: at, response, after: .now - began))
+                }
                 if let wrong = misbehaviour?.answer {
-                    record(request, at: endpoint, wrong)
+                    record(wrong)
                     return wrong
                 }
                 let response = bearer.refusal(of: request) ?? unknownSource(of: request) ?? answer(request)
-                record(request, at: endpoint, misbehaviour.hidesAnswer ? nil : response)
-                return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs)
+                return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs) {
+                    record(misbehaviour.hidesAnswer ? nil : response)
+                }
             }
         }
-    }
-
-    /// Records a request about a message, with the answer that its sender gets.
-    private func record(_ request: HTTPRequest, at endpoint: GatewayEndpoint, _ response: HTTPResponse?) {
-        guard endpoint == .message || endpoint == .authenticate, let id = request.text("id") else { return }
-        memory.add(GatewayExchange(MessageID(id), request, response))
     }
 
     /// Adds one rule for each line; an empty body removes all rules.

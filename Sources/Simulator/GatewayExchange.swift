@@ -16,10 +16,16 @@ package struct GatewayExchange: Sendable {
     package let response: String
     /// The bytes of the request's body.
     package let bytes: Int
+    /// The time from the request to its answer; nil when the gateway did not answer.
+    package let duration: Duration?
 
-    init(_ id: MessageID, _ request: HTTPRequest, _ response: HTTPResponse?) {
+    init(
+        _ id: MessageID, _ request: HTTPRequest, at: Timestamp, _ response: HTTPResponse?,
+        after duration: Duration
+    ) {
         self.id = id
-        at = .now()
+        self.at = at
+        self.duration = response.map { _ in duration }
         status = response?.status.code ?? 0
         headers = request.fields.map { ($0.name, maskedSignature(of: $0.value, in: $0.name)) }
         self.response = String(decoding: (response?.body ?? []).prefix(1000), as: UTF8.self)

@@ -19,6 +19,10 @@ struct DeliveryPipeline: Sendable {
     let logger: Logger
     /// Releases the results of sign-ins; nil without them.
     var signIns: SignInReleases?
+    /// Records the calls of handlers for the inspector; nil without one.
+    var attempts: InspectorAttempts?
+    /// Slows handlers down, or stops them, for the inspector; nil without one.
+    var levers: HandlerLevers?
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be in flight.
     var maximumInFlight = 256
@@ -395,13 +399,32 @@ struct DeliveryPipeline: Sendable {
         _ handler: any Handler, _ delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker,
         _ business: BusinessHandler, _ slots: HandlerSlots
     ) async throws -> Result<CheckedAnswer, HandlerFailure> {
+        try await levers?.waitUntilStarted(delivery.business)
         let context = try await context(of: delivery, event, business)
+        guard let attempts else { return try await call(handler, delivery, context, worker, business, slots) }
+        let attempt = attempts.begin(delivery, state: context.state.json.map { Array($0.text) })
+        do {
+            let answer = try await call(handler, delivery, context, worker, business, slots)
+            await attempts.end(attempt, of: handler)
+            return answer
+        } catch {
+            await attempts.end(attempt, of: handler)
+            throw error
+        }
+    }
+
+    private func call(
+        _ handler: any Handler, _ delivery: Delivery, _ context: Context, _ worker: BusinessWorker,
+        _ business: BusinessHandler, _ slots: HandlerSlots
+    ) async throws -> Result<CheckedAnswer, HandlerFailure> {
         let deadline = business.deadline
+        let delay = levers?[delivery.business].delay ?? .zero
         let answer = try await slots.run(within: deadline, on: worker.threads) {
             () async -> Result<Outcome, HandlerFailure> in
             do {
                 // The deadline starts here, regardless of the wait for a slot.
                 let context = context.beginning(deadline: .now + deadline)
+                if delay > .zero { try await Task.sleep(for: delay) }
                 return .success(try await dispatch(context, to: handler) ?? .handled)
             } catch {
                 return .failure(HandlerFailure(error))
@@ -499,6 +522,7 @@ struct DeliveryPipeline: Sendable {
             stages.end(.ended("withPerson"))
             return .decided(.withPerson)
         }
+        if let state = answer.state { attempts?.decide(delivery, state: state) }
         stages.end(.done)
         return .decided(DeliveryResult(verdict))
     }

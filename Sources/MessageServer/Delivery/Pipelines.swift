@@ -22,7 +22,8 @@ struct Pipelines: Sendable {
     /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, observer: any StageObserver,
+        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, inspector: Inspector? = nil,
+        observer: any StageObserver,
         logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
@@ -64,6 +65,8 @@ struct Pipelines: Sendable {
             deliveries.signIns = SignInReleases(
                 requests: store.requests, settings: signIns, client: signInClient, logger: logger)
         }
+        deliveries.attempts = inspector?.attempts
+        deliveries.levers = inspector?.levers
         self.deliveries = deliveries
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns, observer: observer,

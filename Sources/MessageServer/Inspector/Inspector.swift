@@ -10,6 +10,10 @@ import Synchronization
 package final class Inspector: Sendable {
     /// The stages and other events that the page shows.
     package let events: InspectorEvents
+    /// The calls of handlers.
+    let attempts = InspectorAttempts()
+    /// The levers of handlers, which only a simulator has.
+    let levers = HandlerLevers()
     private let settings: InspectorSettings
     private let gate: InspectorGate
     private let logger: Logger
@@ -42,8 +46,12 @@ package final class Inspector: Sendable {
     /// Binds the address and serves; another port when the default one is in use.
     func start(_ store: Store, _ registry: HandlerRegistry) async throws {
         let deliveries = InspectorDeliveries(
-            store: store, registry: registry, events: events, simulator: simulator)
-        let routes = routes + events.routes + deliveries.routes
+            store: store, registry: registry, events: events, attempts: attempts, simulator: simulator)
+        var routes = routes + events.routes + deliveries.routes
+        if let simulator {
+            routes += InspectorHandlers(registry: registry, levers: levers).routes
+            simulator.open(InspectedServer(store: store))
+        }
         do {
             try await start(at: settings.address, routes)
         } catch let error as SystemError {

@@ -7,6 +7,8 @@ import MessageStore
 
 /// The simulated Apple beside an inspector: what it posted, what it was sent, and replays.
 package protocol InspectorSimulator: Sendable {
+    /// Begins to use the running server; called once, before the first request.
+    func open(_ server: InspectedServer)
     /// The header fields of the webhook's request with this message; nil when the simulator did not post it.
     func postedHeaders(of message: MessageID) -> [(name: String, value: String)]?
     /// The requests to the gateway about a message, each a JSON object.
@@ -20,6 +22,7 @@ struct InspectorDeliveries: Sendable {
     let store: Store
     let registry: HandlerRegistry
     let events: InspectorEvents
+    let attempts: InspectorAttempts
     let simulator: (any InspectorSimulator)?
 
     private static let path = "/dev/v1/deliveries/{record}"
@@ -64,6 +67,7 @@ struct InspectorDeliveries: Sendable {
         let headers = simulator?.postedHeaders(of: event.id)
         let stages = events.stages(of: event.record, event.id)
         let log = await handlerLog(of: event.business)
+        let calls = attempts.calls(of: event.record, log)
         return JSONWriter.object(reservingCapacity: 16_384) { writer in
             writer.field("record", Int(event.record))
             writer.field("message", event.message)
@@ -76,9 +80,9 @@ struct InspectorDeliveries: Sendable {
             writer.key("stages")
             writer.array { writer in for stage in stages { writer.raw(stage) } }
             writer.key("attempts")
-            writer.array { writer in Self.writeAttempts(stages, to: &writer) }
+            writer.array { writer in Self.writeAttempts(stages, calls, to: &writer) }
             writer.key("log")
-            writer.array { writer in for line in log { writer.string(line) } }
+            writer.array { writer in for line in log.suffix(100) { writer.string(line.text) } }
             writer.key("replies")
             writer.array { writer in for reply in trace.replies { write(reply, to: &writer) } }
             if let problems = event.problems { writer.field("problems", problems) }
@@ -104,18 +108,46 @@ struct InspectorDeliveries: Sendable {
         }
     }
 
-    /// The calls of the handler among the stages.
-    private static func writeAttempts(_ stages: [[UInt8]], to writer: inout JSONWriter) {
+    /// The attempts among the stages, each with the calls of the handler and its fallback that it consists of.
+    private static func writeAttempts(
+        _ stages: [[UInt8]], _ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter
+    ) {
+        var calls = calls[...]
         for json in stages {
             // The inspector has written the stage itself.
             guard let stage = (try? JSONDocument(json))?.root, stage["stage"]?.string == "handle" else {
                 continue
             }
+            let number = stage["attempt"]?.int ?? 1
+            let own = calls.prefix { $0.number <= number }
+            calls = calls.dropFirst(own.count)
             writer.object { writer in
-                writer.field("number", stage["attempt"]?.int ?? 1)
+                writer.field("number", number)
                 for name in ["at", "ms", "result", "reason"] { writer.field(name, stage[name]) }
+                write(Array(own), to: &writer)
             }
         }
+        // The call that has not ended yet has no stage.
+        guard let call = calls.last, call.ended == nil else { return }
+        writer.object { writer in
+            writer.field("number", call.number)
+            writer.field("result", "running")
+            write([call], to: &writer)
+        }
+    }
+
+    /// Writes the state before and after, `null` for none, and the log lines.
+    private static func write(_ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter) {
+        guard let first = calls.first, let last = calls.last else { return }
+        writer.key("state")
+        writer.object { writer in
+            writer.key("before")
+            writer.raw(first.before ?? Array("null".utf8))
+            writer.key("after")
+            writer.raw(last.after ?? Array("null".utf8))
+        }
+        writer.key("stderr")
+        writer.array { writer in for line in calls.flatMap(\.lines) { writer.string(line.text) } }
     }
 
     private func write(_ reply: JournalReply, to writer: inout JSONWriter) {
@@ -135,11 +167,11 @@ struct InspectorDeliveries: Sendable {
         }
     }
 
-    /// The newest lines of the handler's standard error; they have no times, so they belong to no attempt.
-    private func handlerLog(of business: BusinessID) async -> [String] {
+    /// The newest lines of the handler's log.
+    private func handlerLog(of business: BusinessID) async -> [HandlerLogLine] {
         guard let life = registry[business]?.life else { return [] }
         guard let handler = life.handler as? any EventHandler else { return [] }
-        return Array(await handler.report.log.suffix(100))
+        return await handler.report.lines
     }
 
     /// A command that posts the message again; the token must be replaced.

@@ -30,7 +30,7 @@ extension Phone {
             throw InspectorProblem(
                 .unprocessableContent, error.reason, pointer: "/choice", offered: error.offered)
         }
-        return try await post(try customer.message(answer), by: customer, levers)
+        return try await post([try customer.message(answer)], by: customer, levers)
     }
 
     /// Reads `{"items":[…],"fills":[{"page","value"}],"outcome":…}`.

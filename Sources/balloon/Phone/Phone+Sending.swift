@@ -7,27 +7,39 @@ import MessageStore
 import Simulator
 
 extension Phone {
-    /// Composes the message that a request describes, posts it, and returns the webhook's answers.
+    private static let maximumMessages = 20
+
+    /// Composes the messages that a request describes, posts them, and returns the webhook's answers.
+    ///
+    /// A request with `messages` has several, each an object like a request with one.
     func send(_ request: InspectorRequest) async throws -> [UInt8] {
         let (_, customer) = try customer(request.path("id"))
         let object = try request.object()
         let levers = try PhoneLevers(object["levers"])
-        return try await post(try await message(object, of: customer), by: customer, levers)
+        guard let list = object["messages"] else {
+            return try await post([try await message(object, of: customer)], by: customer, levers)
+        }
+        guard list.kind == .array, (1...Self.maximumMessages).contains(list.count) else {
+            throw InspectorProblem("messages are a list of 1 to \(Self.maximumMessages)", at: list)
+        }
+        var messages: [[UInt8]] = []
+        for element in list.elements { messages.append(try await message(element, of: customer)) }
+        return try await post(messages, by: customer, levers)
     }
 
-    /// Posts a message; the answer has one element for each request.
+    /// Posts messages; the answer has one element for each request.
     func post(
-        _ message: [UInt8], by customer: SimulatedCustomer, _ levers: PhoneLevers
+        _ messages: [[UInt8]], by customer: SimulatedCustomer, _ levers: PhoneLevers
     ) async throws -> [UInt8] {
-        Self.json(of: try await posted(message, by: customer, levers))
+        Self.json(of: try await posted(messages, by: customer, levers))
     }
 
-    /// Posts a message, and remembers the header fields for the delivery's details.
+    /// Posts messages, and remembers the header fields for the deliveries' details.
     func posted(
-        _ message: [UInt8], by customer: SimulatedCustomer, _ levers: PhoneLevers
+        _ messages: [[UInt8]], by customer: SimulatedCustomer, _ levers: PhoneLevers
     ) async throws -> [PhonePost] {
         do {
-            return try await customer.post(message, levers) { posted.add($1, of: MessageID($0)) }
+            return try await customer.post(messages, levers) { posted.add($1, of: MessageID($0)) }
         } catch is TransportError {
             throw InspectorProblem(.badGateway, "the server did not answer the webhook's request")
         } catch let error as SimulatorError {

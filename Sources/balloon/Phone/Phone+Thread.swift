@@ -5,6 +5,7 @@ import BusinessMessages
 import MessageServer
 import MessageStore
 import Simulator
+import Synchronization
 
 extension Phone {
     private static let maximumPageBytes = 8 << 20
@@ -45,6 +46,7 @@ extension Phone {
         JSONWriter.object { writer in
             writer.key("thread")
             writer.array { _ in }
+            writePending(of: customer, to: &writer)
             writer.field("typing", isTyping(to: customer))
             writer.field("next", next)
         }
@@ -61,6 +63,7 @@ extension Phone {
                 maximumBytes: Self.maximumPageBytes), !page.lines.isEmpty
         else { return nil }
         let lines = page.lines.compactMap { text in ConversationLine(text).map { (text, $0) } }
+        let sent = Set(lines.lazy.filter { $0.1.direction == .outbound }.map(\.1.id))
         let answered = try answeredRequests(of: customer, name, lines.map(\.1))
         return JSONWriter.object(reservingCapacity: 16_384) { writer in
             writer.key("thread")
@@ -69,8 +72,38 @@ extension Phone {
                     line.write(text, isAnswered: line.isAnswered(by: answered), to: &writer)
                 }
             }
+            writePending(of: customer, without: sent, to: &writer)
             writer.field("typing", isTyping(to: customer))
             writer.field("next", page.last)
+        }
+    }
+
+    /// Writes the replies that are decided and not yet sent; the journal keeps them over a restart.
+    ///
+    /// A reply gets its line before it leaves the queue, so those that have one are left out.
+    private func writePending(
+        of customer: PhoneCustomer, without sent: Set<MessageID> = [], to writer: inout JSONWriter
+    ) {
+        let queued = inspected.withLock { $0 }?.queuedReplies(of: customer.business, customer.id) ?? []
+        writer.key("pending")
+        writer.array { writer in
+            for entry in queued where !sent.contains(entry.reply.id) && !entry.reply.kind.isTyping {
+                writer.object { writer in
+                    writer.field("id", entry.reply.id.rawValue)
+                    writer.field("at", entry.decidedAt.rfc3339)
+                    writer.field("direction", "outbound")
+                    writer.field("kind", entry.reply.kind.rawValue)
+                    writer.field("status", "queued")
+                    writer.field("attempts", entry.attempts)
+                    writer.field("record", Int(entry.id.record))
+                    writer.key("line")
+                    writer.object { writer in
+                        writer.field("id", entry.reply.id.rawValue)
+                        writer.key("message")
+                        writer.raw(entry.reply.message)
+                    }
+                }
+            }
         }
     }
 

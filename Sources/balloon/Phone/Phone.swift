@@ -23,6 +23,7 @@ final class Phone: Sendable {
     /// The files of messages in both directions, as the server stores them.
     let attachments: AttachmentFiles
     private let transport: CurlTransport
+    let inspected = Mutex<InspectedServer?>(nil)
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
     static let maximumMessageBytes = 32 << 20
@@ -67,7 +68,7 @@ final class Phone: Sendable {
         guard let customer = event.customer, let business = event.business else { return }
         switch event.stage {
         case .record: book.discover(customer, business)
-        case .reply, .finish: break
+        case .handle, .reply, .finish: break
         default: return
         }
         let last = (try? lastLine(of: customer, business)) ?? 0

@@ -10,18 +10,21 @@ import Simulator
 struct PhoneLevers: Sendable, Equatable {
     enum Payload: String, CaseIterable { case auto, reference, plain }
     enum Token: String, CaseIterable { case valid, wrong, expired, missing }
+    enum Order: String, CaseIterable { case given, shuffled }
 
     var payload = Payload.auto
     var times = 1
     var devices = 1
     var token = Token.valid
     var delay = Duration.zero
+    var order = Order.given
 
     /// Reads the member `levers`; nil means the defaults.
     init(_ object: JSONValue?) throws(InspectorProblem) {
         guard let object else { return }
         payload = try Self.choice(object["payload"]) ?? .auto
         token = try Self.choice(object["token"]) ?? .valid
+        order = try Self.choice(object["order"]) ?? .given
         times = try Self.number(object["times"], in: 1...5) ?? 1
         devices = try Self.number(object["devices"], in: 1...2) ?? 1
         delay = .milliseconds(try Self.number(object["delayMilliseconds"], in: 0...20_000) ?? 0)
@@ -58,23 +61,37 @@ struct PhonePost: Sendable {
 }
 
 extension SimulatedCustomer {
-    /// Posts a message as the levers say; returns each request's answer.
+    /// Posts messages as the levers say, one after another; returns each request's answer.
     ///
     /// A second device sends the same session with another id. `sent` gets the header fields of each request. A status of 0 means that the server did not answer.
     func post(
-        _ message: [UInt8], _ levers: PhoneLevers, sent: (String, [(name: String, value: String)]) -> Void
+        _ messages: [[UInt8]], _ levers: PhoneLevers, sent: (String, [(name: String, value: String)]) -> Void
     ) async throws -> [PhonePost] {
         if levers.delay > .zero { try await Task.sleep(for: levers.delay) }
-        var posts: [PhonePost] = []
-        for device in 0..<levers.devices {
-            let own = device == 0 ? message : try withNewID(message)
-            let posted =
-                levers.payload == .plain
-                ? own : try await referring(own, always: levers.payload == .reference)
-            // The token of each attempt is fresh, but the content is the same.
-            for _ in 0..<levers.times { posts.append(try await postOnce(posted, levers.token, sent)) }
+        var posted: [[UInt8]] = []
+        for message in messages {
+            for device in 0..<levers.devices {
+                let own = device == 0 ? message : try withNewID(message)
+                let body =
+                    levers.payload == .plain
+                    ? own : try await referring(own, always: levers.payload == .reference)
+                posted += Array(repeating: body, count: levers.times)
+            }
         }
+        if levers.order == .shuffled { posted = Self.reordered(posted) }
+        var posts: [PhonePost] = []
+        // The token of each attempt is fresh, but the content is the same.
+        for body in posted { posts.append(try await postOnce(body, levers.token, sent)) }
         return posts
+    }
+
+    /// The elements in a random order that differs from the given one, if there is one.
+    static func reordered(_ elements: [[UInt8]]) -> [[UInt8]] {
+        guard let first = elements.first, elements.contains(where: { $0 != first }) else { return elements }
+        while true {
+            let shuffled = elements.shuffled()
+            if shuffled != elements { return shuffled }
+        }
     }
 
     private func postOnce(

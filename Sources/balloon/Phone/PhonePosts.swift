@@ -32,6 +32,8 @@ final class PostedHeaders: Sendable {
 }
 
 extension Phone: InspectorSimulator {
+    func open(_ server: InspectedServer) { inspected.withLock { $0 = server } }
+
     func postedHeaders(of message: MessageID) -> [(name: String, value: String)]? { posted[message] }
 
     func exchanges(about message: MessageID) -> [[UInt8]] {
@@ -40,6 +42,7 @@ extension Phone: InspectorSimulator {
                 writer.field("at", exchange.at.rfc3339)
                 writer.field("status", exchange.status)
                 writer.field("bytes", exchange.bytes)
+                writer.field("ms", exchange.duration.map { ($0 / .microseconds(1)).rounded() / 1000 })
                 writer.key("request")
                 writer.object { writer in
                     writer.key("headers")
@@ -57,7 +60,7 @@ extension Phone: InspectorSimulator {
         let levers = try PhoneLevers(request["levers"])
         var posts: [PhonePost] = []
         for _ in 0..<times {
-            posts += try await posted(try customer.withNewID(message), by: customer, levers)
+            posts += try await posted([try customer.withNewID(message)], by: customer, levers)
         }
         return Self.json(of: posts)
     }

@@ -1,0 +1,61 @@
+import BusinessMessages
+import HandlerKit
+import Synchronization
+
+/// How the inspector slows the handlers of businesses down, or stops them; without a lever nothing changes.
+final class HandlerLevers: Sendable {
+    /// The lever of one business.
+    struct Lever: Sendable {
+        /// The pause before each call of the handler, which is part of the handler's time limit.
+        var delay = Duration.zero
+        /// Whether events wait in order, without an attempt, until the handler is started again.
+        var isStopped = false
+        fileprivate let gate = ReadinessGate()
+    }
+
+    private struct State {
+        var levers: [BusinessID: Lever] = [:]
+        var isEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The lever of a business.
+    subscript(business: BusinessID) -> Lever { state.withLock { $0.levers[business] } ?? Lever() }
+
+    func slow(_ business: BusinessID, by delay: Duration) {
+        state.withLock { $0.levers[business, default: Lever()].delay = delay }
+    }
+
+    func stop(_ business: BusinessID) {
+        state.withLock { state in
+            guard !state.isEnded, state.levers[business]?.isStopped != true else { return }
+            // A new gate, which is closed.
+            state.levers[business] = Lever(delay: state.levers[business]?.delay ?? .zero, isStopped: true)
+        }
+    }
+
+    func start(_ business: BusinessID) {
+        let gate = state.withLock { state in
+            state.levers[business]?.isStopped = false
+            return state.levers[business]?.gate
+        }
+        gate?.open()
+    }
+
+    /// Waits while the handler of a business is stopped; throws when the task is cancelled.
+    func waitUntilStarted(_ business: BusinessID) async throws(CancellationError) {
+        while let lever = state.withLock({ $0.levers[business] }), lever.isStopped {
+            guard await lever.gate.wait() else { throw CancellationError() }
+        }
+    }
+
+    /// Starts all handlers, because the inspector stops.
+    func end() {
+        let stopped = state.withLock { state in
+            state.isEnded = true
+            return Array(state.levers.keys)
+        }
+        for business in stopped { start(business) }
+    }
+}
