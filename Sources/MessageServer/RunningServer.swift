@@ -254,7 +254,7 @@ package final class RunningServer: Sendable {
             let addresses = try await http.start().prefix(1)
             if let address = addresses.first { signIns.use(listener: "http://\(address)") }
             if adminAddress != nil { _ = try await admin?.start() }
-            try await inspector?.start(store, registry)
+            try await inspector?.start(store, registry, pipelines)
             hasStarted.set()
             return Array(addresses)
         } catch {

@@ -44,25 +44,29 @@ package final class Inspector: Sendable {
     package var pageURL: String? { address.map { "http://\($0)/#t=\(settings.token)" } }
 
     /// Binds the address and serves; another port when the default one is in use.
-    func start(_ store: Store, _ registry: HandlerRegistry) async throws {
+    func start(_ store: Store, _ registry: HandlerRegistry, _ pipelines: Pipelines) async throws {
         let deliveries = InspectorDeliveries(
-            store: store, registry: registry, events: events, attempts: attempts, simulator: simulator)
+            store: store, registry: registry, events: events, attempts: attempts, simulator: simulator,
+            trials: InspectorTrials(store, pipelines, registry, attempts))
         var routes = routes + events.routes + deliveries.routes
         if let simulator {
             routes += InspectorHandlers(registry: registry, levers: levers).routes
             simulator.open(InspectedServer(store: store))
         }
         do {
-            try await start(at: settings.address, routes)
+            try await start(at: settings.address, InspectorDocument.completing(routes))
         } catch let error as SystemError {
             guard settings.mayUseOtherPort else { throw error }
-            try await start(at: .tcp(host: "127.0.0.1", port: 0), routes)
+            try await start(
+                at: .tcp(host: "127.0.0.1", port: 0), InspectorDocument.completing(routes))
         }
     }
 
     private func start(at address: SocketAddress, _ routes: [InspectorRoute]) async throws {
         var limits = HTTPLimits()
         limits.maximumConnections = 256
+        // A scenario, or many calls of another handler, may take minutes.
+        limits.answerTimeout = .seconds(600)
         limits.maximumBufferedBytes = 192 << 20
         let listener = HTTPListener(
             address, routes: pages + routes.map(route), limits: limits,

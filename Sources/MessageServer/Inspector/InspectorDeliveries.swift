@@ -2,7 +2,7 @@ import BalloonHTTP
 package import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
-import HandlerKit
+package import HandlerKit
 import MessageStore
 
 /// The simulated Apple beside an inspector: what it posted, what it was sent, and replays.
@@ -13,6 +13,8 @@ package protocol InspectorSimulator: Sendable {
     func postedHeaders(of message: MessageID) -> [(name: String, value: String)]?
     /// The requests to the gateway about a message, each a JSON object.
     func exchanges(about message: MessageID) -> [[UInt8]]
+    /// Creates, but does not start, the handler that `to` names: `{"program": "./bot.py"}`, or `{"url": …, "secret": …}`.
+    func handler(_ to: JSONValue, for business: BusinessID) throws -> any Handler
     /// Posts a message again, as the body of the request says; returns a JSON object.
     func replay(_ message: [UInt8], of customer: CustomerID, as request: JSONValue) async throws -> [UInt8]
 }
@@ -24,6 +26,7 @@ struct InspectorDeliveries: Sendable {
     let events: InspectorEvents
     let attempts: InspectorAttempts
     let simulator: (any InspectorSimulator)?
+    let trials: InspectorTrials
 
     private static let path = "/dev/v1/deliveries/{record}"
     private static let maximumBytes = 32 << 20
@@ -32,7 +35,7 @@ struct InspectorDeliveries: Sendable {
         [
             InspectorRoute(.get, Self.path) { request in
                 .json(try await json(of: try await trace(request)))
-            },
+            }.describing("Read a delivery with everything that is known about it", answer: Self.schema),
             InspectorRoute(.post, Self.path + "/replay", body: .json(maximumBytes: Self.maximumBytes)) {
                 request in
                 guard let simulator else {
@@ -41,10 +44,81 @@ struct InspectorDeliveries: Sendable {
                 let trace = try await trace(request)
                 let object = try request.object()
                 let message = Array((object["message"] ?? trace.event.message).text)
-                return .json(try await simulator.replay(message, of: trace.event.customer, as: object))
-            },
+                guard let to = object["to"] else {
+                    return .json(try await simulator.replay(message, of: trace.event.customer, as: object))
+                }
+                let handler = try simulator.handler(to, for: trace.event.business)
+                let times = try object["times"]?.number(in: 1...100) ?? 1
+                return .json(try await trials.run(handler, trace.event, message, times: times))
+            }.describing(
+                "Post the message again, or show it to another handler",
+                body: InspectorSchema.object([:], optional: Self.replayMembers),
+                answer: #"{"anyOf":[\#(InspectorSchema.posts),\#(Self.trialSchema)]}"#),
+            InspectorRoute(.post, "/dev/v1/trials/{trial}/send", body: .json(maximumBytes: 4096)) { request in
+                guard simulator != nil else {
+                    throw InspectorProblem(.notFound, "this server has no simulated customers")
+                }
+                let run = try request.object()["run"]?.number(in: 0...99) ?? 0
+                return .json(try await trials.send(request.path("trial"), run: run))
+            }.describing(
+                "Send the replies that another handler gave",
+                body: InspectorSchema.object([:], optional: ["run": InspectorSchema.integer(0...99)]),
+                answer: InspectorSchema.object([
+                    "sent": InspectorSchema.list(
+                        InspectorSchema.object(["id": InspectorSchema.text, "outcome": InspectorSchema.text]))
+                ])),
         ]
     }
+
+    private static let replayMembers: KeyValuePairs = [
+        "message": InspectorSchema.anyObject, "times": InspectorSchema.integer(1...100),
+        "levers": InspectorSchema.levers,
+        "to": InspectorSchema.object(
+            [:],
+            optional: [
+                "program": InspectorSchema.text, "url": InspectorSchema.text, "secret": InspectorSchema.text,
+            ]),
+    ]
+    private static let trialSchema = InspectorSchema.object([
+        "trial": InspectorSchema.text,
+        "runs": InspectorSchema.list(
+            InspectorSchema.object(
+                ["outcome": InspectorSchema.text, "ms": InspectorSchema.number],
+                optional: [
+                    "reason": InspectorSchema.text,
+                    "replies": InspectorSchema.list(InspectorSchema.anyObject),
+                    "state": #"{"type":["object","null"]}"#,
+                    "problems": InspectorSchema.list(InspectorSchema.anyObject),
+                    "stderr": InspectorSchema.list(InspectorSchema.text),
+                ])),
+    ])
+    private static let attemptSchema = InspectorSchema.object(
+        ["number": InspectorSchema.count, "result": InspectorSchema.text],
+        optional: [
+            "at": InspectorSchema.time, "ms": InspectorSchema.number, "reason": InspectorSchema.text,
+            "state": InspectorSchema.object([
+                "before": #"{"type":["object","null"]}"#, "after": #"{"type":["object","null"]}"#,
+            ]),
+            "stderr": InspectorSchema.list(InspectorSchema.text),
+        ])
+    private static let replySchema = InspectorSchema.object(
+        [
+            "id": InspectorSchema.text, "reply": InspectorSchema.text, "kind": InspectorSchema.text,
+            "status": InspectorSchema.text, "attempts": InspectorSchema.count,
+            "message": InspectorSchema.anyObject, "gateway": InspectorSchema.list(InspectorSchema.anyObject),
+        ], optional: ["reason": InspectorSchema.text])
+    private static let schema = InspectorSchema.object(
+        [
+            "record": InspectorSchema.count, "message": InspectorSchema.anyObject,
+            "event": InspectorSchema.anyObject, "stages": InspectorSchema.list(InspectorSchema.anyObject),
+            "attempts": InspectorSchema.list(attemptSchema),
+            "log": InspectorSchema.list(InspectorSchema.text),
+            "replies": InspectorSchema.list(replySchema), "curl": InspectorSchema.text,
+            "fixture": InspectorSchema.anyObject,
+        ],
+        optional: [
+            "headers": InspectorSchema.anyObject, "problems": InspectorSchema.list(InspectorSchema.anyObject),
+        ])
 
     /// The delivery of a request, whichever business it belongs to.
     private func trace(_ request: InspectorRequest) async throws -> Store.Trace {

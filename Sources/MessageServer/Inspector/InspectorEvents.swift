@@ -162,7 +162,9 @@ package final class InspectorEvents: StageObserver {
                     .ok, contentType: "text/event-stream", isOpenEnded: true,
                     fields: Inspector.fields + [("X-Accel-Buffering", "no")])
                 return .stream(head) { writer in try await self.follow(after: after, writer) }
-            }
+            }.describing(
+                "Follow the stages and the other events", answer: InspectorSchema.text,
+                mediaType: "text/event-stream")
         ]
     }
 

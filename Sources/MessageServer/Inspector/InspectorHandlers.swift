@@ -32,12 +32,29 @@ struct InspectorHandlers: Sendable {
                         writer.key("handlers")
                         writer.array { writer in for handler in handlers { writer.raw(handler) } }
                     })
-            },
+            }.describing(
+                "List the handlers with their levers",
+                answer: InspectorSchema.object(["handlers": InspectorSchema.list(Self.schema)])),
             InspectorRoute(.post, "/dev/v1/handler", body: .json(maximumBytes: 4096)) { request in
                 .json(try await change(try request.object()))
-            },
+            }.describing(
+                "Slow a handler, stop, start, restart or kill it",
+                body: InspectorSchema.object(
+                    [:],
+                    optional: [
+                        "business": InspectorSchema.text,
+                        "delaySeconds": InspectorSchema.number(upTo: Int(Self.longestDelay)),
+                        "do": InspectorSchema.choice(Action.allCases.map(\.rawValue)),
+                    ]), answer: Self.schema),
         ]
     }
+
+    private static let schema = InspectorSchema.object(
+        [
+            "business": InspectorSchema.text, "health": InspectorSchema.text,
+            "inFlight": InspectorSchema.count, "waiting": InspectorSchema.count,
+            "delaySeconds": InspectorSchema.number, "stopped": InspectorSchema.flag,
+        ], optional: ["restarts": InspectorSchema.count, "process": InspectorSchema.count])
 
     private func change(_ object: JSONValue) async throws -> [UInt8] {
         let business = try business(object["business"])

@@ -39,3 +39,14 @@ package struct InspectorProblem: Error, Sendable {
         }
     }
 }
+
+extension JSONValue {
+    /// The whole number; throws when the value is none, or outside the range.
+    package func number(in range: ClosedRange<Int>) throws(InspectorProblem) -> Int {
+        guard let number = int, range.contains(number) else {
+            throw InspectorProblem(
+                "this must be a number from \(range.lowerBound) to \(range.upperBound)", at: self)
+        }
+        return number
+    }
+}

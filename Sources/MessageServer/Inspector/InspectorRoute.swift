@@ -30,6 +30,8 @@ package struct InspectorRoute: Sendable {
     let path: String
     let body: Body
     let operation: Operation
+    /// The description for the OpenAPI document; nil only before ``describing(_:query:body:answer:mediaType:status:)``.
+    private(set) var description: InspectorDescription?
 
     /// Creates an operation; the path is as for ``HTTPRoute``.
     package init(
@@ -39,6 +41,18 @@ package struct InspectorRoute: Sendable {
         self.path = path
         self.body = body
         self.operation = operation
+    }
+
+    /// Returns this operation with its description for the OpenAPI document; the schemas are JSON.
+    package func describing(
+        _ summary: String, query: KeyValuePairs<String, String> = [:], body: String? = nil,
+        answer: String? = nil, mediaType: String = "application/json", status: Int? = nil
+    ) -> InspectorRoute {
+        var route = self
+        route.description = InspectorDescription(
+            summary: summary, query: query.map { ($0.key, $0.value) }, body: body, answer: answer,
+            mediaType: mediaType, status: status ?? (answer == nil ? 204 : 200))
+        return route
     }
 }
 

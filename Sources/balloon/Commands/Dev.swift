@@ -63,6 +63,11 @@ struct Dev: AsyncParsableCommand {
             "Read the pages' files from this folder for each request, for work on them.", valueName: "dir"))
     var webDir: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A folder with scenarios, which the phone's page lists, plays and saves.", valueName: "dir"))
+    var scenarios: String?
+
     @OptionGroup var inspector: InspectorOptions
     @OptionGroup var log: LogOptions
 
@@ -112,7 +117,8 @@ struct Dev: AsyncParsableCommand {
         let events = InspectorEvents(passingTo: LogObserver(logger))
         let phone = try Phone(gateway: gateway, events: events, directory: data)
         let page = Inspector(
-            inspector.settings(webFolder: webDir), events: events, routes: phone.routes, simulator: phone,
+            inspector.settings(webFolder: webDir), events: events,
+            routes: phone.routes + PhoneScenarios(phone: phone, folder: scenarios).routes, simulator: phone,
             logger: logger)
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {

@@ -18,6 +18,8 @@ final class Phone: Sendable {
     let book: PhoneBook
     let conversations: ConversationFiles
     let files: PhoneFiles
+    /// The folder for long messages to the handler of a replay.
+    let scratchDirectory: String
     /// The header fields of the posted messages.
     let posted = PostedHeaders()
     /// The files of messages in both directions, as the server stores them.
@@ -36,6 +38,7 @@ final class Phone: Sendable {
         book = PhoneBook(directory: directory)
         conversations = ConversationFiles(dataDirectory: directory)
         files = PhoneFiles(directory: directory)
+        scratchDirectory = directory + "/handlers/replay"
         attachments = AttachmentFiles(dataDirectory: directory)
         transport = try CurlTransport()
         gateway.whenAnswered { exchange in
@@ -109,47 +112,75 @@ final class Phone: Sendable {
         return (customer, simulated)
     }
 
-    var routes: [InspectorRoute] {
+    var routes: [InspectorRoute] { generalRoutes + customerRoutes }
+
+    private var generalRoutes: [InspectorRoute] {
         [
-            InspectorRoute(.get, "/dev/v1") { [self] _ in .json(try overview()) },
-            InspectorRoute(.get, "/dev/v1/customers") { [self] _ in .json(try customers()) },
-            InspectorRoute(.post, "/dev/v1/customers", body: .json(maximumBytes: 65_536)) { [self] request in
-                .json(try add(try request.object()), .created)
-            },
-            InspectorRoute(.put, "/dev/v1/customers/{id}", body: .json(maximumBytes: 65_536)) {
-                [self] request in
-                let id = CustomerID(request.path("id"))
-                return .json(try json(of: try book.change(id, by: try request.object())))
-            },
-            InspectorRoute(
-                .post, "/dev/v1/customers/{id}/messages", body: .json(maximumBytes: Self.maximumMessageBytes)
-            ) { [self] request in .json(try await send(request)) },
-            InspectorRoute(
-                .post, "/dev/v1/customers/{id}/answers", body: .json(maximumBytes: Self.maximumAnswerBytes)
-            ) { [self] request in .json(try await answer(request)) },
+            InspectorRoute(.get, "/dev/v1") { [self] _ in .json(try overview()) }
+                .describing("Read what the server is", answer: PhoneSchema.overview),
             InspectorRoute(.put, "/dev/v1/files", body: .pulled(maximumBytes: PhoneFiles.maximumBytes)) {
                 [self] request in
                 guard let reader = request.bodyReader else { return .none }
                 let name = try await files.store(reader)
                 return .json(JSONWriter.object { $0.field("file", name) }, .created)
-            },
-            InspectorRoute(.get, "/dev/v1/misbehaviour") { [self] _ in .json(misbehaviour) },
+            }.describing(
+                "Store a file for an attachment", body: InspectorSchema.bytes, answer: PhoneSchema.file,
+                status: 201),
+            InspectorRoute(.get, "/dev/v1/misbehaviour") { [self] _ in .json(misbehaviour) }
+                .describing("Read the rules of the simulated gateway", answer: PhoneSchema.rules),
             InspectorRoute(.put, "/dev/v1/misbehaviour", body: .json(maximumBytes: 65_536)) {
                 [self] request in
                 try misbehave(try request.object())
                 return .json(misbehaviour)
-            },
-            InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
-                .json(try await thread(request))
-            },
-            InspectorRoute(.get, "/dev/v1/customers/{id}/messages/{message}/attachments/{n}") { [self] in
-                try attachment($0)
-            },
+            }.describing(
+                "Replace the rules of the simulated gateway", body: PhoneSchema.rules,
+                answer: PhoneSchema.rules),
             InspectorRoute(.post, "/dev/v1/reset") { [self] _ in
                 try book.reset()
                 events.reset()
                 return .none
-            },
+            }.describing("Forget the customers and the events"),
+        ]
+    }
+
+    private var customerRoutes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, "/dev/v1/customers") { [self] _ in .json(try customers()) }
+                .describing("List the customers", answer: PhoneSchema.customers),
+            InspectorRoute(.post, "/dev/v1/customers", body: .json(maximumBytes: 65_536)) { [self] request in
+                .json(try add(try request.object()), .created)
+            }.describing(
+                "Add a customer", body: PhoneSchema.newCustomer, answer: PhoneSchema.customer, status: 201),
+            InspectorRoute(.put, "/dev/v1/customers/{id}", body: .json(maximumBytes: 65_536)) {
+                [self] request in
+                let id = CustomerID(request.path("id"))
+                return .json(try json(of: try book.change(id, by: try request.object())))
+            }.describing(
+                "Change a customer's device", body: PhoneSchema.profile, answer: PhoneSchema.customer),
+            InspectorRoute(
+                .post, "/dev/v1/customers/{id}/messages", body: .json(maximumBytes: Self.maximumMessageBytes)
+            ) { [self] request in .json(try await send(request)) }
+            .describing(
+                "Post one message of the customer, or several", body: PhoneSchema.newMessage,
+                answer: InspectorSchema.posts),
+            InspectorRoute(
+                .post, "/dev/v1/customers/{id}/answers", body: .json(maximumBytes: Self.maximumAnswerBytes)
+            ) { [self] request in .json(try await answer(request)) }
+            .describing(
+                "Answer a message of the business", body: PhoneSchema.answer, answer: InspectorSchema.posts),
+            InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
+                .json(try await thread(request))
+            }.describing(
+                "Read the thread and its queued replies",
+                query: [
+                    "after": InspectorSchema.count, "before": InspectorSchema.count,
+                    "limit": InspectorSchema.integer(1...500), "wait": InspectorSchema.integer(0...25),
+                ], answer: PhoneSchema.thread),
+            InspectorRoute(.get, "/dev/v1/customers/{id}/messages/{message}/attachments/{n}") { [self] in
+                try attachment($0)
+            }.describing(
+                "Read an attachment of the thread", answer: InspectorSchema.bytes,
+                mediaType: "application/octet-stream"),
         ]
     }
 
@@ -218,6 +249,21 @@ final class Phone: Sendable {
         var writer = JSONWriter()
         customer.write(to: &writer, slug: slug ?? "", last: last)
         return writer.finish()
+    }
+
+    /// Adds a customer with the device of a scenario; returns the identity.
+    func addCustomer(of scenario: Scenario) throws -> String {
+        let business = try running.businesses.first
+        guard let business else { throw InspectorProblem(.conflict, "the server has no business") }
+        return try book.add { number throws(InspectorProblem) in
+            var customer = PhoneCustomer(
+                id: PhoneCustomer.randomID(), business: business.businessID, name: "Customer \(number)")
+            customer.device = scenario.device
+            customer.locale = scenario.locale ?? customer.locale
+            customer.intent = scenario.intent
+            customer.group = scenario.group
+            return customer
+        }.id.rawValue
     }
 
     private func add(_ object: JSONValue) throws -> [UInt8] {

@@ -25,9 +25,9 @@ struct PhoneLevers: Sendable, Equatable {
         payload = try Self.choice(object["payload"]) ?? .auto
         token = try Self.choice(object["token"]) ?? .valid
         order = try Self.choice(object["order"]) ?? .given
-        times = try Self.number(object["times"], in: 1...5) ?? 1
-        devices = try Self.number(object["devices"], in: 1...2) ?? 1
-        delay = .milliseconds(try Self.number(object["delayMilliseconds"], in: 0...20_000) ?? 0)
+        times = try object["times"]?.number(in: 1...5) ?? 1
+        devices = try object["devices"]?.number(in: 1...2) ?? 1
+        delay = .milliseconds(try object["delayMilliseconds"]?.number(in: 0...20_000) ?? 0)
     }
 
     private static func choice<Choice: RawRepresentable & CaseIterable>(
@@ -42,14 +42,6 @@ struct PhoneLevers: Sendable, Equatable {
         return choice
     }
 
-    static func number(_ value: JSONValue?, in range: ClosedRange<Int>) throws(InspectorProblem) -> Int? {
-        guard let value else { return nil }
-        guard let number = value.int, range.contains(number) else {
-            throw InspectorProblem(
-                "this must be a number from \(range.lowerBound) to \(range.upperBound)", at: value)
-        }
-        return number
-    }
 }
 
 /// One request to the server's webhook, and its answer.

@@ -1,6 +1,11 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
+import HandlerBridges
+import HandlerKit
+import Logging
 import MessageServer
 import Simulator
 import Synchronization
@@ -53,10 +58,57 @@ extension Phone: InspectorSimulator {
         }
     }
 
+    /// The handler of a replay, as the options of `balloon dev` would bind it.
+    func handler(_ to: JSONValue, for business: BusinessID) throws -> any Handler {
+        let (binding, binder, environment) = try Self.binding(to)
+        let slug = business.rawValue
+        let request = HandlerBindingRequest(
+            binding: try JSONDocument(binding).root, business: business, slug: slug, directory: ".",
+            scratchDirectory: scratchDirectory, deadline: .seconds(30), maximumInFlight: 1,
+            logger: Logger(label: "replay") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            return binder == ExecBinder().name
+                ? try ExecBinder().make(request) : try HTTPBinder(environment: environment).make(request)
+        } catch let error as BindingError {
+            throw InspectorProblem(.badRequest, "the handler is refused: \(error)", pointer: "/to")
+        }
+    }
+
+    private static func binding(
+        _ to: JSONValue
+    ) throws(InspectorProblem) -> (json: [UInt8], binder: String, environment: [String: String]) {
+        if let program = to["program"]?.string {
+            let spawned = SpawnedProcess.Program([program], environment: [:], directory: ".")
+            if let error = spawned.obstacle {
+                throw InspectorProblem(
+                    .unprocessableContent, "the program cannot be started: \(error)", pointer: "/to/program")
+            }
+            let json = JSONWriter.object { writer in
+                writer.key("exec")
+                writer.array { $0.string(program) }
+            }
+            return (json, ExecBinder().name, [:])
+        }
+        guard let url = to["url"]?.string else {
+            throw InspectorProblem("to has program, or url and secret", at: to)
+        }
+        // A service that checks no signature needs no secret.
+        let secret = to["secret"]?.string ?? "whsec_" + Base64.encode(randomBytes(32))
+        let json = JSONWriter.object { writer in
+            writer.key("http")
+            writer.object { writer in
+                writer.field("url", url)
+                writer.key("secret")
+                writer.object { $0.field("env", "SECRET") }
+            }
+        }
+        return (json, HTTPBinder().name, ["SECRET": secret])
+    }
+
     /// Posts a message once or several times, each with a new id, because the server ignores a repeated one.
     func replay(_ message: [UInt8], of customer: CustomerID, as request: JSONValue) async throws -> [UInt8] {
         let (_, customer) = try self.customer(customer.rawValue)
-        let times = try PhoneLevers.number(request["times"], in: 1...100) ?? 1
+        let times = try request["times"]?.number(in: 1...100) ?? 1
         let levers = try PhoneLevers(request["levers"])
         var posts: [PhonePost] = []
         for _ in 0..<times {

@@ -43,13 +43,26 @@ struct Scenario: Sendable {
     let group: String?
     let steps: [Step]
 
+    /// The first mistake of a scenario.
+    struct Mistake: Error {
+        /// The value at fault.
+        let value: JSONValue
+        let reason: String
+    }
+
     /// Reads a file; throws a ``CommandFailure`` with the place of the first mistake.
     init(file: String) throws(CommandFailure) {
         let root = try CommandFile.json(file).root
-        func wrong(_ value: JSONValue, _ reason: String) -> CommandFailure {
-            let (line, column) = value.position
-            return .malformed(path: terminalText("\(file):\(line):\(column)"), reason: reason)
+        do throws(Mistake) { try self.init(root) } catch {
+            let (line, column) = error.value.position
+            throw .malformed(
+                path: terminalText("\(file):\(line):\(column)"), reason: error.reason)
         }
+    }
+
+    /// Reads a scenario; throws the first mistake.
+    init(_ root: JSONValue) throws(Mistake) {
+        func wrong(_ value: JSONValue, _ reason: String) -> Mistake { Mistake(value: value, reason: reason) }
         guard root["format"]?.int == 1 else { throw wrong(root, "is not a scenario with \"format\": 1") }
         let customer = root["customer"]
         if let name = customer?["device"] {
@@ -70,16 +83,27 @@ struct Scenario: Sendable {
         var steps: [Step] = []
         for step in list.elements {
             let action: Step.Action
-            do throws(Mistake) { action = try Self.action(step) } catch { throw wrong(step, error.reason) }
+            do throws(WrongStep) { action = try Self.action(step) } catch { throw wrong(step, error.reason) }
             let name = step["name"]?.string ?? action.name
             steps.append(Step(name: "\(steps.count + 1) \(name)", action: action))
         }
         self.steps = steps
     }
 
-    private struct Mistake: Error { let reason: String }
+    /// The maximum time that all steps wait together, with a pause before each message of the customer.
+    func longestWait(pausing pause: Duration) -> Duration {
+        steps.reduce(.zero) { sum, step in
+            switch step.action {
+            case .send, .answer: sum + pause
+            case .expect(_, let limit): sum + limit
+            case .none(let time): sum + time
+            }
+        }
+    }
 
-    private static func action(_ step: JSONValue) throws(Mistake) -> Step.Action {
+    private struct WrongStep: Error { let reason: String }
+
+    private static func action(_ step: JSONValue) throws(WrongStep) -> Step.Action {
         if let sent = step["send"] { return .send(try content(sent)) }
         if let choice = step["answer"]?["choice"] {
             let items = choice["items"].map { $0.elements.compactMap { $0.string ?? $0.int.map { "\($0)" } } }
@@ -94,25 +118,25 @@ struct Scenario: Sendable {
         }
         if let patterns = step["expect"] {
             guard patterns.kind == .array, patterns.count > 0 else {
-                throw Mistake(reason: "expect is a list of messages")
+                throw WrongStep(reason: "expect is a list of messages")
             }
             return .expect(Array(patterns.elements), within: try seconds(step["withinSeconds"], or: 10))
         }
         if let none = step["none"] { return .none(try seconds(none, or: 1)) }
-        throw Mistake(reason: "a step has one of send, answer, expect and none")
+        throw WrongStep(reason: "a step has one of send, answer, expect and none")
     }
 
-    private static func content(_ sent: JSONValue) throws(Mistake) -> Sent {
+    private static func content(_ sent: JSONValue) throws(WrongStep) -> Sent {
         if let text = sent.string ?? sent["text"]?.string { return .text(text) }
         if let message = sent["message"], message.kind == .object { return .message(Array(message.text)) }
         if let kind = sent["kind"]?.string.flatMap(Kind.init) { return .kind(kind) }
-        throw Mistake(reason: "send is a text, or an object with text, kind or message")
+        throw WrongStep(reason: "send is a text, or an object with text, kind or message")
     }
 
-    private static func seconds(_ value: JSONValue?, or missing: Double) throws(Mistake) -> Duration {
+    private static func seconds(_ value: JSONValue?, or missing: Double) throws(WrongStep) -> Duration {
         let seconds = value == nil ? missing : value?.double ?? -1
         guard (0...longestWait).contains(seconds) else {
-            throw Mistake(reason: "a time is a number of seconds up to \(Int(longestWait))")
+            throw WrongStep(reason: "a time is a number of seconds up to \(Int(longestWait))")
         }
         return .milliseconds(Int(seconds * 1000))
     }
@@ -125,6 +149,13 @@ extension Scenario.Step.Action {
         case .answer: "answer"
         case .expect: "expect"
         case .none: "none"
+        }
+    }
+    /// Whether the customer sends something.
+    var isCustomers: Bool {
+        switch self {
+        case .send, .answer: true
+        case .expect, .none: false
         }
     }
 }

@@ -28,19 +28,30 @@ struct ScenarioRun {
     private var question: DeviceOffer?
     private var pattern = ScenarioPattern()
 
+    /// Plays as a customer, whose earlier messages are ignored.
     init(_ customer: SimulatedCustomer, _ gateway: FakeGateway) {
         self.customer = customer
         self.gateway = gateway
+        read = gateway.lastMessage(for: customer.id)?.number ?? 0
     }
 
-    /// Plays all steps until one fails.
-    mutating func play(_ scenario: Scenario) async -> [Result] {
+    /// Plays all steps until one fails, with a pause before each message of the customer.
+    ///
+    /// `didEnd` receives the index and the result of each step.
+    mutating func play(
+        _ scenario: Scenario, pausing pause: Duration = .zero, didEnd: (Int, Result) -> Void = { _, _ in }
+    ) async -> [Result] {
         var results: [Result] = []
         var hasFailed = false
-        for step in scenario.steps {
+        for (index, step) in scenario.steps.enumerated() {
+            defer { if let result = results.last { didEnd(index, result) } }
             guard !hasFailed else {
                 results.append(Result(name: step.name, seconds: 0, verdict: .skipped))
                 continue
+            }
+            if step.action.isCustomers, pause > .zero {
+                // A cancelled pause ends early; the step then fails by itself.
+                try? await Task.sleep(for: pause)
             }
             let began = ContinuousClock.now
             let reasons = await reasons(step.action)

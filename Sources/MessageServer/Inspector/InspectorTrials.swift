@@ -1,0 +1,251 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import Logging
+import MessageStore
+import Synchronization
+
+/// Shows a delivery's message to another handler, and sends that handler's replies only on request.
+///
+/// The handler gets the state that the first attempt got, and the conversation up to the message. Nothing of the call is kept:
+/// neither the journal nor the conversation changes before the replies are sent.
+final class InspectorTrials: Sendable {
+    /// The answer to one call.
+    private struct Run: Sendable {
+        let outcome: Result<Outcome, HandlerFailure>
+        let duration: Duration
+        /// The new state; nil when it does not change.
+        let state: [UInt8]?
+        let lines: [String]
+    }
+
+    /// Calls whose replies may still be sent.
+    private struct Trial: Sendable {
+        let business: BusinessID
+        let customer: CustomerID
+        let runs: [[Reply]]
+    }
+
+    private struct State {
+        var trials: [String: Trial] = [:]
+        var order = Deque<String>()
+        var last = 0
+    }
+
+    private static let maximumTrials = 20
+    private static let startLimit = Duration.seconds(15)
+    private static let callLimit = Duration.seconds(30)
+    /// No further call begins after this time.
+    private static let totalLimit = Duration.seconds(300)
+    private static let sendLimit = Duration.seconds(5)
+
+    private let store: Store
+    private let pipelines: Pipelines
+    private let registry: HandlerRegistry
+    private let attempts: InspectorAttempts
+    private let state = Mutex(State())
+
+    init(_ store: Store, _ pipelines: Pipelines, _ registry: HandlerRegistry, _ attempts: InspectorAttempts) {
+        self.store = store
+        self.pipelines = pipelines
+        self.registry = registry
+        self.attempts = attempts
+    }
+
+    /// Calls a handler `times` times with a message, and returns what it answered.
+    func run(
+        _ handler: any Handler, _ event: JournalEvent, _ message: [UInt8], times: Int
+    ) async throws -> [UInt8] {
+        let host = HandlerHost(
+            business: event.business, slug: registry[event.business]?.slug ?? "", logger: Self.quiet
+        ) { _, _, _ in
+            // A message of its own would reach the customer; only the answers to the event are shown.
+            throw HandlerHostError.notStored
+        }
+        let life = HandlerLifecycle(handler, host: host)
+        life.start()
+        guard await life.waitUntilReady(within: Self.startLimit) == true else {
+            let lines = await life.report.log
+            await life.shutdown()
+            throw InspectorProblem(
+                .unprocessableContent, "the handler did not start: \(lines.last ?? "it wrote nothing")",
+                pointer: "/to")
+        }
+        var runs: [Run] = []
+        let end = ContinuousClock.now + Self.totalLimit
+        do {
+            for _ in 0..<times where ContinuousClock.now < end {
+                runs.append(try await call(handler, event, message))
+            }
+        } catch {
+            await life.shutdown()
+            throw error
+        }
+        await life.shutdown()
+        return json(of: runs, keep(runs, event), event)
+    }
+
+    private static let quiet = Logger(label: "trial") { _ in SwiftLogNoOpLogHandler() }
+
+    private func call(
+        _ handler: any Handler, _ event: JournalEvent, _ message: [UInt8]
+    ) async throws -> Run {
+        let context = try await context(event, message)
+        let seen = await (handler as? any EventHandler)?.report.lines.last?.number ?? 0
+        let began = ContinuousClock.now
+        let call = Task<Result<Outcome, HandlerFailure>, Never> {
+            do { return .success(try await dispatch(context, to: handler) ?? .handled) } catch {
+                return .failure(HandlerFailure(error))
+            }
+        }
+        var outcome = await call.value(within: Self.callLimit) ?? .failure(.overran)
+        call.cancel()
+        let duration = ContinuousClock.now - began
+        if case .success(let given) = outcome {
+            let capabilities = event.attributes.capabilityList.map { Capabilities(parsing: $0) }
+            do throws(AnswerRefusal) {
+                outcome = .success(try CheckedAnswer.check(given, context, for: capabilities))
+            } catch {
+                outcome = .failure(.refused(error))
+            }
+        }
+        let lines = await (handler as? any EventHandler)?.report.lines.filter { $0.number > seen } ?? []
+        return Run(
+            outcome: outcome, duration: duration, state: context.state.change, lines: lines.map(\.text))
+    }
+
+    private func context(_ event: JournalEvent, _ message: [UInt8]) async throws -> Context {
+        let document: JSONDocument
+        do { document = try JSONDocument(message, limits: .stored) } catch {
+            throw InspectorProblem(.badRequest, "the message is no JSON", pointer: "/message")
+        }
+        let line = try store.inboundLine(of: event.id, from: event.customer, to: event.business)
+        let known = attempts.calls(of: event.record, []).first
+        let before =
+            if let known { known.before } else { try await store.state(of: event.business, event.customer) }
+        let conversation = Conversation(reading: { [store] in
+            try store.recentLines(of: event.business, event.customer, maximum: 200)
+                .filter { $0.record < event.record }.suffix(50).map(Conversation.Entry.init)
+        })
+        return Context(
+            event: InboundEvent.decode(
+                message: document, id: event.id, business: event.business, customer: event.customer,
+                attributes: MessageAttributes(event.attributes)),
+            conversation: conversation,
+            state: ConversationState(try before.map { try JSONDocument($0).root }),
+            files: pipelines.deliveries.attachments.files.handlersView(of: line?.files ?? []),
+            deliveryID: DeliveryID("\(event.record)"), receivedAt: event.at.rfc3339,
+            deadline: .now + Self.callLimit, logger: Self.quiet)
+    }
+
+    private func keep(_ runs: [Run], _ event: JournalEvent) -> String {
+        let replies = runs.map { run -> [Reply] in
+            if case .success(let outcome) = run.outcome { outcome.replies } else { [] }
+        }
+        return state.withLock { state in
+            state.last += 1
+            let name = "\(state.last)"
+            state.trials[name] = Trial(business: event.business, customer: event.customer, runs: replies)
+            state.order.append(name)
+            if state.order.count > Self.maximumTrials, let oldest = state.order.popFirst() {
+                state.trials[oldest] = nil
+            }
+            return name
+        }
+    }
+
+    private func json(of runs: [Run], _ trial: String, _ event: JournalEvent) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 4096) { writer in
+            writer.field("trial", trial)
+            writer.key("runs")
+            writer.array { writer in
+                for run in runs { writer.object { write(run, event, to: &$0) } }
+            }
+        }
+    }
+
+    private func write(_ run: Run, _ event: JournalEvent, to writer: inout JSONWriter) {
+        writer.field("ms", (run.duration / .microseconds(1)).rounded() / 1000)
+        switch run.outcome {
+        case .success(let outcome):
+            writer.field("outcome", outcome.name)
+            writer.key("replies")
+            writer.array { writer in
+                for reply in outcome.replies {
+                    writer.object { writer in
+                        writer.field("kind", reply.kind.rawValue)
+                        writer.key("message")
+                        writer.raw(
+                            reply.encodeToSend(id: .random(), from: event.business, to: event.customer))
+                    }
+                }
+            }
+        case .failure(let failure):
+            writer.field("outcome", "failed")
+            writer.field("reason", failure.reason)
+            if case .refused(let refusal) = failure {
+                writer.key("problems")
+                writer.array { writer in
+                    for problem in refusal.problems.prefix(20) { problem.write(to: &writer) }
+                }
+            }
+        }
+        if let state = run.state {
+            writer.key("state")
+            writer.raw(state)
+        }
+        writer.key("stderr")
+        writer.array { writer in for line in run.lines.suffix(100) { writer.string(line) } }
+    }
+
+    /// Sends the replies of one call, in their order; returns the outcome of each.
+    func send(_ trial: String, run: Int) async throws -> [UInt8] {
+        guard let trial = state.withLock({ $0.trials[trial] }), trial.runs.indices.contains(run) else {
+            throw InspectorProblem(.notFound, "these replies are not known any more; replay again")
+        }
+        var answers: [SendAnswer] = []
+        for (index, reply) in trial.runs[run].enumerated() {
+            do {
+                answers.append(try await pipelines.sender.send(try request(reply, trial)))
+            } catch let error as SendRefusal {
+                throw InspectorProblem(.unprocessableContent, "reply \(index + 1): \(error.reason)")
+            }
+        }
+        return JSONWriter.object { writer in
+            writer.key("sent")
+            writer.array { writer in for answer in answers { writer.raw(answer.json) } }
+        }
+    }
+
+    private func request(_ reply: Reply, _ trial: Trial) throws -> SendRequest {
+        let bytes = reply.encodeToSend(id: .random(), from: trial.business, to: trial.customer)
+        var message = try JSONDocument(bytes)
+        let files = reply.files
+        if !files.isEmpty {
+            // The server adds the marks and the references of files again.
+            let text = message.root["body"]?.string?.filter { $0 != "\u{FFFC}" } ?? ""
+            message = try JSONDocument(
+                JSONWriter.object { writer in
+                    writer.field("type", "text")
+                    writer.field("body", text)
+                })
+        }
+        return SendRequest(
+            business: trial.business, customer: trial.customer, message: message, files: files,
+            wait: Self.sendLimit, isAutomatic: true)
+    }
+}
+
+extension Outcome {
+    /// The name as handlers spell it.
+    fileprivate var name: String {
+        switch self {
+        case .handled: "handled"
+        case .retry: "retry"
+        case .reject: "reject"
+        case .handoff: "handoff"
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageServer
+import Simulator
+
+/// The scenarios of the phone: a folder with recorded files, and plays on a phone that the page shows.
+struct PhoneScenarios: Sendable {
+    /// How fast a scenario is played.
+    private enum Pace: String, CaseIterable {
+        /// Each step follows the one before it at once.
+        case atOnce
+        /// The customer thinks before each message, so that a person can follow.
+        case slow
+
+        var pause: Duration { self == .slow ? .milliseconds(1200) : .zero }
+    }
+
+    let phone: Phone
+    /// The folder; nil without `--scenarios`.
+    let folder: String?
+
+    private static let maximumBytes = 1 << 20
+    private static let maximumFiles = 1000
+    /// All waits of a scenario together; a request is answered within ten minutes.
+    private static let longestPlay = Duration.seconds(480)
+
+    var routes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, "/dev/v1/scenarios") { _ in .json(try list()) }
+                .describing("List the folder's scenarios", answer: PhoneSchema.scenarios),
+            InspectorRoute(.get, "/dev/v1/scenarios/{name}") { request in
+                .json(try read(request.path("name")))
+            }.describing("Read a scenario", answer: InspectorSchema.anyObject),
+            InspectorRoute(
+                .put, "/dev/v1/scenarios/{name}", body: .json(maximumBytes: Self.maximumBytes)
+            ) { request in
+                .json(try write(try request.object(), as: request.path("name")))
+            }.describing(
+                "Save a scenario", body: InspectorSchema.anyObject, answer: PhoneSchema.savedScenario),
+            InspectorRoute(
+                .post, "/dev/v1/scenarios/play", body: .json(maximumBytes: Self.maximumBytes)
+            ) { request in
+                let object = try request.object()
+                guard let scenario = object["scenario"], scenario.kind == .object else {
+                    throw InspectorProblem(.badRequest, "scenario is an object", pointer: "/scenario")
+                }
+                return .json(try await play(try Self.scenario(scenario), as: object))
+            }.describing("Play a scenario", body: PhoneSchema.playWhole, answer: PhoneSchema.played),
+            InspectorRoute(
+                .post, "/dev/v1/scenarios/{name}/play", body: .json(maximumBytes: 65_536)
+            ) { request in
+                let document = try JSONDocument(try read(request.path("name")))
+                return .json(try await play(try Self.scenario(document.root), as: try request.object()))
+            }.describing(
+                "Play a scenario of the folder", body: PhoneSchema.play, answer: PhoneSchema.played),
+        ]
+    }
+
+    private static func scenario(_ root: JSONValue) throws(InspectorProblem) -> Scenario {
+        do throws(Scenario.Mistake) { return try Scenario(root) } catch {
+            throw InspectorProblem(.unprocessableContent, error.reason, pointer: error.value.pointer)
+        }
+    }
+
+    private func path(_ name: String) throws(InspectorProblem) -> String {
+        guard let folder else {
+            throw InspectorProblem(.conflict, "start balloon dev with --scenarios and a folder")
+        }
+        let isPlain = name.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte == 0x2D
+                || byte == 0x5F
+        }
+        guard isPlain, (1...64).contains(name.utf8.count) else {
+            throw InspectorProblem(
+                .badRequest, "a scenario's name has 1 to 64 letters, digits, - and _")
+        }
+        return "\(folder)/\(name).json"
+    }
+
+    private func list() throws -> [UInt8] {
+        let names = try folder.map { try Directory.exists($0) ? Directory.names(in: $0) : [] } ?? []
+        let files = names.filter { $0.hasSuffix(".json") }.sorted().prefix(Self.maximumFiles)
+        return JSONWriter.object { writer in
+            writer.field("folder", folder)
+            writer.key("scenarios")
+            writer.array { writer in
+                for file in files {
+                    let name = String(file.dropLast(".json".count))
+                    writer.object { writer in
+                        writer.field("name", name)
+                        // A file that is no scenario is listed with its problem.
+                        do {
+                            let root = try JSONDocument(try read(name)).root
+                            writer.field("steps", try Self.scenario(root).steps.count)
+                        } catch {
+                            writer.field("problem", (error as? InspectorProblem)?.detail ?? "is no JSON")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func read(_ name: String) throws -> [UInt8] {
+        let path = try path(name)
+        guard try Directory.holds(path) else {
+            throw InspectorProblem(.notFound, "the folder has no scenario of this name")
+        }
+        let file = try File(path, for: .readingRegular)
+        guard try file.sizeBytes() <= Self.maximumBytes else {
+            throw InspectorProblem(.unprocessableContent, "the file is over 1 MiB")
+        }
+        let bytes = try file.readAll()
+        do { _ = try JSONDocument(bytes) } catch {
+            throw InspectorProblem(
+                .unprocessableContent, "the file is no JSON: \(error.reason) at byte \(error.offset)")
+        }
+        return bytes
+    }
+
+    private func write(_ root: JSONValue, as name: String) throws -> [UInt8] {
+        let path = try path(name)
+        let scenario = try Self.scenario(root)
+        try Directory.make(Directory.parent(of: path))
+        try AtomicFile.write(Array(root.text) + [UInt8(ascii: "\n")], to: path)
+        return JSONWriter.object { writer in
+            writer.field("name", name)
+            writer.field("steps", scenario.steps.count)
+        }
+    }
+
+    /// Plays a scenario as the named customer, or as a new one, and tells the page about each step.
+    private func play(_ scenario: Scenario, as object: JSONValue) async throws -> [UInt8] {
+        var pace = Pace.atOnce
+        if let value = object["pace"] {
+            guard let wanted = value.string.flatMap(Pace.init) else {
+                throw InspectorProblem(
+                    .badRequest, "the pace is unknown", pointer: "/pace",
+                    offered: Pace.allCases.map(\.rawValue))
+            }
+            pace = wanted
+        }
+        guard scenario.longestWait(pausing: pace.pause) <= Self.longestPlay else {
+            throw InspectorProblem(
+                .unprocessableContent, "its waits are over \(Self.longestPlay.components.seconds) seconds")
+        }
+        let known = try PhoneCustomer.text(object["customer"])
+        let id = try known ?? phone.addCustomer(of: scenario)
+        var (_, customer) = try phone.customer(id)
+        customer.capabilities = scenario.device.capabilities
+        if let locale = scenario.locale { customer.locale = locale }
+        customer.intent = scenario.intent ?? customer.intent
+        customer.group = scenario.group ?? customer.group
+        var run = ScenarioRun(customer, phone.gateway)
+        let results = await run.play(scenario, pausing: pace.pause) { index, result in
+            phone.events.add(
+                "scenario",
+                JSONWriter.object { writer in
+                    writer.field("customer", id)
+                    writer.field("step", index)
+                    writer.field("name", result.name)
+                    writer.field("verdict", result.verdict.name)
+                })
+        }
+        return JSONWriter.object { writer in
+            writer.field("customer", id)
+            writer.field("passed", results.allSatisfy { $0.verdict == .passed })
+            writer.key("steps")
+            writer.array { writer in
+                for result in results { result.write(to: &writer) }
+            }
+        }
+    }
+}
+
+extension ScenarioRun.Result {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("name", name)
+            writer.field("verdict", verdict.name)
+            writer.field("seconds", (seconds * 1000).rounded() / 1000)
+            guard case .failed(let reasons) = verdict else { return }
+            writer.key("failure")
+            writer.array { writer in for reason in reasons { writer.string(reason) } }
+        }
+    }
+}
+
+extension ScenarioRun.Result.Verdict {
+    fileprivate var name: String {
+        switch self {
+        case .passed: "passed"
+        case .failed: "failed"
+        case .skipped: "skipped"
+        }
+    }
+}
