@@ -23,8 +23,18 @@ package enum WireError: Error, Equatable, Sendable {
     /// A token is not three non-empty parts of unpadded Base64url: refuse it.
     case tokenMalformed
 
-    /// A token's header is not a JSON object whose one `alg` is `HS256` and that has no `crit`: refuse it.
+    /// A token's header is not a JSON object whose one `alg` is the expected one and that has no `crit`: refuse it.
     case tokenHeader
+
+    /// A token's `x5c` is not three certificates in Base64 of at most 4,096 bytes each: refuse it.
+    case tokenCertificates
+
+    /// A chain of certificates does not make its leaf trusted, for this reason: refuse what the leaf signed.
+    case chainRefused(CertificateDefect)
+
+    /// A root certificate is not one self-signed certificate of an authority, of at most 4,096 bytes: correct the
+    /// configuration.
+    case rootRefused
 
     /// A token was not signed with our secret: refuse it. When every token fails, the configured secret is
     /// wrong.

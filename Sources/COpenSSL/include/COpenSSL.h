@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
+#include "Certificates.h"
 #include "PublicKeys.h"
 
 // SHA-256 with the low-level calls: EVP needs two to five allocations for each text and half of a short one's

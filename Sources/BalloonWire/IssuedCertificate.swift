@@ -1,0 +1,112 @@
+import BalloonJSON
+internal import COpenSSL
+
+/// A certificate with its private key that a simulation issues; nothing outside the simulation trusts it.
+package struct IssuedCertificate: Sendable {
+    /// The properties of a certificate to issue.
+    package struct Request: Sendable {
+        /// The kind of the certificate's key.
+        package enum Key: String, Sendable {
+            /// ECDSA on P-256.
+            case p256 = "P-256"
+            /// ECDSA on P-384.
+            case p384 = "P-384"
+            /// RSA of 2,048 bits, which takes 50 to 500 ms to create.
+            case rsa = "RSA"
+        }
+
+        /// The common name of the subject.
+        package var name: String
+        /// The kind of the new key.
+        package var key: Key
+        /// The digest of the issuer's signature, by OpenSSL's name.
+        package var digest = "SHA256"
+        /// The object identifier of an extension that contains ASN.1's NULL; nil for none.
+        package var extensionID: String?
+        /// Whether the certificate may issue others.
+        package var isAuthority: Bool
+        /// The validity in whole seconds since 1970.
+        package var validity: ClosedRange<Int>
+
+        /// Creates a request.
+        package init(
+            name: String, key: Key, extensionID: String? = nil, isAuthority: Bool, validity: ClosedRange<Int>
+        ) {
+            self.name = name
+            self.key = key
+            self.extensionID = extensionID
+            self.isAuthority = isAuthority
+            self.validity = validity
+        }
+    }
+
+    /// The certificate as DER.
+    package let der: [UInt8]
+    /// The key as PKCS#8 PEM.
+    package let keyPEM: Secret
+
+    /// Issues a certificate with a new key, signed by `issuer`, or by its own key without one.
+    ///
+    /// Throws `WireError.signingKeyRefused` when OpenSSL does not know the digest or the extension, or the certificate
+    /// exceeds 4,096 bytes.
+    package init(_ request: Request, issuer: IssuedCertificate? = nil) throws(WireError) {
+        var der = [UInt8](repeating: 0, count: Int(RootCertificate.maximumBytes))
+        var pem = [UInt8](repeating: 0, count: SigningKey.maximumBytes)
+        var (derCount, pemCount) = (der.count, pem.count)
+        let issuerDER = issuer?.der ?? []
+        let issuerPEM = issuer?.keyPEM.bytes ?? []
+        let curve = request.key == .rsa ? "" : request.key.rawValue
+        // Sound: every pointer lives during the call and comes with its count or ends with a zero byte; without an
+        // issuer the pointer is nil.
+        let status = unsafe issuerDER.withUnsafeBufferPointer { certificate in
+            unsafe request.name.withCString { name in
+                unsafe curve.withCString { curve in
+                    unsafe request.digest.withCString { digest in
+                        unsafe (request.extensionID ?? "").withCString { extensionID in
+                            var properties = unsafe balloon_certificate_request(
+                                name: name, curve: request.key == .rsa ? nil : curve, digest: digest,
+                                extension: request.extensionID == nil ? nil : extensionID,
+                                is_authority: request.isAuthority ? 1 : 0,
+                                not_before: Int64(request.validity.lowerBound),
+                                not_after: Int64(request.validity.upperBound))
+                            return unsafe balloon_issue_certificate(
+                                &properties,
+                                balloon_certificate(
+                                    bytes: issuer == nil ? nil : certificate.baseAddress,
+                                    count: certificate.count),
+                                issuerPEM, issuerPEM.count, &der, &derCount, &pem, &pemCount)
+                        }
+                    }
+                }
+            }
+        }
+        guard status == 1 else { throw .signingKeyRefused }
+        self.der = Array(der.prefix(derCount))
+        keyPEM = try Secret(Array(pem.prefix(pemCount)))
+    }
+}
+
+/// Signs tokens with a chain of its own, as the App Store does.
+package struct CertifiedTokenSigner: Sendable {
+    private let key: SigningKey
+    private let certificates: [[UInt8]]
+
+    /// Creates a signer for a leaf on P-256, with the certificates of its chain in order.
+    package init(leaf: IssuedCertificate, intermediate: IssuedCertificate, root: IssuedCertificate)
+        throws(WireError)
+    {
+        key = try SigningKey(pem: leaf.keyPEM)
+        certificates = [leaf.der, intermediate.der, root.der]
+    }
+
+    /// Signs `claims`, one JSON object, and returns the token in compact form.
+    package func sign(_ claims: [UInt8]) throws(WireError) -> String {
+        let header = JSONWriter.object { writer in
+            writer.field("alg", key.publicKey.algorithm.rawValue)
+            writer.key("x5c")
+            writer.array { list in for certificate in certificates { list.string(Base64.encode(certificate)) }
+            }
+        }
+        return try key.sign(header: header, claims: claims)
+    }
+}
