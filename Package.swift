@@ -44,6 +44,7 @@ let package = Package(
         .library(name: "HandlerKit", targets: ["HandlerKit"]),
         .library(name: "HandlerTestKit", targets: ["HandlerTestKit"]),
         .library(name: "MessageServer", targets: ["MessageServer"]),
+        .library(name: "RetentionMessages", targets: ["RetentionMessages"]),
         .library(name: "StdioHandler", targets: ["StdioHandler"]),
     ],
     dependencies: [
@@ -71,6 +72,7 @@ let package = Package(
         target("BalloonHTTP", ["BalloonTLS", "BalloonPOSIX"], [logging]),
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
+        target("RetentionMessages", ["BalloonJSON"]),
         target("HandlerKit", ["BusinessMessages"], [logging]),
         target("HandlerTestKit", ["HandlerKit"], [logging]),
         target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),
@@ -143,6 +145,7 @@ let package = Package(
         testTarget("BalloonHTTPTests", ["BalloonHTTP", "BalloonTLS", "BalloonPOSIX", "COpenSSL"]),
         testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX", "COpenSSL"]),
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
+        testTarget("RetentionMessagesTests", ["RetentionMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerTestKitTests", ["HandlerTestKit", "HandlerKit"]),
         testTarget(

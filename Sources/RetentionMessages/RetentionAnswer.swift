@@ -1,0 +1,99 @@
+import BalloonJSON
+
+/// The signed offer in an answer.
+public enum SignedOffer: Hashable, Sendable {
+    /// A token of version 2.
+    case version2(String)
+    /// The parts of version 1.
+    case version1(Version1)
+
+    /// The object `promotionalOfferSignatureV1`.
+    public struct Version1: Hashable, Sendable {
+        /// The signature in Base64.
+        public var encodedSignature: String
+        /// The product of the offer.
+        public var productID: ProductID
+        /// A UUID in lower case, new for each signature.
+        public var nonce: RetentionID
+        /// The time of the signature, in milliseconds since 1970.
+        public var timestamp: Int
+        /// The identifier of the key.
+        public var keyID: String
+        /// The identifier of the offer.
+        public var offerIdentifier: String
+        /// The account in the app; nil when the purchase had none.
+        public var appAccountToken: RetentionID?
+
+        /// Creates the object.
+        public init(
+            encodedSignature: String, productID: ProductID, nonce: RetentionID, timestamp: Int, keyID: String,
+            offerIdentifier: String, appAccountToken: RetentionID?
+        ) {
+            self.encodedSignature = encodedSignature
+            self.productID = productID
+            self.nonce = nonce
+            self.timestamp = timestamp
+            self.keyID = keyID
+            self.offerIdentifier = offerIdentifier
+            self.appAccountToken = appAccountToken
+        }
+    }
+}
+
+/// The answer to the App Store's question: exactly one of four shapes.
+public enum RetentionAnswer: Hashable, Sendable {
+    /// Shows a message: `{"message": {"messageIdentifier": …}}`.
+    case message(RetentionID)
+    /// Proposes to switch to another product: `{"alternateProduct": {"messageIdentifier": …, "productId": …}}`.
+    case alternateProduct(RetentionID, ProductID, billingPlanType: String?)
+    /// Makes an offer: `{"promotionalOffer": {"messageIdentifier": …, "promotionalOfferSignatureV2": …}}`.
+    case promotionalOffer(RetentionID, SignedOffer)
+    /// The content of `{"advancedCommerceInfo": …}`, a JSON object as text, which is passed on unread.
+    case advancedCommerce([UInt8])
+
+    /// The JSON that the App Store gets.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            switch self {
+            case .message(let message):
+                writer.key("message")
+                writer.object { $0.field("messageIdentifier", message.text) }
+            case .alternateProduct(let message, let product, let plan):
+                writer.key("alternateProduct")
+                writer.object { writer in
+                    writer.field("messageIdentifier", message.text)
+                    writer.field("productId", product.text)
+                    writer.field("billingPlanType", plan)
+                }
+            case .promotionalOffer(let message, let offer):
+                writer.key("promotionalOffer")
+                writer.object { writer in
+                    writer.field("messageIdentifier", message.text)
+                    writer.write(offer)
+                }
+            case .advancedCommerce(let json):
+                writer.key("advancedCommerceInfo")
+                writer.raw(json)
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ offer: SignedOffer) {
+        switch offer {
+        case .version2(let token): field("promotionalOfferSignatureV2", token)
+        case .version1(let parts):
+            key("promotionalOfferSignatureV1")
+            object { writer in
+                writer.field("encodedSignature", parts.encodedSignature)
+                writer.field("productId", parts.productID.text)
+                writer.field("nonce", parts.nonce.text)
+                writer.field("timestamp", parts.timestamp)
+                writer.field("keyId", parts.keyID)
+                writer.field("offerIdentifier", parts.offerIdentifier)
+                writer.field("appAccountToken", parts.appAccountToken?.text)
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+public import BalloonJSON
+
+/// The decision of a rule or a handler, before the server signs its offer.
+///
+/// ```json
+/// {"message": "stay"}
+/// {"alternateProduct": {"message": "switch", "product": "com.example.yearly"}}
+/// {"promotionalOffer": {"message": "offer", "offer": "half-price", "product": "com.example.monthly"}}
+/// {"advancedCommerceInfo": {}}
+/// ```
+///
+/// A message is given by its name in the folder of the app, or by its identifier.
+public enum RetentionChoice: Hashable, Sendable {
+    /// An offer to sign.
+    public struct Offer: Hashable, Sendable {
+        /// The identifier of the offer in App Store Connect.
+        public var identifier: String
+        /// The product of the offer; nil for the one in the request.
+        public var product: ProductID?
+        /// Whether the signature is of version 1, for apps that need it.
+        public var usesVersion1: Bool
+        /// The account in the app, for version 1 only.
+        public var appAccountToken: RetentionID?
+
+        /// Creates an offer.
+        public init(
+            _ identifier: String, product: ProductID? = nil, usesVersion1: Bool = false,
+            appAccountToken: RetentionID? = nil
+        ) {
+            self.identifier = identifier
+            self.product = product
+            self.usesVersion1 = usesVersion1
+            self.appAccountToken = appAccountToken
+        }
+    }
+
+    /// Shows a message.
+    case message(String)
+    /// Shows a plain message, and proposes another product.
+    case alternateProduct(message: String, product: ProductID, billingPlanType: String? = nil)
+    /// Shows a plain message with an offer.
+    case promotionalOffer(message: String, Offer)
+    /// The content of `advancedCommerceInfo`, a JSON object as text.
+    case advancedCommerce([UInt8])
+
+    /// The message by its name or identifier; nil for `advancedCommerce`.
+    public var message: String? {
+        switch self {
+        case .message(let name), .alternateProduct(let name, _, _), .promotionalOffer(let name, _): name
+        case .advancedCommerce: nil
+        }
+    }
+
+    /// Whether the message may have neither image nor bullet points.
+    public var needsPlainMessage: Bool {
+        switch self {
+        case .message, .advancedCommerce: false
+        case .alternateProduct, .promotionalOffer: true
+        }
+    }
+
+    /// Reads a decision; nil with the problems unless it has exactly one of the four members.
+    public static func read(_ value: JSONValue) -> (choice: RetentionChoice?, problems: [RetentionProblem]) {
+        var reader = RetentionReader()
+        let choice = read(value, &reader)
+        return (reader.problems.isEmpty ? choice : nil, reader.problems)
+    }
+
+    static func read(_ value: JSONValue, _ reader: inout RetentionReader) -> RetentionChoice? {
+        let names = ["message", "alternateProduct", "promotionalOffer", "advancedCommerceInfo"]
+        guard reader.isObject(value, required: [], optional: names) else { return nil }
+        guard value.count == 1, let (name, member) = value.members.first(where: { names.contains($0.key) })
+        else {
+            reader.report(
+                .form, at: value, found: "\(value.count) members",
+                allowed: "exactly one of " + names.joined(separator: ", "))
+            return nil
+        }
+        switch name {
+        case "message": return reader.text(name, of: value).map { .message($0) }
+        case "alternateProduct":
+            guard reader.isObject(member, required: ["message", "product"], optional: ["billingPlanType"])
+            else { return nil }
+            let plan = reader.text("billingPlanType", of: member)
+            guard let message = reader.text("message", of: member),
+                let product = reader.product("product", of: member)
+            else { return nil }
+            return .alternateProduct(message: message, product: product, billingPlanType: plan)
+        case "promotionalOffer": return offer(member, &reader)
+        default:
+            guard member.kind == .object else {
+                reader.report(.form, at: member, found: "no object", allowed: "an object")
+                return nil
+            }
+            return .advancedCommerce(Array(member.text))
+        }
+    }
+
+    private static func offer(_ value: JSONValue, _ reader: inout RetentionReader) -> RetentionChoice? {
+        guard
+            reader.isObject(
+                value, required: ["message", "offer"], optional: ["product", "version", "appAccountToken"])
+        else { return nil }
+        let product = reader.product("product", of: value)
+        var account: RetentionID?
+        if let member = value["appAccountToken"] {
+            account = member.string.flatMap(RetentionID.init)
+            if account == nil { reader.report(.form, at: member, found: "no UUID", allowed: "a UUID") }
+        }
+        let version = value["version"]?.int
+        if let member = value["version"], version != 1, version != 2 {
+            reader.report(.form, at: member, found: "another version", allowed: "1 or 2")
+        }
+        guard let message = reader.text("message", of: value), let offer = reader.text("offer", of: value)
+        else { return nil }
+        return .promotionalOffer(
+            message: message,
+            Offer(offer, product: product, usesVersion1: version == 1, appAccountToken: account))
+    }
+}
+
+extension RetentionReader {
+    mutating func product(_ name: String, of value: JSONValue) -> ProductID? {
+        guard let member = value[name], let text = text(name, of: value) else { return nil }
+        guard let product = ProductID(text) else {
+            report(.product, at: member, found: "other characters", allowed: "letters, digits, . - and _")
+            return nil
+        }
+        return product
+    }
+
+    mutating func locale(_ name: String, of value: JSONValue) -> StoreLocale? {
+        guard let member = value[name], let text = text(name, of: value) else { return nil }
+        guard let locale = StoreLocale(text) else {
+            report(.locale, at: member, found: "another code", allowed: "a short code such as en-US")
+            return nil
+        }
+        return locale
+    }
+}

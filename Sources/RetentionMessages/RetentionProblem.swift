@@ -1,0 +1,106 @@
+/// A rule of the Retention Messaging API.
+public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
+    /// A member has another kind or form than the API's.
+    case form
+    /// A required member is missing.
+    case missing
+    /// A member is unknown, or is given twice.
+    case unknown
+    /// The header has more than 66 characters.
+    case headerLength
+    /// The body has more than 144 characters.
+    case bodyLength
+    /// An alternative text has more than 150 characters.
+    case alternativeTextLength
+    /// A bullet point's text has more than 66 characters.
+    case bulletTextLength
+    /// A message has more than five bullet points.
+    case bulletPointCount
+    /// The header stands above an image that the message lacks.
+    case headerAboveImage
+    /// A message with an offer or another product has an image or bullet points.
+    case plainMessage
+    /// An image is no PNG.
+    case imageFormat
+    /// An image has transparent pixels.
+    case imageTransparency
+    /// An image has another size than the API's.
+    case imageSize
+    /// A name belongs to no image, or to no message.
+    case reference
+    /// A locale is no short code of the App Store.
+    case locale
+    /// A product identifier has other characters than the App Store's.
+    case product
+    /// A product and locale with an answer has no default message.
+    case defaultMessage
+    /// The real-time URL is not https or has more than 256 characters.
+    case realtimeURL
+
+    /// The error code of the App Store for the same fault; nil when it has none.
+    public var errorCode: Int? {
+        switch self {
+        case .headerLength: 4_000_162
+        case .bodyLength: 4_000_163
+        case .alternativeTextLength: 4_000_175
+        case .bulletTextLength: 4_000_219
+        case .bulletPointCount: 4_000_218
+        case .headerAboveImage: 4_000_224
+        case .imageFormat, .imageTransparency: 4_000_161
+        case .imageSize: 4_000_216
+        case .locale: 4_000_164
+        case .product: 4_000_023
+        case .realtimeURL: 4_000_215
+        case .form, .missing, .unknown: 4_000_000
+        case .plainMessage, .reference, .defaultMessage: nil
+        }
+    }
+
+    /// The passage of Apple's documentation that contains the rule.
+    public var passage: String {
+        switch self {
+        case .form, .missing, .unknown, .headerLength, .bodyLength, .alternativeTextLength, .bulletTextLength,
+            .bulletPointCount, .headerAboveImage:
+            "Retention Messaging API, Upload Message"
+        case .imageFormat, .imageTransparency, .imageSize: "Retention Messaging API, Upload Image"
+        case .plainMessage: "Retention Messaging API, Get Retention Message"
+        case .reference: "Retention Messaging API, UploadMessageImage"
+        case .locale, .product, .defaultMessage: "Retention Messaging API, Configure Default Message"
+        case .realtimeURL: "Retention Messaging API, Configure Realtime URL"
+        }
+    }
+}
+
+/// A problem in a message, an image or a setting for the App Store.
+public struct RetentionProblem: Hashable, Sendable {
+    /// The consequence of a broken rule.
+    public enum Severity: String, Sendable {
+        /// The App Store refuses it, or ignores the answer.
+        case error
+        /// The App Store refuses it if it counts UTF-16 units or bytes; Apple does not say what it counts.
+        case warning
+    }
+
+    /// The broken rule.
+    public let rule: RetentionRule
+    /// The consequence.
+    public let severity: Severity
+    /// The place as a JSON Pointer (RFC 6901); empty for a file as a whole.
+    public let pointer: String
+    /// The line of the place, from 1.
+    public let line: Int
+    /// The column of the place in Unicode scalars, from 1.
+    public let column: Int
+    /// The found value, shortened.
+    public let found: String
+    /// The allowed values.
+    public let allowed: String
+}
+
+extension RetentionProblem: CustomStringConvertible {
+    /// One line for people: the place, the found value, the allowed values and the passage.
+    public var description: String {
+        "\(severity): \(pointer.isEmpty ? "/" : pointer): \(rule.rawValue): found \(found), allowed \(allowed)"
+            + " (\(rule.passage))"
+    }
+}

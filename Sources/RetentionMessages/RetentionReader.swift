@@ -1,0 +1,71 @@
+import BalloonJSON
+
+/// Reads the members of JSON objects and collects the problems.
+struct RetentionReader {
+    private(set) var problems: [RetentionProblem] = []
+
+    mutating func report(
+        _ rule: RetentionRule, at value: JSONValue, adding member: String? = nil,
+        severity: RetentionProblem.Severity = .error, found: String, allowed: String
+    ) {
+        let (line, column) = value.position
+        problems.append(
+            RetentionProblem(
+                rule: rule, severity: severity, pointer: value.pointer + (member.map { "/" + $0 } ?? ""),
+                line: line, column: column, found: found, allowed: allowed))
+    }
+
+    /// Whether `value` is an object with these members only, each of them once, and with all that are required.
+    mutating func isObject(_ value: JSONValue, required: [String], optional: [String] = []) -> Bool {
+        guard value.kind == .object else {
+            report(.form, at: value, found: "another kind of value", allowed: "an object")
+            return false
+        }
+        var seen: Set<String> = []
+        for (name, member) in value.members {
+            if !required.contains(name), !optional.contains(name) {
+                let known = (required + optional).joined(separator: ", ")
+                report(.unknown, at: member, found: "an unknown member", allowed: known)
+            } else if !seen.insert(name).inserted {
+                report(.unknown, at: member, found: "the member twice", allowed: "one of them")
+            }
+        }
+        for name in required where !seen.contains(name) {
+            report(.missing, at: value, adding: name, found: "nothing", allowed: "the member")
+        }
+        return required.allSatisfy { seen.contains($0) }
+    }
+
+    /// The text of a member that is not empty; nil when it is absent, or after reporting a problem.
+    mutating func text(_ name: String, of value: JSONValue) -> String? {
+        guard let member = value[name] else { return nil }
+        guard let text = member.string, !text.isEmpty else {
+            report(.form, at: member, found: "no text", allowed: "a text that is not empty")
+            return nil
+        }
+        return text
+    }
+
+    /// The text of a member with a maximum length.
+    ///
+    /// Apple does not say what it counts: more code points than the maximum are an error, more UTF-16 units or bytes a
+    /// warning.
+    mutating func text(
+        _ name: String, of value: JSONValue, maximum: Int, rule: RetentionRule
+    ) -> String? {
+        guard let member = value[name], let text = text(name, of: value) else { return nil }
+        let points = text.unicodeScalars.count
+        if points > maximum {
+            report(rule, at: member, found: "\(points) characters", allowed: "\(maximum)")
+        } else if text.utf16.count > maximum {
+            report(
+                rule, at: member, severity: .warning, found: "\(text.utf16.count) UTF-16 units",
+                allowed: "\(maximum) characters")
+        } else if text.utf8.count > maximum {
+            report(
+                rule, at: member, severity: .warning, found: "\(text.utf8.count) bytes",
+                allowed: "\(maximum) characters")
+        }
+        return text
+    }
+}

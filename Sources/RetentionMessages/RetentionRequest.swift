@@ -1,0 +1,98 @@
+public import BalloonJSON
+
+/// The question of the App Store, which message a subscriber sees.
+///
+/// The claims of the verified token:
+///
+/// ```json
+/// {"originalTransactionId": "99371282", "appAppleId": 1234567890, "productId": "com.example.monthly",
+///  "userLocale": "en-US", "requestIdentifier": "a1b2c3d4-…", "environment": "Production", "signedDate": 1790000000000}
+/// ```
+public struct RetentionRequest: Hashable, Sendable {
+    /// The identifier of the subscription's first purchase; personal, so it is in no log.
+    public let originalTransactionID: String
+    /// The app's Apple ID; nil or 0 in some requests of the sandbox.
+    public let appAppleID: Int?
+    /// The product that the subscriber is about to cancel.
+    public let productID: ProductID
+    /// The language that the subscriber reads.
+    public let locale: StoreLocale
+    /// The identifier of the question, the same when it is repeated.
+    public let requestIdentifier: RetentionID
+    /// The environment.
+    public let environment: RetentionEnvironment
+    /// The time of the signature, in milliseconds since 1970.
+    public let signedMilliseconds: Int
+
+    /// Creates a question.
+    public init(
+        originalTransactionID: String, appAppleID: Int?, productID: ProductID, locale: StoreLocale,
+        requestIdentifier: RetentionID, environment: RetentionEnvironment, signedMilliseconds: Int
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.appAppleID = appAppleID
+        self.productID = productID
+        self.locale = locale
+        self.requestIdentifier = requestIdentifier
+        self.environment = environment
+        self.signedMilliseconds = signedMilliseconds
+    }
+
+    /// The reason why claims are no question; the sender's fault.
+    public enum Defect: Error, Hashable, Sendable {
+        /// The claims are no JSON object.
+        case notAnObject
+        /// A member is missing or has another form.
+        case member(Member)
+    }
+
+    /// The members of the claims.
+    public enum Member: String, Hashable, Sendable, CaseIterable {
+        case originalTransactionId, appAppleId, productId, userLocale, requestIdentifier, environment,
+            signedDate
+    }
+
+    /// Reads the claims; throws the first ``Defect``.
+    ///
+    /// A locale without the App Store's form and an environment besides the two are defects, too.
+    public init(claims: JSONValue) throws(Defect) {
+        guard claims.kind == .object else { throw .notAnObject }
+        func text(_ member: Member) throws(Defect) -> String {
+            guard let text = claims[member.rawValue]?.string, (1...256).contains(text.utf8.count) else {
+                throw .member(member)
+            }
+            return text
+        }
+        func value<Value>(_ member: Member, _ read: (String) -> Value?) throws(Defect) -> Value {
+            guard let value = read(try text(member)) else { throw .member(member) }
+            return value
+        }
+        environment = try value(.environment) { RetentionEnvironment(rawValue: $0) }
+        let date = claims[Member.signedDate.rawValue]?.int
+        guard let date, date > 0 else { throw .member(.signedDate) }
+        signedMilliseconds = date
+        originalTransactionID = try text(.originalTransactionId)
+        productID = try value(.productId) { ProductID($0) }
+        locale = try value(.userLocale) { StoreLocale($0) }
+        requestIdentifier = try value(.requestIdentifier) { RetentionID($0) }
+        guard let app = claims[Member.appAppleId.rawValue], !app.isNull else {
+            appAppleID = nil
+            return
+        }
+        guard let number = app.int, number >= 0 else { throw .member(.appAppleId) }
+        appAppleID = number
+    }
+
+    /// The claims as JSON.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("originalTransactionId", originalTransactionID)
+            writer.field("appAppleId", appAppleID)
+            writer.field("productId", productID.text)
+            writer.field("userLocale", locale.code)
+            writer.field("requestIdentifier", requestIdentifier.text)
+            writer.field("environment", environment.rawValue)
+            writer.field("signedDate", signedMilliseconds)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`; the case of its letters counts.
+public struct StoreLocale: Hashable, Sendable {
+    /// The short code.
+    public let code: String
+
+    /// Reads a short code: a language of two or three small letters, then up to two parts with a hyphen before each.
+    ///
+    /// Nil for every other text, also for `en_US` and `EN-us`, which the App Store does not know.
+    public init?(_ code: String) {
+        let parts = code.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count), (2...3).contains(parts[0].count),
+            parts[0].allSatisfy(isSmallLetter),
+            parts.dropFirst().allSatisfy({ (2...4).contains($0.count) && isRegionOrScript($0) })
+        else { return nil }
+        self.code = code
+    }
+
+    /// Whether a rule for this locale applies to `other`: it is the same, or adds parts to it, as `en-US` does to `en`.
+    public func includes(_ other: StoreLocale) -> Bool {
+        other.code == code || other.code.hasPrefix(code + "-")
+    }
+}
+
+extension StoreLocale: CustomStringConvertible {
+    /// The short code.
+    public var description: String { code }
+}
+
+/// Whether a part is a region, as in `US` and `419`, or a script, as in `Hans`.
+private func isRegionOrScript(_ part: Substring.UTF8View) -> Bool {
+    guard let first = part.first else { return false }
+    switch part.count {
+    case 2: return part.allSatisfy(isCapital)
+    case 3: return part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    default: return isCapital(first) && part.dropFirst().allSatisfy(isSmallLetter)
+    }
+}
+
+private func isSmallLetter(_ character: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character)
+}
+
+private func isCapital(_ character: UInt8) -> Bool {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(character)
+}
