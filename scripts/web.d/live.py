@@ -12,7 +12,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "gateway_and_replay", "scenario", "restart_in_a_form", "refusals", "figures"]
+    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "restart_in_a_form", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -271,6 +271,124 @@ class Tests(DeviceSuite):
         page.press_button("Set back")
         self.say(page, "At last")
         page.see("You wrote: At last")
+
+    def handler(self):
+        """A slow, a stopped and a killed handler, and the lines of a text in another order."""
+        page = self.begin()
+        self.say(page, "Before")
+        page.see("You wrote: Before")
+        page.press_button("Handler")
+        self.sheet(page)
+        page.press_button("Stop")
+        page.see("stopped: its events wait")
+        self.picture(page, "handler-desk")
+        self.set(page, "#field-delaySeconds", "0.2")
+        page.press_button("Use", "document.querySelector('dialog')")
+        self.gone(page)
+        self.say(page, "Stopped")
+        assert "You wrote: Stopped" not in page.text()
+        page.press_button("Handler")
+        self.sheet(page)
+        page.press_button("Start", "document.querySelector('dialog')")
+        page.wait("the start", "!document.querySelector('dialog').innerText.includes('its events wait')")
+        page.press_button("Kill", "document.querySelector('dialog')")
+        page.press_button("Cancel", "document.querySelector('dialog')")
+        self.gone(page)
+        page.see("You wrote: Stopped", seconds=30)
+        self.until("a restart", lambda: self.server.dev("/handlers")["handlers"][0]["restarts"] == 1)
+        assert self.server.dev("/handlers")["handlers"][0]["delaySeconds"] == 0.2
+        self.server.dev("/handler", "POST", {"delaySeconds": 0})
+        page.press_button("Levers")
+        self.sheet(page)
+        page.script("document.querySelector('#field-order').value = 'shuffled'")
+        page.press_button("Use")
+        self.gone(page)
+        page.see("Levers: order shuffled")
+        self.set(page, "#text", "one\ntwo\nthree")
+        page.script("document.querySelector('#text').focus()")
+        page.keys("Enter")
+        for words in ("one", "two", "three"):
+            page.see(f"You wrote: {words}")
+        order = [one["line"]["message"]["body"] for one in self.server.thread() if one["kind"] == "text" and one["direction"] == "inbound"][-3:]
+        assert sorted(order) == ["one", "three", "two"] and order != ["one", "two", "three"], order
+
+    def other_handler(self):
+        """The message is shown to another handler; its replies reach the customer when they are sent."""
+        page = self.begin()
+        self.say(page, "Hello")
+        page.see("You wrote: Hello")
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("State: changed")
+        page.script("document.querySelector('.state-change').open = true")
+        page.see('"count": 1')
+        page.press_button("Replay")
+        self.sheet(page)
+        other = self.server.path / "other.py"
+        other.write_text((HERE / "bot.py").read_text().replace("pathlib.Path(__file__).resolve().parent", f"pathlib.Path({str(HERE)!r})").replace("You wrote:", "The other one read:"))
+        other.chmod(0o755)
+        self.set(page, "#replay-to", str(other))
+        page.press_button("Replay", "document.querySelector('dialog')")
+        page.see("Replies of the other handler", seconds=30)
+        page.see("The other one read: Hello")
+        self.picture(page, "trial-desk")
+        assert "The other one read" not in page.script("return document.querySelector('.lines').innerText")
+        page.press_button("Send these replies")
+        page.see("Sent: accepted")
+        page.press_button("Done")
+        self.gone(page)
+        page.wait("the reply in the thread", "document.querySelector('.lines').innerText.includes('The other one read: Hello')")
+        page.allowed = [r"422 \("]
+        page.press_button("Replay")
+        self.sheet(page)
+        self.set(page, "#replay-to", "./nothing.py")
+        page.press_button("Replay", "document.querySelector('dialog')")
+        page.see("the program cannot be started")
+
+    def stored_scenarios(self):
+        """A scenario is stored in the server's folder, opened again, and played at once and slowly."""
+        page = self.begin()
+        page.press_button("Scenario")
+        self.sheet(page)
+        page.see("The folder has no scenario")
+        scenario = {"format": 1, "steps": [{"send": "Hello"}, {"expect": [{"type": "text", "body": "You wrote: Hello"}], "withinSeconds": 10}]}
+        self.set(page, "#scenario", json.dumps(scenario))
+        self.set(page, "#scenario-name", "a/b")
+        page.press_button("Store")
+        page.see("A name has letters, digits, - and _.")
+        self.set(page, "#scenario-name", "hello")
+        page.press_button("Store")
+        page.see("Stored hello with 2 steps.")
+        assert json.loads((self.server.path / "scenarios" / "hello.json").read_text()) == scenario
+        self.set(page, "#scenario", "{}")
+        page.script("const one = document.querySelector('#scenario-stored'); one.value = ''; one.value = 'hello'; one.dispatchEvent(new Event('change'))")
+        page.wait("the scenario", "document.querySelector('#scenario').value.includes('You wrote: Hello')")
+        page.press_button("Play slowly")
+        page.see("Passed: 2 steps")
+        self.picture(page, "stored-scenario-desk")
+        self.set(page, "#scenario", json.dumps(scenario).replace("You wrote", "You sang"))
+        page.script("document.querySelector('dialog .primary').click()")
+        page.see("Failed: 1 of 2 steps")
+        page.see("got \"You wrote: Hello\"")
+
+    def queued(self):
+        """A reply that the gateway refuses for now is shown as queued, also after a restart of the server."""
+        page = self.begin()
+        self.server.dev("/misbehaviour", "PUT", {"rules": ["message=503"]})
+        self.say(page, "Hello")
+        page.see("You wrote: Hello")
+        page.see("Queued; tried")
+        page.allowed = [LOST]
+        self.server.kill()
+        page.see("Connection lost")
+        self.server.options += ["--misbehave", "message=503"]
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.call("POST", "/refresh")
+        page.see("You wrote: Hello")
+        assert page.script("return document.querySelector('.lines').innerText").count("You wrote: Hello") == 1
+        self.server.dev("/misbehaviour", "PUT", {"rules": []})
+        page.see("Accepted by Apple", seconds=40)
+        assert page.script("return document.querySelector('.lines').innerText").count("You wrote: Hello") == 1
 
     def gateway_and_replay(self):
         """A gateway that fails once is tried twice; a replay posts the message again, as it was and edited."""

@@ -360,10 +360,11 @@ class Tests(DeviceSuite):
     DELIVERY = {
         "record": 57, "message": {"v": 1, "type": "text", "id": "m-1", "body": "Hello <b>", "sourceId": CUSTOMER, "locale": "en_US"}, "headers": {"authorization": "Bearer eyJ…masked", "capability-list": "QUICK,LIST"},
         "event": {"kind": "text", "business": "fish"}, "stages": [{"stage": "journal", "result": "done", "ms": 0.8, "bytes": 812}, {"stage": "handle", "result": "failed", "ms": 12.5, "attempt": 1, "reason": "exit code 1"}],
-        "attempts": [{"number": 1, "ms": 12.5, "result": "failed", "reason": "exit code 1", "stderr": ["Traceback", "  File \"bot.py\""]}, {"number": 2, "ms": 8, "result": "done"}],
+        "attempts": [{"number": 1, "ms": 12.5, "result": "failed", "reason": "exit code 1", "stderr": ["Traceback", "  File \"bot.py\""]},
+                     {"number": 2, "ms": 8, "result": "done", "stderr": [], "state": {"before": None, "after": {"step": 2, "name": "Ann"}}}],
         "replies": [{"id": "r-1", "status": "accepted", "message": {"type": "text", "body": "Good day"}, "gateway": [{"at": "2026-11-23T09:00:00Z", "status": 503, "ms": 3, "request": {"headers": {"source-id": "b-1"}}, "response": "busy"},
                                                                                                              {"at": "2026-11-23T09:00:01Z", "status": 200, "ms": 2}]}],
-        "problems": [{"pointer": "/locale", "message": "is no locale that the handler knows"}], "state": {"before": {"step": 1}, "after": {"step": 2, "name": "Ann"}},
+        "problems": [{"pointer": "/locale", "message": "is no locale that the handler knows"}],
         "curl": "curl -d @- http://127.0.0.1:8080/", "fixture": {"send": {"text": "Hello"}}}
 
     def detail(self):
@@ -380,6 +381,9 @@ class Tests(DeviceSuite):
         assert page.script("return document.querySelector('.code mark').innerText").strip().startswith('"locale"')
         page.script("for (const one of document.querySelectorAll('.part')) one.open = true")
         page.see("Bearer eyJ…masked")
+        page.see("State: changed")
+        page.script("document.querySelector('.state-change').open = true")
+        page.see('"name": "Ann"')
         self.picture(page, "detail-desk")
         page.press_button("Copy as curl")
         page.wait("copied, or shown to copy", "document.body.innerText.includes('is copied') || document.querySelector('dialog textarea')")

@@ -30,7 +30,8 @@ class Server:
         self.page = free_port()
         self.inspector_token = f"inspector-token-{self.page}"
         self.inspector = f"http://127.0.0.1:{self.page}/#t={self.inspector_token}"
-        self.options += ["--inspector-listen", f"127.0.0.1:{self.page}", "--inspector-token", self.inspector_token]
+        self.options += ["--inspector-listen", f"127.0.0.1:{self.page}", "--inspector-token", self.inspector_token,
+                         "--scenarios", str(self.path / "scenarios")]
         self.start()
 
     def issue(self, name, rights):

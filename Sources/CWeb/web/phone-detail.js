@@ -53,6 +53,8 @@ export function jsonWithProblems(value, problems = []) {
 function lines(text) { return text.split("\n").map((line) => visible(line)).join("\n"); }
 
 export class Detail {
+  /// Whether the server has no simulator, and therefore no replay.
+  isReadOnly = false;
   #session;
   #notify;
   #close;
@@ -131,7 +133,7 @@ export class Detail {
     fill(this.#buttons,
       button("Copy as curl", { class: "secondary compact" }, () => void this.#copy(answer.curl ?? "", "The curl command is copied")),
       button("Copy as fixture", { class: "secondary compact" }, () => void this.#copy(json(answer.fixture), "The fixture is copied")),
-      button("Replay…", { class: "primary compact" }, () => void this.replay(answer)));
+      !this.isReadOnly && button("Replay…", { class: "primary compact" }, () => void this.replay(answer)));
     const line = { kind: event.kind ?? "unrecognized", direction: "inbound", message };
     fill(this.#body,
       problems.length > 0 && this.#section("Problems", element("ul", { class: "problem-list" }, problems.map((one) => element("li", {}, element("code", {}, visible(one.pointer) || "/"), ` ${visible(one.message)}`)))),
@@ -142,12 +144,12 @@ export class Detail {
         element("span", { class: "stage-ms" }, milliseconds(stage.ms))))), { extra: milliseconds(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
       attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
         element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, milliseconds(one.ms))),
-        (one.stderr ?? []).length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(one.stderr.join("\n")))))),
+        list(one.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(list(one.stderr, "string").join("\n"))),
+        one.state && this.#state(object(one.state), one.number)))),
       list(answer.log, "string").length > 0 && this.#section("Handler's log", [element("p", { class: "hint" }, "The newest lines of its standard error, also of other deliveries."),
         element("pre", { class: "code", tabindex: 0, "aria-label": "Handler's log" }, lines(list(answer.log, "string").join("\n")))], { isOpen: attempts.some((one) => one.result !== "done") }),
       this.#section("Replies", replies.length === 0 ? element("p", { class: "hint" }, "The handler sent nothing for this message.") : replies.map((one) => this.#reply(one)), { extra: String(replies.length) }),
-      this.#section("Headers", this.#headers(answer.headers), { isOpen: false }),
-      answer.state && this.#section("State", this.#state(object(answer.state)), { isOpen: false }));
+      this.#section("Headers", this.#headers(answer.headers), { isOpen: false }));
     this.#body.scrollTop = top;
   }
 
@@ -180,9 +182,10 @@ export class Detail {
     return element("dl", { class: "headers" }, entries.flatMap(([name, value]) => [element("dt", {}, visible(name)), element("dd", {}, visible(value))]));
   }
 
-  #state({ before, after }) {
-    const part = (name, value) => element("div", {}, element("p", { class: "label" }, name), value === undefined ? element("p", { class: "hint" }, "none") : jsonWithProblems(value));
-    return element("div", { class: "two-columns" }, part("Before", before), part("After", after));
+  #state({ before, after }, number) {
+    const part = (name, value) => element("div", {}, element("p", { class: "label" }, name), value === undefined || value === null ? element("p", { class: "hint" }, "none") : jsonWithProblems(value));
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    return element("details", { class: "state-change", "aria-label": `State of attempt ${number}` }, element("summary", {}, isSame ? "State: not changed" : "State: changed"), element("div", { class: "two-columns" }, part("Before", before), part("After", after)));
   }
 
   async #copy(text, sentence) {
@@ -200,7 +203,28 @@ export class Detail {
     }
   }
 
-  /// Posts the message again: as it was, or edited; `times` times.
+  /// Shows the answers of another handler; its replies are sent only by a button.
+  #showTrial(answer) {
+    return sheet("Replies of the other handler", (finish) => {
+      const state = element("p", { class: "hint", role: "status" }, "Nothing was sent to the customer.");
+      const send = (index) => button("Send these replies", { class: "secondary compact" }, async ({ currentTarget }) => {
+        currentTarget.disabled = true;
+        try {
+          const { sent } = await this.#session.sendTrial(answer.trial, index);
+          say(state, `Sent: ${sent.map((one) => one.outcome).join(", ")}`);
+        } catch (error) { currentTarget.disabled = false; say(state, visible(error.message)); }
+      });
+      const runs = list(answer.runs).map((run, index) => element("div", { class: "try" },
+        element("p", { class: run.reason ? "failure" : null }, `Call ${index + 1}: ${visible(run.outcome ?? "")}${run.reason ? `, ${visible(run.reason)}` : ""} `, element("small", {}, milliseconds(run.ms))),
+        list(run.problems).map((one) => element("p", { class: "failure" }, element("code", {}, visible(one.pointer ?? "")), ` ${visible(one.rule ?? "")}: ${visible(one.found ?? "")}; ${visible(one.allowed ?? "")}`)),
+        list(run.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of call ${index + 1}` }, lines(list(run.stderr, "string").join("\n"))),
+        list(run.replies).map((one) => element("div", { class: "trial-reply" }, this.#prettyAndRaw(content({ kind: one.kind, direction: "outbound", message: object(one.message) }), object(one.message)))),
+        list(run.replies).length > 0 && send(index)));
+      return element("div", { class: "sheet-body" }, state, runs, actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+    });
+  }
+
+  /// Posts the message again, as it was or edited, `times` times; or shows it to another handler.
   async replay(answer) {
     const original = json(object(answer.message));
     const wanted = await sheet(`Replay delivery ${answer.record ?? this.#record}`, (finish) => {
@@ -208,9 +232,15 @@ export class Detail {
       area.value = original;
       const times = element("input", { type: "number", id: "replay-times", min: 1, max: 100, value: 1, required: true });
       const state = element("p", { class: "hint", id: "replay-state", role: "status" });
+      const to = element("input", { id: "replay-to", placeholder: "./other.py or http://127.0.0.1:9000/", spellcheck: "false", autocomplete: "off", "aria-describedby": "replay-to-hint" });
+      const secret = element("input", { id: "replay-secret", placeholder: "whsec_…", autocomplete: "off", spellcheck: "false" });
+      const secretField = element("div", { class: "field", hidden: true }, element("label", { for: "replay-secret" }, "Secret of the service"), secret);
       const submit = button("Replay", { class: "primary" }, () => {
         const isChanged = area.value !== original;
-        finish({ times: Number(times.value), ...(isChanged ? { message: JSON.parse(area.value) } : {}) });
+        const other = to.value.trim();
+        const isService = /^https?:/u.test(other);
+        finish({ times: Number(times.value), ...(isChanged ? { message: JSON.parse(area.value) } : {}),
+          ...(other && { to: isService ? { url: other, ...(secret.value && { secret: secret.value }) } : { program: other } }) });
       });
       const check = () => {
         let problem = "";
@@ -223,18 +253,25 @@ export class Detail {
         state.classList.toggle("failure", problem !== "");
         say(state, visible(problem) || (area.value === original ? "The message as it was. Edit it to replay something else." : "The edited message is JSON."));
       };
+      to.addEventListener("input", () => { secretField.hidden = !/^https?:/u.test(to.value.trim()); });
       for (const field of [area, times]) field.addEventListener("input", check);
       check();
       return element("div", { class: "sheet-body" }, element("label", { for: "replay-json" }, "Message"), area, state,
-        element("label", { for: "replay-times" }, "Times"), times, actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), submit));
+        element("label", { for: "replay-times" }, "Times"), times,
+        element("label", { for: "replay-to" }, "To another handler"), to, element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), submit));
     });
-    if (!wanted) return;
+    if (!wanted) return undefined;
     try {
+      if (wanted.to) {
+        this.#notify("The other handler is called…");
+        return await this.#showTrial(await this.#session.tryHandler(this.#record, wanted));
+      }
       const result = await this.#session.replay(this.#record, wanted);
       const posts = list(result.posts);
       const failed = posts.find((one) => one.status !== 200);
       this.#notify(failed ? `The webhook answered ${failed.status}` : `Posted ${posts.length || wanted.times} ${(posts.length || wanted.times) === 1 ? "time" : "times"}`, Boolean(failed));
     } catch (error) { this.#notify(error.message, true); }
+    return undefined;
   }
 }
 

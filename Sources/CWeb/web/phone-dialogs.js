@@ -63,10 +63,37 @@ export function askLevers(session) {
     element("div", { class: "field-pair" },
       field("times", "Times posted", { type: "number", min: 1, max: 5, value: levers.times, required: true }),
       field("devices", "Devices", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
+    choose("order", "Order", [["given", "As written"], ["shuffled", "Shuffled: each line of a text is a message"]], levers.order),
     field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 20_000, value: levers.delayMilliseconds, required: true }),
   ], async (values) => {
-    session.levers = { payload: values.payload, token: values.token, times: Number(values.times), devices: Number(values.devices), delayMilliseconds: Number(values.delayMilliseconds) };
+    session.levers = { payload: values.payload, token: values.token, order: values.order, times: Number(values.times), devices: Number(values.devices), delayMilliseconds: Number(values.delayMilliseconds) };
   }, (finish) => button("Set back", { class: "secondary" }, () => { session.levers = { ...noLevers }; finish(true); }));
+}
+
+/// Slows, stops, restarts or kills the handler of the chosen customer's business.
+export async function askHandler(session) {
+  const business = session.customer?.business ?? session.info.businesses[0]?.slug;
+  const { handlers } = await session.handlers();
+  let handler = handlers.find((one) => one.business === business) ?? handlers[0];
+  if (!handler) throw new Error("No handler answers this business.");
+  const state = element("p", { class: "hint", role: "status" });
+  const problem = element("p", { class: "failure", role: "alert" });
+  const draw = () => {
+    const facts = [handler.stopped ? "stopped: its events wait" : handler.health, handler.process && `process ${handler.process}`, handler.restarts > 0 && `restarted ${handler.restarts} ${handler.restarts === 1 ? "time" : "times"}`];
+    say(state, facts.filter(Boolean).map((one) => visible(one)).join(", "));
+    say(stop, handler.stopped ? "Start" : "Stop");
+  };
+  const change = async (body) => {
+    fill(problem);
+    try { handler = await session.changeHandler({ business: handler.business, ...body }); } catch (error) { say(problem, visible(error.message)); throw error; } finally { draw(); }
+  };
+  const act = (label, action) => button(label, { class: "secondary compact" }, () => void change({ do: action() }).catch(() => {}));
+  const stop = act("Stop", () => (handler.stopped ? "start" : "stop"));
+  draw();
+  return formSheet(`Handler of ${visible(handler.business)}`, "Use", [
+    state, element("div", { class: "detail-actions" }, stop, act("Restart", () => "restart"), act("Kill", () => "kill")), problem,
+    field("delaySeconds", "Delay of each call in seconds", { type: "number", min: 0, max: 600, step: "any", value: handler.delaySeconds, required: true, "data-first": true }, "The delay is part of the handler's time limit."),
+  ], (values) => change({ delaySeconds: Number(values.delaySeconds) }));
 }
 
 /// Changes the rules by which the simulated gateway misbehaves.

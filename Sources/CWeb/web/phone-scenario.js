@@ -101,6 +101,7 @@ export function showScenario(session, scenario = example, record = undefined) {
     const file = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "File of a scenario" });
     const open = button("Open…", { class: "secondary" }, () => file.click());
     const save = button("Save", { class: "secondary" }, () => saveAs(new Blob([`${area.value}\n`]), "scenario.json"));
+    const { row: folder, refresh, store } = folderOf(session, { load: (text) => { area.value = text; check(); }, text: () => area.value, tell: (text, isBad) => { state.classList.toggle("failure", isBad); say(state, text); } });
     const play = async (pace) => {
       fill(results);
       say(state, "Playing…");
@@ -122,13 +123,45 @@ export function showScenario(session, scenario = example, record = undefined) {
       const problem = mistake(area.value);
       state.classList.toggle("failure", problem !== "");
       say(state, visible(problem) || "balloon scenario run plays this file in CI.");
-      for (const one of [save, ...plays]) one.disabled = problem !== "";
+      for (const one of [save, store, ...plays]) one.disabled = problem !== "";
     };
     file.addEventListener("change", async () => { area.value = await file.files[0].text(); check(); });
     area.addEventListener("input", check);
     check();
-    return element("div", { class: "sheet-body" }, area, state, results, actions(record && button("Record", { class: "secondary" }, () => { record(); finish(undefined); }), open, file, save, ...plays));
+    void refresh();
+    return element("div", { class: "sheet-body" }, folder, area, state, results, actions(record && button("Record", { class: "secondary" }, () => { record(); finish(undefined); }), open, file, save, ...plays));
   });
+}
+
+/// The scenarios of the server's folder: one to open, and a name under which this one is stored. Hidden without a folder.
+function folderOf(session, { load, text, tell }) {
+  const choice = element("select", { id: "scenario-stored", "aria-label": "Scenarios of the folder" });
+  const name = element("input", { id: "scenario-name", maxlength: 64, pattern: "[A-Za-z0-9_\\-]+", placeholder: "name", "aria-label": "Name in the folder", autocomplete: "off", spellcheck: "false" });
+  const store = button("Store", { class: "secondary compact" }, async () => {
+    if (!name.value || !name.checkValidity()) { tell("A name has letters, digits, - and _.", true); return name.focus(); }
+    try {
+      const saved = await session.saveScenario(name.value, JSON.parse(text()));
+      tell(`Stored ${saved.name} with ${saved.steps} steps.`, false);
+      await refresh(saved.name);
+    } catch (error) { tell(visible(error.message), true); }
+    return undefined;
+  });
+  const row = element("div", { class: "stored-scenarios", hidden: true }, choice, name, store);
+  choice.addEventListener("change", async () => {
+    if (!choice.value) return;
+    name.value = choice.value;
+    try { load(JSON.stringify(await session.scenario(choice.value), null, 2)); } catch (error) { tell(visible(error.message), true); }
+  });
+  async function refresh(chosen = "") {
+    try {
+      const found = await session.scenarios();
+      row.hidden = !found.folder;
+      const labels = list(found.scenarios).map((one) => element("option", { value: one.name }, visible(one.problem ? `${one.name}: ${one.problem}` : `${one.name}, ${one.steps} steps`)));
+      fill(choice, element("option", { value: "" }, labels.length > 0 ? "Open a stored scenario…" : "The folder has no scenario"), labels);
+      choice.value = chosen;
+    } catch { row.hidden = true; }
+  }
+  return { row, refresh, store };
 }
 
 function row(step) {

@@ -11,7 +11,7 @@ const stagePause = 50;
 function requestOf(entry) { return entry.line?.message?.interactiveData?.data?.requestIdentifier; }
 
 /// The levers as they are when nothing was changed; only differences are sent.
-export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", delayMilliseconds: 0 };
+export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", order: "given", delayMilliseconds: 0 };
 
 /// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
 /// (detail: a sentence).
@@ -21,6 +21,8 @@ export class Session extends EventTarget {
   customers = [];
   selected = "";
   entries = [];
+  /// The replies that are decided and not yet sent; only the journal has them.
+  pending = [];
   hasEarlier = false;
   isTyping = false;
   isLoading = false;
@@ -79,6 +81,7 @@ export class Session extends EventTarget {
     this.selected = id;
     remember("customer", id);
     this.entries = [];
+    this.pending = [];
     this.#next = 0;
     this.#generation += 1;
     this.hasEarlier = false;
@@ -105,6 +108,8 @@ export class Session extends EventTarget {
         // A server that forgot its customers counts again from the beginning.
         if (answer.next < this.#next) { this.#next = 0; this.entries = []; this.#mustReadAgain = true; }
         this.#merge(answer.thread);
+        const sent = new Set(this.entries.filter((one) => one.direction === "outbound").map((one) => one.id));
+        this.pending = (answer.pending ?? []).filter((one) => !sent.has(one.id)).map((one) => ({ ...one, seq: `queued ${one.id}` }));
         this.#next = Math.max(this.#next, answer.next ?? 0);
         this.isTyping = answer.typing === true;
         if (answer.thread.length >= pageLength && answer.thread.at(-1).seq < answer.next) this.#mustReadAgain = true;
@@ -242,6 +247,7 @@ export class Session extends EventTarget {
     await this.api.change("POST", "/dev/v1/reset", {});
     this.selected = "";
     this.entries = [];
+    this.pending = [];
     this.#next = 0;
     this.#generation += 1;
     this.clearStages();
@@ -250,11 +256,26 @@ export class Session extends EventTarget {
 
   playScenario(scenario, pace) { return this.api.change("POST", "/dev/v1/scenarios/play", { scenario, pace, customer: this.selected }); }
 
+  scenarios() { return this.api.read("/dev/v1/scenarios"); }
+
+  scenario(name) { return this.api.read(`/dev/v1/scenarios/${encodeURIComponent(name)}`); }
+
+  saveScenario(name, scenario) { return this.api.change("PUT", `/dev/v1/scenarios/${encodeURIComponent(name)}`, scenario); }
+
+  handlers() { return this.api.read("/dev/v1/handlers"); }
+
+  changeHandler(change) { return this.api.change("POST", "/dev/v1/handler", change); }
+
   misbehaviour() { return this.api.read("/dev/v1/misbehaviour"); }
 
   setMisbehaviour(rules) { return this.api.change("PUT", "/dev/v1/misbehaviour", { rules }); }
 
   delivery(record) { return this.api.read(`/dev/v1/deliveries/${encodeURIComponent(record)}`); }
+
+  /// Shows the message to another handler: nothing reaches the customer before `sendTrial`.
+  tryHandler(record, body) { return this.api.change("POST", `/dev/v1/deliveries/${encodeURIComponent(record)}/replay`, body); }
+
+  sendTrial(trial, run) { return this.api.change("POST", `/dev/v1/trials/${encodeURIComponent(trial)}/send`, { run }); }
 
   replay(record, body) { return this.api.change("POST", `/dev/v1/deliveries/${encodeURIComponent(record)}/replay`, { ...body, ...this.changedLevers }); }
 }

@@ -13,7 +13,7 @@ const mostFiles = 10;
 const tapbacks = [["loved", "❤️", "Loved"], ["liked", "👍", "Liked"], ["disliked", "👎", "Disliked"], ["laughed", "😂", "Laughed"], ["emphasized", "‼️", "Emphasized"], ["questioned", "❓", "Questioned"]];
 
 /// The status of a business's message. Apple never says that a message was delivered.
-const statusText = { queued: "Being sent…", accepted: "Accepted by Apple", failed: "Not accepted" };
+const statusText = { queued: "Being sent…", waiting: "Queued; tried", accepted: "Accepted by Apple", failed: "Not accepted" };
 
 export class PhoneScreen {
   #session;
@@ -100,10 +100,10 @@ export class PhoneScreen {
   // The thread
 
   #draw() {
-    const { entries, isLoading, hasEarlier, selected, customer } = this.#session;
+    const { entries, pending, isLoading, hasEarlier, selected, customer } = this.#session;
     this.#lines.setAttribute("aria-busy", String(isLoading));
     this.#earlier.hidden = !hasEarlier || entries.length === 0;
-    const shown = entries.filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
+    const shown = [...entries, ...pending].filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
     this.#empty.hidden = shown.length > 0 || isLoading;
     if (!this.#empty.hidden) {
       fill(this.#empty, element("p", { class: "empty-title" }, selected ? "Write as the customer" : "No customer yet"),
@@ -172,7 +172,7 @@ export class PhoneScreen {
 
   #drawNote(row, entry, isNear) {
     const status = entry.direction === "outbound" ? entry.status : undefined;
-    const words = status === "failed" ? `${statusText.failed}${entry.reason ? `: ${visible(entry.reason)}` : ""}` : status === "queued" || (status && isNear) ? statusText[status] : "";
+    const words = status === "failed" ? `${statusText.failed}${entry.reason ? `: ${visible(entry.reason)}` : ""}` : status === "queued" && entry.attempts > 0 ? `${statusText.waiting} ${entry.attempts} ${entry.attempts === 1 ? "time" : "times"}` : status === "queued" || (status && isNear) ? statusText[status] : "";
     const mark = JSON.stringify([words, entry.record]);
     if (row.noteMark === mark) return;
     row.noteMark = mark;
@@ -252,6 +252,9 @@ export class PhoneScreen {
       this.#files = this.#files.filter((one) => !files.includes(one));
       this.#drawFiles();
       this.#isWriting = false;
+      const lines = text.split("\n").filter((line) => line.trim() !== "");
+      // In a shuffled order each line is a message of its own.
+      if (this.#session.levers.order === "shuffled" && lines.length > 1 && attachments.length === 0) return this.#session.post({ messages: lines.map((line) => ({ text: line })) });
       return this.#session.post({ text, ...(attachments.length > 0 ? { attachments } : {}) });
     });
     this.#isSending = false;

@@ -4,7 +4,7 @@ import { confirm, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { Detail } from "./phone-detail.js";
-import { askLevers, askMisbehaviour, askProfile } from "./phone-dialogs.js";
+import { askHandler, askLevers, askMisbehaviour, askProfile } from "./phone-dialogs.js";
 import { Session } from "./phone-session.js";
 import { Recorder, showScenario } from "./phone-scenario.js";
 import { PhoneScreen } from "./phone-thread.js";
@@ -14,7 +14,7 @@ import { customerName, visible } from "./text.js";
 const page = document.getElementById("page");
 const keys = [
   ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
-  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
+  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
   ["↑ ↓", "Move in the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
 ];
 
@@ -91,6 +91,7 @@ function show(session) {
     profile: () => ask(() => (session.customer ? askProfile(session, session.customer) : askProfile(session))),
     add: () => ask(async () => { if (await askProfile(session)) phone.focus(); }),
     levers: () => ask(() => askLevers(session)),
+    handler: () => ask(() => askHandler(session)),
     gateway: () => ask(() => askMisbehaviour(session)),
     scenario: () => ask(() => {
       if (recorder.isOn) return showScenario(session, recorder.stop());
@@ -103,7 +104,7 @@ function show(session) {
   const top = element("header", { class: "top" },
     element("h1", {}, "Balloon"),
     element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
-    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("scenario", "Scenario", commands.scenario),
+    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("handler", "Handler", commands.handler), tool("scenario", "Scenario", commands.scenario),
       tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(keys))));
   const main = element("main", { class: "panes", "data-pane": "phone" },
     element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
@@ -175,22 +176,32 @@ function show(session) {
     if (next && next.id !== session.selected) void session.choose(next.id);
   };
   listenToKeys({
-    "?": () => void showKeys(keys), m: () => focusPane("phone"), 1: () => focusPane("phone"), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
-    n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, s: commands.scenario, "/": () => focusPane("timeline"), " ": () => timeline.pause(),
-    j: () => step(1), k: () => step(-1), r: () => page.querySelector(".detail-actions .primary")?.click(),
+    "?": () => void showKeys(keys), ...(session.info.devices.length > 0 ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+    "/": () => focusPane("timeline"), " ": () => timeline.pause(),
   }, () => {
     if (detail.record === undefined) return false;
     history.replaceState(null, "", "#/");
     goTo();
     return true;
   });
+  function phoneKeys() {
+    return {
+      m: () => focusPane("phone"), 1: () => focusPane("phone"), n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, h: commands.handler, s: commands.scenario,
+      j: () => step(1), k: () => step(-1), r: () => page.querySelector(".detail-actions .primary")?.click(),
+    };
+  }
 
-  showPane("phone");
+  // A server without a simulator has no device: the page shows its timeline, and changes nothing.
+  const hasPhone = session.info.devices.length > 0;
+  main.classList.toggle("no-phone", !hasPhone);
+  detail.isReadOnly = !hasPhone;
+  if (!hasPhone) for (const one of [customer.parentNode, places.children[0], ...["profile", "levers", "gateway", "handler", "scenario", "reset"].map((name) => tools[name])]) one.hidden = true;
+  showPane(hasPhone ? "phone" : "timeline");
   drawCustomers();
   goTo();
   session.dispatchEvent(new CustomEvent("thread"));
   session.dispatchEvent(new CustomEvent("customers"));
-  phone.focus();
+  if (hasPhone) phone.focus(); else timeline.focus();
   if (!isKept) notify("This browser keeps nothing for this address: allow storage, or open the printed address again after each reload.", true);
   return undefined;
 }
