@@ -61,6 +61,14 @@ public enum Server {
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
+        var (observer, inspector) = (observer, inspector)
+        if inspector == nil, let settings = configuration.inspector {
+            let events = InspectorEvents(passingTo: observer ?? LogObserver(logger))
+            observer = events
+            inspector = Inspector(
+                settings, events: events, routes: [], webFolder: configuration.webFolder, version: version,
+                logger: logger)
+        }
         let manager = ServiceNotifier()
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         let server = try RunningServer(

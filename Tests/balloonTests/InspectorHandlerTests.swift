@@ -141,6 +141,9 @@ private let countingHandler = #"""
             return handler?["restarts"]?.int == 1 && handler?["health"]?.string == "ready"
         }
         #expect(isRestarted)
+        // An event that waits for a stopped handler does not delay the stop of the server.
+        try await inspector.json("POST", "/dev/v1/handler", #"{"do":"stop"}"#)
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"two"}"#)
         await inspector.server.stop()
     }
 

@@ -43,4 +43,46 @@ import Testing
         let list = try await shell.run("balloon conversations list --data kept")
         #expect(list.output.hasSuffix("  1  b-1  urn:mbid:AQAAYballoonSimulatedCustomer==\n"))
     }
+
+    @Test func `the inspector of serve shows deliveries to the token, and has no operation that changes any`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Self.configure(directory)
+        let shell = Shell(directory: directory.path)
+        let token = "token-of-the-inspector"
+        let server = try await ServingCommand(
+            "serve --config server.json --listen 127.0.0.1:0", in: directory,
+            setup: "export BALLOON_INSPECTOR_LISTEN=127.0.0.1:0 BALLOON_INSPECTOR_TOKEN=\(token);",
+            until: "listening on")
+        let found = try await shell.run("grep -o '\"inspector listening\".*' log") { $0.status == 0 }
+        let address = try #require(found.output.firstMatch(of: /127\.0\.0\.1:[0-9]+/)).output
+        let sent = try await shell.run(
+            "balloon simulate text --config server.json --to http://\(server.address)")
+        #expect(sent.status == 0, "\(sent.errors)")
+        func status(_ arguments: String) async throws -> String {
+            try await shell.run("curl -s -o answer -w '%{http_code}' http://\(address)/\(arguments)").output
+        }
+        let authorization = "-H 'Authorization: Bearer \(token)'"
+        #expect(try await status("") == "200")
+        #expect(try await status("dev/v1") == "401")
+        #expect(try await status("dev/v1 \(authorization)") == "200")
+        let overview = try await shell.run("cat answer")
+        #expect(overview.output.contains("\"slug\":\"silent\""))
+        #expect(overview.output.contains("\"devices\":[]"))
+        var deliveries: [String] = []
+        for record in 1...3 {
+            deliveries.append(try await status("dev/v1/deliveries/\(record) \(authorization)"))
+        }
+        #expect(deliveries.sorted() == ["200", "404", "404"])
+        for path in [
+            "dev/v1/deliveries/1/replay", "dev/v1/handler", "dev/v1/reset", "dev/v1/scenarios/play",
+            "dev/v1/trials/1/send",
+        ] {
+            #expect(try await status("\(path) \(authorization) -d {}") == "404", "\(path)")
+        }
+        #expect(try await status("dev/v1/customers \(authorization) -d {}") == "405")
+        await server.stop()
+        #expect(try await shell.run("grep -c \(token) log").status == 1)
+    }
 }

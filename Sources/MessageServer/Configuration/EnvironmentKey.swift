@@ -7,6 +7,8 @@ enum EnvironmentKey: String, CaseIterable {
     case publicURL = "BALLOON_PUBLIC_URL"
     case listen = "BALLOON_LISTEN"
     case adminListen = "BALLOON_ADMIN_LISTEN"
+    case inspectorListen = "BALLOON_INSPECTOR_LISTEN"
+    case inspectorToken = "BALLOON_INSPECTOR_TOKEN"
     case dataDirectory = "BALLOON_DATA_DIRECTORY"
     case gatewayURL = "BALLOON_GATEWAY_URL"
 
@@ -17,8 +19,9 @@ enum EnvironmentKey: String, CaseIterable {
         case .publicURL: "publicURL"
         case .listen: "listen"
         case .adminListen: "adminListen"
+        case .inspectorListen: "inspectorListen"
         case .dataDirectory: "dataDirectory"
-        case .secret, .gatewayURL: nil
+        case .secret, .inspectorToken, .gatewayURL: nil
         }
     }
 

@@ -11,6 +11,7 @@ package import BalloonWire
 ///   "publicURL": "https://messages.example.com",
 ///   "listen": "0.0.0.0:443",
 ///   "adminListen": "127.0.0.1:8081",
+///   "inspectorListen": "off",
 ///   "tls": { "certificateFile": "/run/secrets/chain.pem", "keyFile": "/run/secrets/key.pem" },
 ///   "dataDirectory": "data",
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
@@ -38,6 +39,10 @@ package struct ServerConfiguration: Sendable {
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
     /// The address of the admin listener; in files the default is `127.0.0.1:8081`.
     package var adminListen = AdminAddress.off
+    /// The inspector's listener, which changes nothing; nil when it is off.
+    ///
+    /// JSON: `inspectorListen`.
+    package var inspector: InspectorSettings?
     /// The TLS files of `listen` and `adminListen`; nil for plain HTTP, as behind a proxy.
     package var tls: TLSFiles?
     /// The directory of the journal and the conversations; relative to the working directory.
@@ -79,6 +84,7 @@ package struct ServerConfiguration: Sendable {
             ("mspID", mspID == other.mspID),
             ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
             ("adminListen", adminListen == other.adminListen),
+            ("inspectorListen", inspector == other.inspector),
             ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),
             (
                 "gateway",

@@ -25,6 +25,7 @@ struct ServerDraft {
         let publicURL = value(.publicURL, SettingFormat.publicURL, noting: &problems)
         let listen = value(.listen, SettingFormat.listener, noting: &problems)
         let adminListen = value(.adminListen, SettingFormat.adminListener, noting: &problems)
+        let inspector = inspector(noting: &problems)
         let dataDirectory = value(.dataDirectory, SettingFormat.path, noting: &problems)
         let gateway = gateway(noting: &problems)
         reportMissing(in: &problems)
@@ -34,6 +35,7 @@ struct ServerDraft {
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
         result.adminListen = adminListen ?? (purpose == .development ? .off : .standard)
+        result.inspector = inspector
         result.tls = tls
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
@@ -69,6 +71,24 @@ struct ServerDraft {
     ) -> Value? {
         let written = file.texts[key]?.parsed(parse, noting: &problems)
         return environment[key]?.parsed(parse, noting: &problems) ?? written
+    }
+
+    /// The inspector's listener, which is off unless the configuration names an address; its token is in the environment only.
+    private func inspector(noting problems: inout [ConfigurationProblem]) -> InspectorSettings? {
+        let token = environment[.inspectorToken]?.parsed(SettingFormat.inspectorToken, noting: &problems)
+        guard let listen = value(.inspectorListen, SettingFormat.inspectorListener, noting: &problems),
+            let address = listen, purpose == .server
+        else { return nil }
+        guard let token else {
+            if !environment.given.contains(.inspectorToken) {
+                problems.append(
+                    ConfigurationProblem(
+                        at: file.place, "has \"inspectorListen\", but there is no token for it",
+                        hint: "set BALLOON_INSPECTOR_TOKEN or BALLOON_INSPECTOR_TOKEN_FILE"))
+            }
+            return nil
+        }
+        return InspectorSettings(address: address, token: token)
     }
 
     private func gateway(noting problems: inout [ConfigurationProblem]) -> GatewayAddress {

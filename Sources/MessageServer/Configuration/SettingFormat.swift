@@ -62,6 +62,26 @@ enum SettingFormat {
         return .required(address)
     }
 
+    /// The inspector's TCP address; nil for `off`.
+    static func inspectorListener(_ text: String) throws(InvalidSetting) -> SocketAddress? {
+        if text == "off" { return nil }
+        guard let address = SocketAddress(text), address.port != nil else {
+            throw InvalidSetting(
+                "is neither off nor a TCP address to listen on",
+                hint: "write off, or HOST:PORT with an IP address, as in 127.0.0.1:8026")
+        }
+        return address
+    }
+
+    /// The inspector's token; the problem does not quote it.
+    static func inspectorToken(_ text: String) throws(InvalidSetting) -> String {
+        guard text.utf8.count >= 16, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidSetting(
+                "is not a token of at least 16 visible ASCII characters", hint: "use openssl rand -hex 16")
+        }
+        return text
+    }
+
     /// Our own public URL.
     static func publicURL(_ text: String) throws(InvalidSetting) -> String {
         try webAddress(text).text

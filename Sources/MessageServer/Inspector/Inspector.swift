@@ -20,16 +20,23 @@ package final class Inspector: Sendable {
     private let server = Mutex<(server: HTTPServer, address: SocketAddress)?>(nil)
     private let routes: [InspectorRoute]
     private let simulator: (any InspectorSimulator)?
+    private let version: String
     /// The operations that wait for a thread of the executor, or for an event.
     private let inFlight = InFlightOperations(maximum: 256)
     private let executor = BlockingTaskExecutor(maximumThreads: 4)
 
     /// Creates an inspector with operations besides those of the server.
+    ///
+    /// Without a simulator it shows a server in production, and changes nothing.
     package init(
         _ settings: InspectorSettings, events: InspectorEvents, routes: [InspectorRoute],
-        simulator: (any InspectorSimulator)? = nil, logger: Logger
+        simulator: (any InspectorSimulator)? = nil, webFolder: String? = nil, version: String = "unknown",
+        logger: Logger
     ) {
         self.simulator = simulator
+        self.version = version
+        var settings = settings
+        settings.webFolder = webFolder ?? settings.webFolder
         self.settings = settings
         self.events = events
         self.routes = routes
@@ -52,6 +59,8 @@ package final class Inspector: Sendable {
         if let simulator {
             routes += InspectorHandlers(registry: registry, levers: levers).routes
             simulator.open(InspectedServer(store: store))
+        } else {
+            routes += InspectorOverview(registry: registry, version: version).routes
         }
         do {
             try await start(at: settings.address, InspectorDocument.completing(routes))

@@ -32,15 +32,17 @@ struct InspectorDeliveries: Sendable {
     private static let maximumBytes = 32 << 20
 
     var routes: [InspectorRoute] {
+        let reading = InspectorRoute(.get, Self.path) { request in
+            .json(try await json(of: try await trace(request)))
+        }.describing("Read a delivery with everything that is known about it", answer: Self.schema)
+        return [reading] + (simulator.map(changes) ?? [])
+    }
+
+    /// The operations that only a developer's server has: a replay runs programs, and writes to customers.
+    private func changes(_ simulator: any InspectorSimulator) -> [InspectorRoute] {
         [
-            InspectorRoute(.get, Self.path) { request in
-                .json(try await json(of: try await trace(request)))
-            }.describing("Read a delivery with everything that is known about it", answer: Self.schema),
             InspectorRoute(.post, Self.path + "/replay", body: .json(maximumBytes: Self.maximumBytes)) {
                 request in
-                guard let simulator else {
-                    throw InspectorProblem(.notFound, "this server has no simulated customers")
-                }
                 let trace = try await trace(request)
                 let object = try request.object()
                 let message = Array((object["message"] ?? trace.event.message).text)
@@ -55,9 +57,6 @@ struct InspectorDeliveries: Sendable {
                 body: InspectorSchema.object([:], optional: Self.replayMembers),
                 answer: #"{"anyOf":[\#(InspectorSchema.posts),\#(Self.trialSchema)]}"#),
             InspectorRoute(.post, "/dev/v1/trials/{trial}/send", body: .json(maximumBytes: 4096)) { request in
-                guard simulator != nil else {
-                    throw InspectorProblem(.notFound, "this server has no simulated customers")
-                }
                 let run = try request.object()["run"]?.number(in: 0...99) ?? 0
                 return .json(try await trials.send(request.path("trial"), run: run))
             }.describing(

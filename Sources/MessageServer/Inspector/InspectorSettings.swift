@@ -2,7 +2,7 @@ package import BalloonPOSIX
 import BalloonWire
 
 /// The settings of the inspector's listener.
-package struct InspectorSettings: Sendable {
+package struct InspectorSettings: Sendable, Equatable {
     /// The address of `balloon dev` without an option.
     package static let defaultAddress = SocketAddress.tcp(host: "127.0.0.1", port: 8026)
 

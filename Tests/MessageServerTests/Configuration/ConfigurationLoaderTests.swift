@@ -204,6 +204,33 @@ import Testing
         #expect(configuration?["n"]?.int == 1)
     }
 
+    @Test func `an inspector's address needs a token, which is in the environment only`() throws {
+        let listening = #"{"mspID":"m","secret":{"env":"S"},"inspectorListen":"127.0.0.1:8026"}"#
+        let off = #"{"mspID":"m","secret":{"env":"S"},"inspectorListen":"off"}"#
+        let secret = ["S": ConfigurationFiles.secret]
+        let token = ["BALLOON_INSPECTOR_TOKEN": "0123456789abcdef"]
+        func with(_ more: [String: String]) -> [String: String] { secret.merging(more) { $1 } }
+        let files = try ConfigurationFiles(server: listening)
+        let settings = try files.load(with(token)).inspector
+        #expect(settings?.address == .tcp(host: "127.0.0.1", port: 8026))
+        #expect(settings?.token == "0123456789abcdef")
+        #expect(settings?.mayUseOtherPort == false)
+        #expect(
+            files.problems(secret) == [
+                "server.json: has \"inspectorListen\", but there is no token for it (set BALLOON_INSPECTOR_TOKEN or BALLOON_INSPECTOR_TOKEN_FILE)"
+            ])
+        let short = files.problems(with(["BALLOON_INSPECTOR_TOKEN": "short-secret"]))
+        #expect(short.count == 1 && short.first?.contains("at least 16 visible") == true)
+        #expect(short.first?.contains("short-secret") == false)
+        #expect(try ConfigurationFiles(server: off).load(secret).inspector == nil)
+        let environment = with(token.merging(["BALLOON_INSPECTOR_LISTEN": "0.0.0.0:1"]) { $1 })
+        #expect(
+            try ConfigurationFiles(server: off).load(environment).inspector?.address
+                == .tcp(host: "0.0.0.0", port: 1))
+        let unix = #"{"mspID":"m","secret":{"env":"S"},"inspectorListen":"unix:/run/inspector"}"#
+        #expect(try ConfigurationFiles(server: unix).problems(with(token)).count == 1)
+    }
+
     @Test func `the environment overrides the file`() throws {
         let files = try ConfigurationFiles(
             server:

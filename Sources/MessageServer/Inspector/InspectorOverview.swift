@@ -1,0 +1,53 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+
+/// The overview of a server without a simulator: its businesses, and neither devices nor customers of a phone.
+struct InspectorOverview: Sendable {
+    let registry: HandlerRegistry
+    let version: String
+
+    var routes: [InspectorRoute] {
+        [
+            InspectorRoute(.get, "/dev/v1") { _ in .json(overview) }
+                .describing(
+                    "Read what the server is",
+                    answer: InspectorSchema.object([
+                        "version": InspectorSchema.text,
+                        "businesses": InspectorSchema.list(
+                            InspectorSchema.object(["slug": InspectorSchema.text, "id": InspectorSchema.text])
+                        ),
+                        "devices": InspectorSchema.list(InspectorSchema.text, 0...0),
+                    ])),
+            InspectorRoute(.get, "/dev/v1/customers") { _ in
+                .json(
+                    JSONWriter.object { writer in
+                        writer.key("customers")
+                        writer.array { _ in }
+                    })
+            }.describing(
+                "List the customers of the phone, of which there are none",
+                answer: InspectorSchema.object(["customers": InspectorSchema.list(InspectorSchema.anyObject)])
+            ),
+        ]
+    }
+
+    private var overview: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("version", version)
+            writer.key("businesses")
+            writer.array { writer in
+                for business in registry.all {
+                    writer.object { writer in
+                        writer.field("slug", business.slug)
+                        writer.field("id", business.business.rawValue)
+                        writer.field("name", business.slug)
+                    }
+                }
+            }
+            // The page shows no phone when there is no device.
+            writer.key("devices")
+            writer.array { _ in }
+        }
+    }
+}
