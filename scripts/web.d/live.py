@@ -28,6 +28,7 @@ class Tests(DeviceSuite):
         page.press_button("New customer")
         page.type("#field-name", "Ann")
         page.press_button("Add", "document.querySelector('dialog')")
+        self.gone(page)
         page.find("#text")
         return page
 
