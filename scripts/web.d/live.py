@@ -1,10 +1,10 @@
 """The phone in Chromium in front of the real `balloon dev`, with a handler that sends every kind of message."""
-import json, pathlib, subprocess, sys
+import base64, json, os, pathlib, subprocess, sys, time, urllib.request
 
 from browser import Failure
 from device import DeviceSuite
 from messages import IMAGES
-from server import Server
+from server import Server, free_port
 from suite import DESK, LOST, PHONE, main
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -12,7 +12,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "restart_in_a_form", "refusals", "figures"]
+    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -390,6 +390,45 @@ class Tests(DeviceSuite):
         self.server.dev("/misbehaviour", "PUT", {"rules": []})
         page.see("Accepted by Apple", seconds=40)
         assert page.script("return document.querySelector('.lines').innerText").count("You wrote: Hello") == 1
+
+    def production(self):
+        """The page of `balloon serve` has the timeline and the deliveries, and nothing that changes them."""
+        folder = self.server.path / "production"
+        (folder / "businesses").mkdir(parents=True)
+        listen, inspector = free_port(), free_port()
+        (folder / "server.json").write_text(json.dumps({
+            "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": "off", "dataDirectory": str(folder / "data"),
+            "listen": f"127.0.0.1:{listen}", "inspectorListen": f"127.0.0.1:{inspector}"}))
+        (folder / "businesses" / "fish.json").write_text(json.dumps({"businessID": "b-2", "name": "Fish", "handler": {"builtin": "none"}}))
+        environment = {**os.environ, "BALLOON_SECRET": base64.b64encode(bytes(32)).decode(), "BALLOON_INSPECTOR_TOKEN": "token-of-production"}
+        server = subprocess.Popen([self.options.binary, "serve", "--config", str(folder / "server.json")], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(300):
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{inspector}/", timeout=2)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            page = self.page(DESK, f"http://127.0.0.1:{inspector}/#t=token-of-production", customer=False)
+            page.see("No stages yet")
+            del environment["BALLOON_INSPECTOR_TOKEN"]
+            subprocess.run([self.options.binary, "simulate", "text", "--text", "Hello", "--config", str(folder / "server.json"), "--to", f"http://127.0.0.1:{listen}"],
+                           env=environment, check=True, capture_output=True, timeout=60)
+            page.wait("the stages", "document.querySelectorAll('a.stage').length > 3")
+            page.script("[...document.querySelectorAll('a.stage')][0].click()")
+            page.see("Copy as curl")
+            page.see("Hello")
+            self.picture(page, "production-desk")
+            buttons = page.script("return [...document.querySelectorAll('button')].filter((one) => one.checkVisibility()).map((one) => one.innerText.trim())")
+            assert not {"Replay…", "New", "Levers", "Gateway", "Handler", "Scenario", "Reset"} & set(buttons), buttons
+            assert not page.script("return document.querySelector('.phone-pane').checkVisibility()")
+            page.size(*PHONE)
+            page.keys("Escape")
+            page.wait("the timeline", "document.querySelector('.timeline-pane').checkVisibility()")
+            assert page.script("return document.documentElement.scrollWidth") <= PHONE[0]
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
 
     def gateway_and_replay(self):
         """A gateway that fails once is tried twice; a replay posts the message again, as it was and edited."""
