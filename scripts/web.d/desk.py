@@ -140,6 +140,13 @@ class Desk:
                     return 400, {"title": "Bad Request", "status": 400, "detail": "a rule is endpoint=what"}
                 self.rules = body["rules"]
             return 200, {"rules": self.rules}
+        if path == "/dev/v1/handlers":
+            return 200, {"handlers": [{"business": "fish", "health": "ready", "restarts": 1, "process": 4711, "inFlight": 0, "waiting": 0, "delaySeconds": 0, "stopped": False}]}
+        if path == "/dev/v1/scenarios":
+            return 200, {"folder": "tests", "scenarios": [{"name": "hello", "steps": 2}, {"name": "broken", "problem": "is no JSON"}]}
+        if path.endswith("/replay") and body.get("to"):
+            return 200, {"trial": "1", "runs": [{"outcome": "handled", "ms": 12.5, "replies": [{"kind": "text", "message": {"type": "text", "body": "Good evening"}}], "stderr": ["it is late"]},
+                                                {"outcome": "failed", "ms": 3, "reason": "the process ended", "stderr": [], "problems": [{"rule": "size", "pointer": "/replies/0", "found": "7 items", "allowed": "at most 5"}]}]}
         if path == "/dev/v1/files":
             return 201, {"file": "file-1"}
         if path.startswith("/dev/v1/deliveries/"):

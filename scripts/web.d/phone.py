@@ -525,7 +525,7 @@ class Tests(DeviceSuite):
                         check("form-select")
                     page.keys("Escape")
                     self.gone(page)
-                for label in ("Profile", "Levers", "Gateway", "New customer", "Keys"):
+                for label in ("Profile", "Levers", "Gateway", "Handler", "Scenario", "New customer", "Keys"):
                     page.press_button(label)
                     page.wait("a sheet", "document.querySelector('dialog')")
                     check(f"sheet-{label.split()[0].lower()}")
@@ -537,7 +537,16 @@ class Tests(DeviceSuite):
                 page.script("location.hash = '#/d/57'")
                 page.see("Attempt 1: failed")
                 page.script("for (const one of document.querySelectorAll('.part')) one.open = true")
+                page.script("for (const one of document.querySelectorAll('.state-change')) one.open = true")
                 check("detail")
+                page.press_button("Replay")
+                self.set(page, "#replay-to", "http://127.0.0.1:9000/")
+                check("sheet-replay")
+                page.press_button("Replay", "document.querySelector('dialog')")
+                page.see("Good evening")
+                check("sheet-trial")
+                page.press_button("Done")
+                self.gone(page)
                 if size == "desk" and scheme == "light":
                     self.plant_field(page, ".detail")
                     page.script("document.documentElement.dir = 'rtl'; location.hash = '#/'")

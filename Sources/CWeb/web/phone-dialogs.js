@@ -91,7 +91,7 @@ export async function askHandler(session) {
   const stop = act("Stop", () => (handler.stopped ? "start" : "stop"));
   draw();
   return formSheet(`Handler of ${visible(handler.business)}`, "Use", [
-    state, element("div", { class: "detail-actions" }, stop, act("Restart", () => "restart"), act("Kill", () => "kill")), problem,
+    state, element("div", { class: "sheet-tools" }, stop, act("Restart", () => "restart"), act("Kill", () => "kill")), problem,
     field("delaySeconds", "Delay of each call in seconds", { type: "number", min: 0, max: 600, step: "any", value: handler.delaySeconds, required: true, "data-first": true }, "The delay is part of the handler's time limit."),
   ], (values) => change({ delaySeconds: Number(values.delaySeconds) }));
 }

@@ -12,6 +12,7 @@ import { Timeline } from "./phone-timeline.js";
 import { customerName, visible } from "./text.js";
 
 const page = document.getElementById("page");
+const readingKeys = new Set(["?", "/", "Space", "↑ ↓", "Esc"]);
 const keys = [
   ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
   ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
@@ -81,6 +82,8 @@ function show(session) {
   const customer = element("select", { id: "customer", "aria-label": "Customer" });
   customer.addEventListener("change", () => void session.choose(customer.value));
   const tools = { };
+  // Without a phone only the keys of the timeline and of the details do something.
+  const shownKeys = () => (session.info.devices.length > 0 ? keys : keys.filter(([key]) => readingKeys.has(key)));
   const tool = (name, label, action) => { tools[name] = button(label, { class: "plain" }, action); return tools[name]; };
   const ask = async (question) => {
     try { await question(); } catch (error) { notify(error.message, true); }
@@ -105,7 +108,7 @@ function show(session) {
     element("h1", {}, "Balloon"),
     element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
     element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("handler", "Handler", commands.handler), tool("scenario", "Scenario", commands.scenario),
-      tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(keys))));
+      tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(shownKeys()))));
   const main = element("main", { class: "panes", "data-pane": "phone" },
     element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
     element("section", { class: "pane timeline-pane", "aria-label": "Timeline" }, timeline.node),
@@ -176,7 +179,7 @@ function show(session) {
     if (next && next.id !== session.selected) void session.choose(next.id);
   };
   listenToKeys({
-    "?": () => void showKeys(keys), ...(session.info.devices.length > 0 ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+    "?": () => void showKeys(shownKeys()), ...(session.info.devices.length > 0 ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
     "/": () => focusPane("timeline"), " ": () => timeline.pause(),
   }, () => {
     if (detail.record === undefined) return false;
