@@ -111,7 +111,7 @@ let package = Package(
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "MessageStore",
+                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "MessageStore",
                 "HandlerProtocol", "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -128,13 +128,15 @@ let package = Package(
             name: "ServerTestSupport",
             dependencies: [
                 "MessageServer", "Simulator", "MessageStore", "HandlerKit", "BalloonTransport", "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "TestSupport", logging,
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "SignIn", "TestSupport", logging,
             ],
             path: "Tests/ServerTestSupport",
             swiftSettings: testSettings),
         .executableTarget(
             name: "CrashTestServer",
-            dependencies: ["MessageServer", "HandlerKit", "BusinessMessages"],
+            dependencies: [
+                "MessageServer", "HandlerKit", "SignIn", "BalloonWire", "BusinessMessages", logging,
+            ],
             path: "Tests/CrashTestServer",
             swiftSettings: testSettings),
         testTarget("BalloonPOSIXTests", ["BalloonPOSIX"]),

@@ -18,7 +18,7 @@ extension ServerUnderTest {
     convenience init(
         bindings: [String], directory: TemporaryDirectory = TemporaryDirectory(),
         timings: ChildTimings = .quick, limits: ServerLimits = ServerLimits(),
-        handlers: [any HandlerFactory] = []
+        handlers: [any HandlerFactory] = [], adjust: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws {
         let environment = ProcessEnvironment.variables().merging(
             ["BALLOON_SECRET": "c2VjcmV0", "SOME_PASSWORD": "secret", "HOOK": ServiceHandlerTests.secret]
@@ -28,7 +28,10 @@ extension ServerUnderTest {
             handlers: [
                 ExecBinder(timings: timings, environment: environment), HTTPBinder(environment: environment),
             ] + handlers, in: directory
-        ) { $0.limits = limits }
+        ) {
+            $0.limits = limits
+            adjust(&$0)
+        }
     }
 
     private static func businesses(

@@ -56,10 +56,11 @@ package struct RestartableServer: Sendable {
 
     /// Starts a process; `behaviour` is a word that `CrashTestServer` defines.
     package func launch(
-        _ behaviour: String? = nil, environment: [String: String]? = nil
+        _ behaviour: String? = nil, _ argument: String? = nil, environment: [String: String]? = nil
     ) throws -> ServerProcess {
         try ServerProcess(
-            program: program, arguments: [directory.file("server.json")] + (behaviour.map { [$0] } ?? []),
+            program: program,
+            arguments: [directory.file("server.json")] + [behaviour, argument].compactMap(\.self),
             environment: environment)
     }
 

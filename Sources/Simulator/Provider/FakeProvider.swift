@@ -62,6 +62,17 @@ package final class FakeProvider: Sendable {
     /// Registers the key that verifies a client's `private_key_jwt`.
     package func register(_ key: PublicKey, of clientID: String) { memory.register(key, of: clientID) }
 
+    /// Accepts a token that another program drew, as one that this provider issued to a client for a user.
+    package func accept(accessToken: String, ofUser user: String, clientID: String) {
+        memory.accept(
+            accessToken,
+            for: FakeGrant(
+                clientID: clientID, redirectURI: "", scope: "", challenge: nil, nonce: nil, user: user))
+    }
+
+    /// The codes, tokens and verifiers of all sign-ins so far, so that a test can search for them.
+    package var secrets: Set<String> { memory.secrets }
+
     /// The number of requests that an endpoint received.
     package func requestCount(_ endpoint: ProviderEndpoint) -> Int { memory.requestCount(endpoint) }
 }

@@ -147,12 +147,15 @@ struct FakeProviderEndpoints: Sendable {
             isVerified(form["code_verifier"], grant.challenge)
         else { return refusal("invalid_grant") }
         let accessToken = memory.newAccessToken(for: grant)
+        memory.record(form["code_verifier"])
         let isOpenID = grant.scope.split(separator: " ").contains("openid") && !memory.has(.omitsIDToken)
+        let idToken = isOpenID ? FakeIDToken(grant, memory).encoded : nil
+        memory.record(idToken)
         let json = JSONWriter.object { writer in
             writer.field("access_token", accessToken)
             writer.field("token_type", "Bearer")
             writer.field("expires_in", 300)
-            if isOpenID { writer.field("id_token", FakeIDToken(grant, memory).encoded) }
+            writer.field("id_token", idToken)
         }
         return HTTPResponse(.ok, json: json)
     }

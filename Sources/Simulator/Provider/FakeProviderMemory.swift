@@ -24,6 +24,7 @@ final class FakeProviderMemory: Sendable {
         var accessTokens: [String: FakeGrant] = [:]
         var faults: [ProviderFault] = []
         var requests: [ProviderEndpoint: Int] = [:]
+        var secrets: Set<String> = []
     }
 
     private static let maximumGrants = 10_000
@@ -46,6 +47,7 @@ final class FakeProviderMemory: Sendable {
     func register(_ key: PublicKey, of clientID: String) { state.withLock { $0.clientKeys[clientID] = key } }
     func requestCount(_ endpoint: ProviderEndpoint) -> Int { state.withLock { $0.requests[endpoint] ?? 0 } }
     func count(_ endpoint: ProviderEndpoint) { state.withLock { $0.requests[endpoint, default: 0] += 1 } }
+    var secrets: Set<String> { state.withLock { $0.secrets } }
     func has(_ fault: ProviderFault) -> Bool { faults.contains(fault) }
 
     func rotateKeys() throws(WireError) {
@@ -80,6 +82,7 @@ final class FakeProviderMemory: Sendable {
 
     func newCode(for grant: FakeGrant) -> String {
         let code = Self.random()
+        record(code)
         state.withLock { state in
             if state.codes.count >= Self.maximumGrants { state.codes = [:] }
             state.codes[code] = grant
@@ -92,6 +95,7 @@ final class FakeProviderMemory: Sendable {
 
     func newAccessToken(for grant: FakeGrant) -> String {
         let token = Self.random()
+        record(token)
         state.withLock { state in
             if state.accessTokens.count >= Self.maximumGrants { state.accessTokens = [:] }
             state.accessTokens[token] = grant
@@ -99,7 +103,20 @@ final class FakeProviderMemory: Sendable {
         return token
     }
 
+    func accept(_ accessToken: String, for grant: FakeGrant) {
+        state.withLock { $0.accessTokens[accessToken] = grant }
+    }
+
     func grant(of accessToken: String) -> FakeGrant? { state.withLock { $0.accessTokens[accessToken] } }
+
+    /// Remembers a secret that the provider gave out or got.
+    func record(_ secret: String?) {
+        guard let secret else { return }
+        state.withLock { state in
+            if state.secrets.count >= 4 * Self.maximumGrants { state.secrets = [] }
+            state.secrets.insert(secret)
+        }
+    }
 
     private static func random() -> String { Base64.encode(randomBytes(24), alphabet: .url) }
 }

@@ -34,13 +34,11 @@ struct ClassicSignInTests {
         #expect(oauth2["redirectURI"] == nil && oauth2["additionalParameters"] == nil)
         #expect(key.utf8.count == 132 && key.hasPrefix("B"))
         #expect(state.utf8.count == 32 && Base64.decode(state)?.count == 24)
-        let file = try SignInUnderTest.everything(under: test.server.directory.file("data/requests"))
-        let scalar = try #require(
-            try JSONDocument(Array(file.utf8)).root["payload"]?["scalar"]?.string)
+        let scalar = try #require(try test.requests().first?.root["payload"]?["scalar"]?.string)
         let outcome = try await test.signIn(customer, message)
         #expect(try await test.report(outcome, customer, message) == "welcome user-alice")
         #expect(test.provider.requestCount(.introspection) == 1)
-        #expect(try await eventually { try test.requestCount() == 0 })
+        #expect(try await eventually { try test.requests().isEmpty })
         let line = try #require(
             try test.server.conversation(of: customer).first { $0.direction == .outbound }?.message)
         let kept = try JSONDocument(Array(line.text)).oauth2
@@ -89,7 +87,7 @@ struct ClassicSignInTests {
         let outcome = try await test.signIn(customer, message)
         #expect(try await test.report(outcome, customer, message) == "failed 401")
         #expect(test.provider.requestCount(.userinfo) == 0)
-        #expect(try await eventually { try test.requestCount() == 1 })
+        #expect(try await eventually { try test.requests().count == 1 })
         await test.stop()
     }
 

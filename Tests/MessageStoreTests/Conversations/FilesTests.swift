@@ -50,6 +50,28 @@ struct FilesTests {
         await again.close()
     }
 
+    @Test func `the result of a sign-in is a later line, and is restored after a power failure`() async throws
+    {
+        let signIn = RecordedSignIn(result: "signedIn", issuer: "https://p.example", subject: "7")
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        _ = await store.append(message("m"))
+        let delivery = try await store.lease()
+        try await store.recordSignIn(delivery, signIn)
+        let written = try store.recentLines(of: business, customer, maximum: 9)
+        #expect(written.map(\.signIn) == [signIn] && written.map(\.files) == [[]])
+        #expect(written.first?.message["body"]?.string == "hello")
+        try await store.finish(delivery, result: .withPerson)
+        await store.journal.flush()
+        let copy = try directory.copy()
+        try removeConversations(of: copy)
+        await store.close()
+        let again = try copy.open()
+        #expect(try again.recentLines(of: business, customer, maximum: 9).map(\.signIn) == [signIn])
+        await again.close()
+        let result = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
+        #expect((result.problems, result.lines) == (0, 2))
+    }
+
     @Test(arguments: [
         (["text"], false), (["text", "close"], true), (["text", "close", "typing_start"], true),
         (["text", "close", "text"], false), (["typing_end"], false), (["close"], true),
