@@ -5,6 +5,8 @@ struct ProviderMetadata: Sendable, Equatable {
     var tokenURL: String?
     var jwksURL: String?
     var userinfoURL: String?
+    /// The address that devices open, which they know from Apple Business Register.
+    var authorizationURL: String?
     /// Whether the provider announces that its callbacks name it (RFC 9207 §3).
     var announcesIssuer = false
 
@@ -13,6 +15,7 @@ struct ProviderMetadata: Sendable, Equatable {
         tokenURL = provider.tokenURL
         jwksURL = provider.jwksURL
         userinfoURL = provider.userinfoURL
+        authorizationURL = provider.authorizationURL
     }
 
     /// Reads a discovery document (OpenID Connect Discovery §3); throws when its issuer is another, byte for byte.
@@ -24,6 +27,7 @@ struct ProviderMetadata: Sendable, Equatable {
         tokenURL = root["token_endpoint"]?.string
         jwksURL = root["jwks_uri"]?.string
         userinfoURL = root["userinfo_endpoint"]?.string
+        authorizationURL = root["authorization_endpoint"]?.string
         announcesIssuer = root["authorization_response_iss_parameter_supported"]?.bool ?? false
     }
 
@@ -33,6 +37,7 @@ struct ProviderMetadata: Sendable, Equatable {
         result.tokenURL = tokenURL ?? discovered.tokenURL
         result.jwksURL = jwksURL ?? discovered.jwksURL
         result.userinfoURL = userinfoURL ?? discovered.userinfoURL
+        result.authorizationURL = authorizationURL ?? discovered.authorizationURL
         result.announcesIssuer = discovered.announcesIssuer
         return result
     }

@@ -171,7 +171,7 @@ package final class SignInClient: Sendable {
         }
     }
 
-    private func keys(
+    func keys(
         of provider: Provider, at metadata: ProviderMetadata, refetching: Bool,
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONWebKeys {

@@ -3,6 +3,7 @@ import BalloonPOSIX
 import HandlerBridges
 import HandlerKit
 import MessageServer
+import SignIn
 import Synchronization
 
 /// `balloon config …`: checks the configuration without a server.
@@ -14,10 +15,16 @@ struct Config: AsyncParsableCommand {
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Read a configuration as the server would, and report every problem.",
-            discussion: "Also reports programs that cannot be started; a server starts without them.")
+            discussion: """
+                Also reports programs that cannot be started; a server starts without them. With --online it asks each \
+                business's identity provider for its discovery document and its keys.
+                """)
 
         @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
         var config: String
+
+        @Flag(help: "Ask the identity providers for their discovery documents and keys.")
+        var online = false
 
         func run() async throws {
             _ = try LogOptions.level(in: ProcessEnvironment.variables())
@@ -34,8 +41,32 @@ struct Config: AsyncParsableCommand {
             for warning in configuration.warnings + configuration.businesses.warningsAboutPeople {
                 StandardStream.error.write("warning: \(terminalText("\(warning)"))\n")
             }
+            if online { try await checkProviders(of: configuration.businesses) }
             let slugs = configuration.businesses.map(\.slug).joined(separator: ", ")
             StandardStream.output.write("\(config) is valid; businesses: \(slugs)\n")
+        }
+
+        /// Asks the provider of each business; reports all providers that no customer could sign in at.
+        private func checkProviders(of businesses: [BusinessConfiguration]) async throws {
+            let client = try SignInClient()
+            var problems: [ConfigurationProblem] = []
+            for business in businesses {
+                guard let provider = business.authentication?.provider else { continue }
+                do throws(SignInFailure) {
+                    let check = try await client.check(provider)
+                    guard check.authorizationURL == nil else { continue }
+                    StandardStream.error.write(
+                        "warning: \(business.slug): the provider names no authorization address; enter it in"
+                            + " Apple Business Register\n")
+                } catch {
+                    problems.append(
+                        ConfigurationProblem(
+                            at: .file("\(business.directory)/\(business.slug).json"),
+                            "names a provider at which nobody can sign in: \(error.reason)",
+                            hint: "compare authentication with the provider's documentation"))
+                }
+            }
+            guard problems.isEmpty else { throw ConfigurationError.problems(problems) }
         }
     }
 }

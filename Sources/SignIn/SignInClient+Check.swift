@@ -1,0 +1,37 @@
+import BalloonWire
+
+/// A provider's answers to a check of its configuration, which signs nobody in.
+package struct ProviderCheck: Sendable, Equatable {
+    /// The address that the customer's device opens; nil when neither the configuration nor discovery has it.
+    package let authorizationURL: String?
+    /// The address of the token endpoint.
+    package let tokenURL: String?
+    /// The number of published keys that can verify an id_token; nil without the scope `openid`.
+    package let usableKeys: Int?
+}
+
+extension SignInClient {
+    /// Fetches discovery, if the configuration needs it, and the keys; no customer and no secret is involved.
+    ///
+    /// Throws the failure that a sign-in would have, also when the provider has no key that can be used.
+    package func check(_ provider: Provider) async throws(SignInFailure) -> ProviderCheck {
+        let isOpenID = provider.scope.contains("openid")
+        let deadline = ContinuousClock.now + .seconds(20)
+        let metadata = try await metadata(of: provider, isOpenID: isOpenID, before: deadline)
+        var usableKeys: Int?
+        if isOpenID {
+            let keys = try await keys(of: provider, at: metadata, refetching: false, before: deadline)
+            let count = keys.entries.count { entry in
+                entry.key.map { provider.idTokenAlgorithms.contains($0.algorithm) } ?? false
+            }
+            guard count > 0 else { throw .answerRefused(.keys, .missing(.keys)) }
+            usableKeys = count
+        } else if metadata.userinfoURL == nil {
+            throw .addressMissing(.userinfo)
+        }
+        guard metadata.tokenURL != nil else { throw .addressMissing(.token) }
+        return ProviderCheck(
+            authorizationURL: metadata.authorizationURL,
+            tokenURL: metadata.tokenURL, usableKeys: usableKeys)
+    }
+}
