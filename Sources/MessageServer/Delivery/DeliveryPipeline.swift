@@ -402,7 +402,9 @@ struct DeliveryPipeline: Sendable {
         try await levers?.waitUntilStarted(delivery.business)
         let context = try await context(of: delivery, event, business)
         guard let attempts else { return try await call(handler, delivery, context, worker, business, slots) }
-        let attempt = attempts.begin(delivery, state: context.state.json.map { Array($0.text) })
+        let attempt = attempts.begin(
+            delivery.record, attempt: delivery.attempt, of: delivery.business,
+            state: context.state.json.map { Array($0.text) })
         do {
             let answer = try await call(handler, delivery, context, worker, business, slots)
             await attempts.end(attempt, of: handler)
@@ -522,7 +524,7 @@ struct DeliveryPipeline: Sendable {
             stages.end(.ended("withPerson"))
             return .decided(.withPerson)
         }
-        if let state = answer.state { attempts?.decide(delivery, state: state) }
+        if let state = answer.state { attempts?.decide(delivery.record, state: state) }
         stages.end(.done)
         return .decided(DeliveryResult(verdict))
     }

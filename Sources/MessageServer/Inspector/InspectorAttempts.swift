@@ -1,7 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
-import MessageStore
 import Synchronization
 
 /// The newest calls of handlers with the state before and after each, and the lines that the handler logged meanwhile.
@@ -44,10 +43,12 @@ final class InspectorAttempts: Sendable {
     private let state = Mutex(State())
 
     /// Records the begin of a call; returns its ticket.
-    func begin(_ delivery: Delivery, state before: [UInt8]?) -> Int {
+    func begin(
+        _ delivery: UInt64, attempt number: Int, of business: BusinessID, state before: [UInt8]?
+    ) -> Int {
         let attempt = Attempt(
-            delivery: delivery.record, number: delivery.attempt, business: delivery.business, began: .now,
-            before: before, after: before)
+            delivery: delivery, number: number, business: business, began: .now, before: before,
+            after: before)
         return state.withLock { state in
             state.attempts.append(attempt)
             state.bytes += attempt.sizeBytes
@@ -72,9 +73,9 @@ final class InspectorAttempts: Sendable {
     }
 
     /// Records the state that the latest call of a delivery decided; `null` means that it was removed.
-    func decide(_ delivery: Delivery, state decided: [UInt8]) {
+    func decide(_ delivery: UInt64, state decided: [UInt8]) {
         state.withLock { state in
-            guard let index = state.attempts.lastIndex(where: { $0.delivery == delivery.record }) else {
+            guard let index = state.attempts.lastIndex(where: { $0.delivery == delivery }) else {
                 return
             }
             state.bytes -= state.attempts[index].sizeBytes
