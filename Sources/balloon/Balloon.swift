@@ -17,7 +17,7 @@ import MessageServer
             Convert.self,
             Conversations.self, JournalCommands.self, Events.self, Replies.self, DeadLetters.self,
             Authentications.self, Handlers.self, People.self, StatusCommand.self, ScenarioCommands.self,
-            Initialize.self, Config.self, Token.self, HealthCheck.self,
+            Initialize.self, Config.self, DoctorCommand.self, Token.self, HealthCheck.self,
         ])
 
     static func main() async {

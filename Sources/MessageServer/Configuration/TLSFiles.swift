@@ -13,6 +13,11 @@ package struct TLSFiles: Sendable, Equatable {
         self.keyFile = keyFile
     }
 
+    /// The expiry of the certificate, in seconds since 1970; nil when the files are unusable.
+    package var expirySecondsSince1970: Int? {
+        (try? TLSCredentials(certificateFile: certificateFile, keyFile: keyFile))?.expirySecondsSince1970
+    }
+
     /// Reads both files; throws ``ConfigurationError`` when one cannot be read or they do not match.
     func credentials() throws(ConfigurationError) -> TLSCredentials {
         do {

@@ -1,0 +1,130 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import HandlerBridges
+import HandlerKit
+import MessageServer
+import Synchronization
+
+/// Gathers the ``DoctorFacts`` of this machine and of a configuration.
+enum DoctorExamination {
+    /// Examines the machine; `dataDirectory` replaces that of the configuration.
+    ///
+    /// Throws a ``ConfigurationError`` for a configuration that the server refuses.
+    static func facts(
+        configurationFile: String, dataDirectory: String?, asksGateway: Bool
+    ) async throws -> DoctorFacts {
+        let programs = ProgramCollector()
+        let others = BuiltinHandlers.all.filter { $0.name != programs.name }
+        var configuration = try ConfigurationLoader.load(
+            file: configurationFile, environment: ProcessEnvironment.variables(),
+            handlers: [programs] + others)
+        configuration.dataDirectory = dataDirectory ?? configuration.dataDirectory
+        let path = configuration.dataDirectory
+        var facts = DoctorFacts(
+            gatewayURL: configuration.gateway.url, dataDirectoryPath: path,
+            maximumOpenFiles: OpenFileLimit.raise(), now: SystemClock.secondsSince1970())
+        facts.user = FileOwner.currentUser
+        facts.minimumFreeBytes = configuration.store.minimumFreeBytes
+        facts.warnings = (configuration.warnings + configuration.businesses.warningsAboutPeople).map {
+            DoctorFacts.Warning(text: "\($0.place) \($0.reason)", remedy: $0.hint)
+        }
+        facts.programs = programs.found
+        if let tls = configuration.tls {
+            facts.certificates = [
+                DoctorFacts.Certificate(path: tls.certificateFile, expiresAt: tls.expirySecondsSince1970)
+            ]
+        }
+        if asksGateway { facts.gateway = await gateway(configuration.gateway.url) }
+        examine(path, &facts)
+        // A server that does not answer is one that does not run.
+        if let answer = try? await ControlSocket.get("/status", data: path) {
+            facts.server = (try? JSONDocument(answer)).flatMap { ServerStatus($0.root) }
+        }
+        return facts
+    }
+
+    private static func gateway(_ url: String) async -> DoctorFacts.Gateway {
+        let request = TransportRequest(
+            url: url, timeout: .seconds(10), connectTimeout: .seconds(5),
+            allowsPlainHTTP: url.hasPrefix("http://"))
+        do throws(TransportError) {
+            let transport = try CurlTransport()
+            let began = SystemClock.secondsSince1970()
+            // Any status will do: the request has no token.
+            let answer = try await transport.send(request)
+            let ended = SystemClock.secondsSince1970()
+            let date = answer.headers.first { $0.name.lowercased() == "date" }?.value
+            return .answered(
+                date: date.flatMap { BalloonTransport.secondsSince1970($0) }, at: began + (ended - began) / 2,
+                roundTripSeconds: ended - began)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private static func examine(_ path: String, _ facts: inout DoctorFacts) {
+        guard Directory.exists(path) else {
+            // The space is that of the folder in which the directory will be.
+            facts.freeBytes = try? FileSystemSpace.freeBytes(at: Directory.parent(of: path))
+            return
+        }
+        facts.freeBytes = try? FileSystemSpace.freeBytes(at: path)
+        do throws(SystemError) {
+            let (owner, mode) = try FileOwner.ownerAndMode(of: path)
+            var strangers: [String] = []
+            for name in try Directory.names(in: path).sorted() {
+                let inside = path + "/" + name
+                // A file that the server removes meanwhile has no owner.
+                if let other = try? FileOwner.ownerAndMode(of: inside), other.owner != owner {
+                    strangers.append(inside)
+                }
+            }
+            facts.dataDirectory = .present(owner: owner, mode: mode, strangers: strangers)
+        } catch {
+            facts.dataDirectory = .unreadable("\(error)")
+        }
+        facts.sync = sync(in: path)
+    }
+
+    /// Writes and syncs 4 KiB sixteen times to a file that is removed afterwards.
+    private static func sync(in directory: String) -> DoctorFacts.Sync {
+        let path = directory + "/doctor-\(UInt32.random(in: 0 ... .max)).tmp"
+        do throws(SystemError) {
+            let file = try File(path, for: .creating)
+            // A failed removal leaves 64 KiB that no program reads.
+            defer { try? Directory.remove(path) }
+            var times: [UInt64] = []
+            for _ in 0..<16 {
+                let began = SystemClock.nanoseconds()
+                try file.append([UInt8](repeating: 0x0a, count: 4096))
+                try file.synchronizeData()
+                times.append(SystemClock.nanoseconds() &- began)
+            }
+            return .median(microseconds: Int(clamping: times.sorted()[times.count / 2] / 1000))
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+}
+
+/// Creates handlers that are programs, and collects those that cannot be started.
+private final class ProgramCollector: HandlerBinder {
+    private let binder = ExecBinder()
+    private let programs = Mutex<[DoctorFacts.Program]>([])
+
+    var name: String { binder.name }
+    var found: [DoctorFacts.Program] { programs.withLock { $0 } }
+
+    func make(_ request: HandlerBindingRequest) throws -> any Handler {
+        if let obstacle = ExecBinder.obstacle(of: request.binding, in: request.directory) {
+            programs.withLock {
+                $0.append(
+                    DoctorFacts.Program(
+                        business: request.slug, path: obstacle.program, reason: "\(obstacle.error)",
+                        advice: obstacle.advice))
+            }
+        }
+        return try binder.make(request)
+    }
+}
