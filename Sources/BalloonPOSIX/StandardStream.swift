@@ -13,6 +13,15 @@ package enum StandardStream: Int32, Sendable {
     /// The first write error since the process began; nil when there was none.
     package var failure: SystemError? { Self.failures.withLock { $0[self] } }
 
+    /// Whether the stream leads to systemd's journal: `JOURNAL_STREAM` names its device and inode (systemd.exec(5)).
+    package func isJournal(_ variables: [String: String] = ProcessEnvironment.variables()) -> Bool {
+        guard let name = variables["JOURNAL_STREAM"] else { return false }
+        var status = stat()
+        // Sound: fstat fills the given value.
+        guard unsafe fstat(rawValue, &status) == 0 else { return false }
+        return name == "\(status.st_dev):\(status.st_ino)"
+    }
+
     private static let failures = Mutex<[StandardStream: SystemError]>([:])
 
     /// Writes all of `text`; after an error the remaining text is lost, and ``failure`` has the error.

@@ -156,14 +156,15 @@ final class ServiceHandler: EventHandler {
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.globalDeliveryID ?? context.deliveryID.rawValue
+        var headers: [(name: String, value: String)] = [
+            ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
+            ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
+            ("balloon-attempt", "\(context.attempt)"),
+        ]
+        if let traceparent = context.traceparent { headers.append(("traceparent", traceparent)) }
         var request = TransportRequest(
-            method: "POST", url: address.url,
-            headers: [
-                ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
-                ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
-                ("balloon-attempt", "\(context.attempt)"),
-            ],
-            body: body, timeout: max(.milliseconds(1), context.deadline - .now), allowsPlainHTTP: true)
+            method: "POST", url: address.url, headers: headers, body: body,
+            timeout: max(.milliseconds(1), context.deadline - .now), allowsPlainHTTP: true)
         request.unixSocket = address.socket
         return request
     }

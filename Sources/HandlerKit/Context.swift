@@ -36,6 +36,10 @@ public struct Context: Sendable {
     /// It is there for an `authentication` event of a business with `authentication` in its file. A customer can send the
     /// address of a sign-in to another person: read "Sign a customer in" before you trust an identity alone.
     public package(set) var signIn: SignInResult?
+    /// The trace and the span of this attempt, as the header `traceparent` of W3C Trace Context; nil in a handler's tests.
+    ///
+    /// Send it with your own requests. The trace is derived from business and message, and the server's log lines have it as `trace_id`.
+    public package(set) var traceparent: String?
     /// The time after which the answer is dropped and the handler's task cancelled.
     public private(set) var deadline: ContinuousClock.Instant
     /// The number that the server wrote into the event, for a handler in a process of its own.
@@ -97,10 +101,14 @@ public struct Context: Sendable {
 
     /// The subscription that a handler needs for the event.
     public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
-    /// A logger that names the delivery and, inside a server, the business; never log customer text.
+    /// A logger that names the delivery, its trace and, inside a server, the business; never log customer text.
     public var logger: Logger {
         var logger = handlerLogger
         logger[metadataKey: "delivery"] = "\(deliveryID.rawValue)"
+        // The trace is between the version and the span.
+        if let traceparent, traceparent.utf8.count == 55 {
+            logger[metadataKey: "trace_id"] = "\(traceparent.dropFirst(3).prefix(32))"
+        }
         return logger
     }
 

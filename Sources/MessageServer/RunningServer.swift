@@ -48,7 +48,7 @@ package final class RunningServer: Sendable {
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        disk: any StoreDisk = SystemDisk(), version: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
@@ -118,6 +118,8 @@ package final class RunningServer: Sendable {
                 requests: store.requests, settings: signIns, client: signInClient, logger: logger),
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
+        let logLevelRoutes =
+            logLevels.map { LogLevelRoute(levels: $0, registry: registry, logger: logger).routes } ?? []
         let boundAdmin = BoundAddress()
         let listeners = ListenerConnections(admin: boundAdmin)
         let status = StatusRoute(
@@ -139,7 +141,8 @@ package final class RunningServer: Sendable {
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
                             status.route,
-                        ], describeRefusal: RefusedReads(logged).describe, logger),
+                        ]
+                        + logLevelRoutes, describeRefusal: RefusedReads(logged).describe, logger),
             shards: configuration.limits.shards, logger: logger)
         listeners.serve(with: http)
         let access = APIAccess(

@@ -40,11 +40,12 @@ public enum Server {
     /// Serves `configuration` until a signal or a cancellation; `didStart` receives the bound addresses.
     ///
     /// With a `source` the configuration is reloaded on SIGHUP and when its folders change; without one
-    /// SIGHUP keeps its default action. Stage events go to `observer`, or to the log when it is nil.
+    /// SIGHUP keeps its default action. Stage events go to `observer`, or to the log when it is nil. Operators can change
+    /// `logLevels` through the control socket.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        source: ConfigurationSource? = nil, version: String = "unknown",
+        source: ConfigurationSource? = nil, version: String = "unknown", logLevels: LogLevels? = nil,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
@@ -73,7 +74,8 @@ public enum Server {
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, version: version, recoveryDidAdvance: { startTime.advance() })
+            inspector: inspector, version: version, logLevels: logLevels,
+            recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()
         report(.ready, to: manager, logger)

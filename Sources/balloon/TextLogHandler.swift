@@ -4,10 +4,19 @@ import MessageServer
 
 /// Writes log lines to standard error for a person: `10:00:00.123 info message accepted kind=text`.
 struct TextLogHandler: LogHandler {
-    var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
+    private var ownLevel: Logger.Level
+    private let levels: LogLevels?
 
-    init(level: Logger.Level) { logLevel = level }
+    init(level: Logger.Level, levels: LogLevels? = nil) {
+        ownLevel = level
+        self.levels = levels
+    }
+
+    var logLevel: Logger.Level {
+        get { levels?.minimum(ownLevel) ?? ownLevel }
+        set { ownLevel = newValue }
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -16,6 +25,9 @@ struct TextLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
+        if let levels, levels.threshold(ownLevel, business: facts["business"].map { "\($0)" }) > event.level {
+            return
+        }
         let line = Self.line(at: .now(), event.level, "\(event.message)", facts)
         LogStream.standardError.write(Array(line.utf8)) { count in
             Array(Self.line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"]).utf8)

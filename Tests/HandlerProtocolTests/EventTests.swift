@@ -18,6 +18,7 @@ struct EventTests {
         #expect(read.locale == context.locale)
         #expect(read.deliveryID == context.deliveryID)
         #expect(read.attempt == 2)
+        #expect(read.traceparent == context.traceparent && read.traceparent != nil)
         #expect(read.conversation.entries.map(\.seq) == [3])
         #expect(params["event"]?["kind"]?.string == kind.rawValue)
     }
@@ -387,8 +388,10 @@ private func context(_ name: String, said: [String] = ["Hello"]) throws -> Conte
             seq: index + 3, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text,
             id: MessageID("m-\(index)"), message: message)
     }
-    return Context(
+    var context = Context(
         event: .decode(message: document, attributes: attributes),
         conversation: Conversation(entries: entries), deliveryID: DeliveryID("42"), attempt: 2,
         deadline: .now + .seconds(30), logger: LogCollector().logger)
+    context.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    return context
 }

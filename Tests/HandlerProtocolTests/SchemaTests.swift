@@ -179,12 +179,14 @@ struct SchemaTests {
         let entry = Conversation.Entry(
             seq: nil, at: "2026-07-10T17:00:00.000Z", direction: .outbound, kind: .text, id: MessageID("m"),
             outcome: "queued", message: document.root)
-        return Context(
+        var context = Context(
             event: .decode(message: document, attributes: MessageAttributes.read(document: document)),
             conversation: Conversation(entries: [entry]),
             state: ConversationState(try JSONDocument(Array(#"{"a":1}"#.utf8)).root),
             deliveryID: DeliveryID("1"), attempt: 2, isAfterGap: true, afterPerson: 7,
             deadline: .now + .seconds(30),
             logger: LogCollector().logger)
+        context.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        return context
     }
 }

@@ -364,6 +364,8 @@ struct DeliveryPipeline: Sendable {
             unrecognizedReason: delivery.unrecognizedReason(of: event),
             deadline: .now + business.deadline, logger: business.logger)
         if case .result(let result)? = try await signIns?.meaning(of: event) { context.signIn = result }
+        context.traceparent = TraceID(delivery.business, delivery.id).parent(
+            delivery: delivery.record, attempt: delivery.attempt)
         context.globalDeliveryID = "\(store.identity).\(delivery.record)"
         return context
     }

@@ -5,15 +5,27 @@ package import Logging
 /// Writes log lines to standard error, each one JSON object.
 ///
 /// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`. The metadata follow as
-/// members; a name that equals one of these three gets an underscore appended.
+/// members; a name that equals one of these three gets an underscore appended. For systemd's journal a line begins with its
+/// priority, such as `<4>`.
 package struct JSONLogHandler: LogHandler {
-    /// The minimum level of written lines.
-    package var logLevel: Logger.Level
     /// The metadata of every line.
     package var metadata: Logger.Metadata = [:]
+    private var ownLevel: Logger.Level
+    private let levels: LogLevels?
+    private let isJournal: Bool
 
-    /// Creates a handler with this minimum level.
-    package init(level: Logger.Level) { logLevel = level }
+    /// Creates a handler with this minimum level, which `levels` may change.
+    package init(level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false) {
+        ownLevel = level
+        self.levels = levels
+        self.isJournal = isJournal
+    }
+
+    /// The minimum level of written lines.
+    package var logLevel: Logger.Level {
+        get { levels?.minimum(ownLevel) ?? ownLevel }
+        set { ownLevel = newValue }
+    }
 
     /// Accesses one entry of ``metadata``.
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -24,13 +36,22 @@ package struct JSONLogHandler: LogHandler {
     /// Writes one line.
     package func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }
+        if let levels, levels.threshold(ownLevel, business: facts["business"].map { "\($0)" }) > event.level {
+            return
+        }
+        let prefix = isJournal ? Array(event.level.journalPriority.utf8) : []
         LogStream.standardError.write(
-            Self.line(at: .now(), event.level, "\(event.message)", facts), isUrgent: event.level >= .warning,
-            describeDropped: Self.dropped)
+            prefix + Self.line(at: .now(), event.level, "\(event.message)", facts),
+            isUrgent: event.level >= .warning,
+            describeDropped: isJournal ? Self.droppedInJournal : Self.dropped)
     }
 
     static func dropped(_ count: Int) -> [UInt8] {
         line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"])
+    }
+
+    static func droppedInJournal(_ count: Int) -> [UInt8] {
+        Array(Logger.Level.warning.journalPriority.utf8) + dropped(count)
     }
 
     static func line(

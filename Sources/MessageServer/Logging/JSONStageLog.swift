@@ -8,24 +8,34 @@ package import Logging
 /// Every message causes at least two lines, so they are written without the dictionary and strings of a log record.
 package struct JSONStageLog: StageObserver {
     private let level: Logger.Level
+    private let levels: LogLevels?
+    private let isJournal: Bool
     private let stream: LogStream
 
-    /// Creates an observer with this minimum level.
-    package init(level: Logger.Level) { self.init(level: level, stream: .standardError) }
+    /// Creates an observer with this minimum level, which `levels` may change.
+    package init(level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false) {
+        self.init(level: level, levels: levels, isJournal: isJournal, stream: .standardError)
+    }
 
-    init(level: Logger.Level, stream: LogStream) {
+    init(level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false, stream: LogStream) {
         self.level = level
+        self.levels = levels
+        self.isJournal = isJournal
         self.stream = stream
     }
 
     /// Writes `event`, if its level is high enough.
     package func observe(_ event: StageEvent) {
         let level = LogObserver.level(of: event)
-        guard self.level <= level else { return }
+        let minimum = levels?.threshold(self.level, business: event.business?.rawValue) ?? self.level
+        guard minimum <= level else { return }
         let now = Timestamp.now()
         stream.write(
-            { Self.append(event, level, at: now, to: &$0) }, isUrgent: level >= .warning,
-            describeDropped: JSONLogHandler.dropped)
+            { lines in
+                if isJournal { lines += level.journalPriority.utf8 }
+                Self.append(event, level, at: now, to: &lines)
+            }, isUrgent: level >= .warning,
+            describeDropped: isJournal ? JSONLogHandler.droppedInJournal : JSONLogHandler.dropped)
     }
 
     static func append(
@@ -64,6 +74,7 @@ package struct JSONStageLog: StageObserver {
         writer.field("result", facts.how)
         writer.field("stage", event.stage.rawValue)
         writer.field("status", facts.status.map { String($0) })
+        writer.field("trace_id", event.trace?.text)
         writer.field("us", String(event.nanoseconds / 1000))
     }
 }

@@ -63,6 +63,7 @@ package struct LogObserver: StageObserver {
         metadata["delivery"] = event.delivery.map { "\($0)" }
         metadata["kind"] = event.kind.map { "\($0.rawValue)" }
         metadata["attempt"] = event.attempt.map { "\($0)" }
+        metadata["trace_id"] = event.trace.map { "\($0.text)" }
         switch event.result {
         case .done, .duplicate: break
         case .refused(let status, let reason):

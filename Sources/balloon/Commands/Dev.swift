@@ -78,7 +78,7 @@ struct Dev: AsyncParsableCommand {
     func run() async throws {
         var known = try identity()
         let binding = try choice.binding(for: known)
-        let logger = try log.start().logger
+        let (logger, _, levels) = try log.start()
         let gateway = FakeGateway(
             mspID: known.mspID, secret: known.secret,
             // Nil accepts any business, because those of a configuration may change while the server runs.
@@ -86,7 +86,7 @@ struct Dev: AsyncParsableCommand {
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
         do {
-            try await serve(known, binding, gateway, logger)
+            try await serve(known, binding, gateway, logger, levels)
         } catch {
             await gateway.stop()
             throw error
@@ -111,7 +111,8 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func serve(
-        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway, _ logger: Logger
+        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway, _ logger: Logger,
+        _ levels: LogLevels
     ) async throws {
         let (listen, webDir, data) = (listen, webDir, try data)
         let events = InspectorEvents(passingTo: LogObserver(logger))
@@ -137,7 +138,7 @@ struct Dev: AsyncParsableCommand {
         var reloading: HandlerReloading?
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: events, inspector: page,
-            source: source, version: BuildVersion.number
+            source: source, version: BuildVersion.number, logLevels: levels
         ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""

@@ -10,13 +10,18 @@ struct LogOptions: ParsableArguments {
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: parsed)
     var logLevel: Logger.Level?
 
-    /// Sets up logging for the process, and returns its logger and the observer of stages; called once.
+    /// Sets up logging for the process, and returns its logger, the observer of stages and the levels; called once.
     ///
     /// Writes text lines to a terminal, and JSON otherwise.
-    func start() throws -> (logger: Logger, stages: any StageObserver) {
+    func start() throws -> (logger: Logger, stages: any StageObserver, levels: LogLevels) {
         let level = try logLevel ?? Self.level(in: ProcessEnvironment.variables()) ?? .info
-        let logger = Self.logger(level)
-        return (logger, StandardStream.error.isTerminal ? LogObserver(logger) : JSONStageLog(level: level))
+        let levels = LogLevels(level)
+        let logger = Self.logger(level, levels)
+        let stages: any StageObserver =
+            StandardStream.error.isTerminal
+            ? LogObserver(logger)
+            : JSONStageLog(level: level, levels: levels, isJournal: StandardStream.error.isJournal())
+        return (logger, stages, levels)
     }
 
     /// Sets up logging for a command without log options, at the level that the environment names; called once.
@@ -24,11 +29,11 @@ struct LogOptions: ParsableArguments {
         logger(try level(in: ProcessEnvironment.variables()) ?? .info)
     }
 
-    private static func logger(_ level: Logger.Level) -> Logger {
-        let isTerminal = StandardStream.error.isTerminal
+    private static func logger(_ level: Logger.Level, _ levels: LogLevels? = nil) -> Logger {
+        let (isTerminal, isJournal) = (StandardStream.error.isTerminal, StandardStream.error.isJournal())
         LoggingSystem.bootstrap { _ -> any LogHandler in
-            if isTerminal { return TextLogHandler(level: level) }
-            return JSONLogHandler(level: level)
+            if isTerminal { return TextLogHandler(level: level, levels: levels) }
+            return JSONLogHandler(level: level, levels: levels, isJournal: isJournal)
         }
         return Logger(label: "balloon")
     }

@@ -32,7 +32,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        let (logger, stages) = try log.start()
+        let (logger, stages, levels) = try log.start()
         let (listen, data, webDir) = (listen, data, webDir)
         let inherited = InheritedSockets(environment: ProcessEnvironment.variables())
         let source = ConfigurationSource(file: config, handlers: BuiltinHandlers.all) { configuration in
@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
         logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source,
-            version: BuildVersion.number
+            version: BuildVersion.number, logLevels: levels
         ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }

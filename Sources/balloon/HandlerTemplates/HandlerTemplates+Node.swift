@@ -119,6 +119,7 @@ extension HandlerTemplates {
         |    this.config = config;
         |    this.deliveryId = params.deliveryId;
         |    this.attempt = params.attempt ?? 1;
+        |    this.traceparent = params.traceparent;
         |    this.afterGap = params.afterGap ?? false;
         |    this.afterPerson = params.afterPerson;
         |    this.history = params.history ?? [];

@@ -78,6 +78,7 @@ export class Event {
     this.config = config;
     this.deliveryId = params.deliveryId;
     this.attempt = params.attempt ?? 1;
+    this.traceparent = params.traceparent;
     this.afterGap = params.afterGap ?? false;
     this.afterPerson = params.afterPerson;
     this.history = params.history ?? [];

@@ -106,6 +106,7 @@ class Event:
 
     The members of the protocol's `event` are attributes in Python's spelling: `kind`, `customer`, `text`,
     `selected_identifier`, `selected_identifiers`, `start_time`, `answers`, `locale` and so on; a missing one is None.
+    `traceparent` is the W3C trace context of this attempt; send it with your own requests.
     `after_person` is a number in the first event after a person answered: the `seq` of the first line without the bot.
     """
 
@@ -114,6 +115,7 @@ class Event:
         self.config = config or {}
         self.delivery_id = params.get("deliveryId")
         self.attempt = params.get("attempt", 1)
+        self.traceparent = params.get("traceparent")
         self.after_gap = params.get("afterGap", False)
         self.after_person = params.get("afterPerson")
         self.history = params.get("history") or []

@@ -1,0 +1,69 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+import Logging
+
+/// `GET /log-level` and `POST /log-level` on `DATA/control.sock`: the minimum level of log lines.
+///
+/// Both answer `{"level":"info"}`, and during a change `{"level":"info","change":{"level":"debug","business":"fish","seconds":598}}`. The body of the
+/// POST is `{"level":"debug","seconds":600}`, with `"business":"fish"` for the lines of one business, or `{"reset":true}`. It answers 404 for an
+/// unknown business, and 400 for another object, an unknown level, or a time that is not 1 second to 1 day.
+struct LogLevelRoute: Sendable {
+    let levels: LogLevels
+    let registry: HandlerRegistry
+    let logger: Logger
+
+    /// The largest time of a change; debug lines of a busy server fill a disk.
+    static let maximumSeconds = 86_400
+
+    var routes: [HTTPRoute] {
+        [
+            HTTPRoute(.get, "/log-level") { _, _ in HTTPResponse(.ok, json: json) },
+            HTTPRoute(.post, "/log-level", body: .collected(maximumBytes: 4096)) { request, _ in
+                // A body that is not JSON is no request either.
+                guard let root = (try? JSONDocument(Array(request.body)))?.root else { return Self.refusal }
+                return change(root)
+            },
+        ]
+    }
+
+    /// Answers a POST.
+    func change(_ request: JSONValue) -> HTTPResponse {
+        if request["reset"]?.bool == true {
+            levels.reset()
+            logger.notice("log level reset", metadata: ["level": "\(levels.base.rawValue)"])
+            return HTTPResponse(.ok, json: json)
+        }
+        guard let level = request["level"]?.string.flatMap(Logger.Level.init(rawValue:)),
+            let seconds = request["seconds"]?.int, (1...Self.maximumSeconds).contains(seconds)
+        else { return Self.refusal }
+        var business: (id: BusinessID, slug: String)?
+        if let name = request["business"] {
+            guard let found = registry.all.first(where: { $0.slug == name.string }) else {
+                return HTTPResponse(.notFound, text: "no business has this name\n")
+            }
+            business = (found.business, found.slug)
+        }
+        levels.change(to: level, of: business, for: .seconds(seconds))
+        var facts: Logger.Metadata = ["to": "\(level.rawValue)", "seconds": "\(seconds)"]
+        facts["business"] = business.map { "\($0.slug)" }
+        logger.notice("log level changed", metadata: facts)
+        return HTTPResponse(.ok, json: json)
+    }
+
+    private static let refusal = HTTPResponse(
+        .badRequest, text: "the body is not a request for /log-level\n")
+
+    private var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("level", levels.base.rawValue)
+            guard let change = levels.current else { return }
+            writer.key("change")
+            writer.object { writer in
+                writer.field("level", change.level.rawValue)
+                writer.field("business", change.slug)
+                writer.field("seconds", Int(change.remaining().components.seconds))
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import Logging
+
+/// `balloon log-level`: shows or changes the log level of the running server.
+struct LogLevelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log-level",
+        abstract: "Show the log level of the running server, or change it for some time.",
+        discussion: """
+            Without a level it shows the current one. The change ends after --for, after reset, or with a restart.
+            """)
+
+    @Argument(
+        help: "trace, debug, info, notice, warning, error or critical; or reset to end a change.",
+        transform: parsed)
+    var level: String?
+
+    @Option(help: ArgumentHelp("Change only the lines of this business.", valueName: "slug"))
+    var business: String?
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("The time of the change, such as 30s, 10m or 2h; 1 s to 24 h.", valueName: "time"),
+        transform: seconds)
+    var time = 600
+
+    @OptionGroup var options: ReadingOptions
+
+    private static let reset = "reset"
+
+    func validate() throws {
+        guard business == nil || (level != nil && level != Self.reset) else {
+            throw ValidationError("--business needs a level.")
+        }
+    }
+
+    func run() async throws {
+        let socket = try ControlSocket(data: options.data)
+        let answer: [UInt8]
+        do {
+            if let level {
+                answer = try await socket.ask("POST", "/log-level", body(level))
+            } else {
+                answer = try await socket.ask("GET", "/log-level")
+            }
+        } catch CommandFailure.refused(status: 404, answer: _) {
+            throw CommandFailure.unknownArgument(
+                "\"\(terminalText(business ?? ""))\"", reason: "is not a business of the running server",
+                hint: "run balloon handlers list to see the businesses")
+        }
+        let root = try JSONDocument(answer).root
+        options.write(Self.text(root), json: terminalJSON(String(decoding: answer, as: UTF8.self)) + "\n")
+    }
+
+    private func body(_ level: String) -> [UInt8] {
+        JSONWriter.object { writer in
+            if level == Self.reset { return writer.field("reset", true) }
+            writer.field("level", level)
+            writer.field("seconds", time)
+            writer.field("business", business)
+        }
+    }
+
+    /// The answer as a line: `debug for fish for 9 min 58 s, then info`, or `info`.
+    static func text(_ answer: JSONValue) -> String {
+        let base = answer["level"]?.string ?? ""
+        guard let change = answer["change"], let level = change["level"]?.string else {
+            return terminalText(base) + "\n"
+        }
+        let business = change["business"]?.string.map { " for \($0)" } ?? ""
+        let time = StatusRendering.duration(change["seconds"]?.int ?? 0)
+        return terminalText("\(level)\(business) for \(time), then \(base)") + "\n"
+    }
+
+    private static func parsed(_ text: String) throws -> String {
+        guard text == reset || Logger.Level(rawValue: text) != nil else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("Use one of \(levels), or reset.")
+        }
+        return text
+    }
+
+    /// The seconds of a time with a unit; throws for other texts, and outside 1 s to 24 h.
+    static func seconds(_ text: String) throws -> Int {
+        let factor = ["s": 1, "m": 60, "h": 3600][text.suffix(1)]
+        guard let factor, let count = Int(text.dropLast()), (1...86_400 / factor).contains(count) else {
+            throw ValidationError("Write a time such as 30s, 10m or 2h, from 1s to 24h.")
+        }
+        return count * factor
+    }
+}
