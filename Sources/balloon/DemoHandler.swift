@@ -12,6 +12,10 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
     ]
 
     func text(_ text: Text, _ context: Context) throws -> Outcome {
+        if text.body.lowercased() == "sign in" {
+            let request = SignInRequest(OutboundBubble("Sign in"), reply: OutboundBubble("Signed in"))
+            return .reply(.signIn(request).orText("This device cannot sign in."))
+        }
         guard context.capabilities.contains(.quickReply) else {
             let titles = Self.choices.map { "- \($0.title)" }
             return .reply(([Self.question] + titles).joined(separator: "\n"))
@@ -24,7 +28,11 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
     func timePicker(_ timePicker: TimePicker, _ context: Context) -> Outcome { repeating(context) }
     func form(_ form: Form, _ context: Context) -> Outcome { repeating(context) }
     func authentication(_ authentication: Authentication, _ context: Context) -> Outcome {
-        repeating(context)
+        switch context.signIn {
+        case .signedIn(let identity): .reply("You are signed in as \(identity.subject).")
+        case let result?: .reply("The sign-in ended: \(result.name).")
+        case nil: repeating(context)
+        }
     }
     func applePay(_ applePay: ApplePay, _ context: Context) -> Outcome { repeating(context) }
     func app(_ app: App, _ context: Context) -> Outcome { repeating(context) }

@@ -9,8 +9,8 @@ import MessageServer
 /// The file has mode 0600, because it contains the secret.
 ///
 /// ```json
-/// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","mspID":"…","secret":"…",
-///  "business":"demo","businessID":"…","businesses":[{"slug":"demo","businessID":"…"}]}
+/// {"format":1,"server":"http://127.0.0.1:8080","gateway":"http://127.0.0.1:40123","provider":"http://127.0.0.1:40124",
+///  "mspID":"…","secret":"…","business":"demo","businessID":"…","businesses":[{"slug":"demo","businessID":"…"}]}
 /// ```
 ///
 /// The identity and the secret are created once; the addresses and the businesses are written at every start.
@@ -28,6 +28,8 @@ struct DevelopmentServer: Equatable {
     var server = ""
     /// The fake gateway's base URL.
     var gateway = ""
+    /// The base URL of the identity provider; empty when an earlier version wrote the file.
+    var provider = ""
     /// The MSP's identity.
     let mspID: String
     /// The MSP's secret.
@@ -64,8 +66,8 @@ struct DevelopmentServer: Equatable {
             return Business(slug: slug, id: BusinessID(id))
         }
         return DevelopmentServer(
-            server: server, gateway: gateway, mspID: mspID, secret: secret,
-            businessID: BusinessID(businessID),
+            server: server, gateway: gateway, provider: root["provider"]?.string ?? "", mspID: mspID,
+            secret: secret, businessID: BusinessID(businessID),
             businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))])
     }
 
@@ -98,6 +100,7 @@ struct DevelopmentServer: Equatable {
             writer.field("format", 1)
             writer.field("server", server)
             writer.field("gateway", gateway)
+            writer.field("provider", provider)
             writer.field("mspID", mspID)
             writer.field("secret", Base64.encode(secret.bytes))
             writer.field("business", Self.slug)

@@ -62,7 +62,7 @@ struct Config: AsyncParsableCommand {
                     problems.append(
                         ConfigurationProblem(
                             at: .file("\(business.directory)/\(business.slug).json"),
-                            "names a provider at which nobody can sign in: \(error.reason)",
+                            "names a provider at which no customer can sign in: \(error.reason)",
                             hint: "compare authentication with the provider's documentation"))
                 }
             }

@@ -86,7 +86,15 @@ struct Dev: AsyncParsableCommand {
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
         do {
-            try await serve(known, binding, gateway, logger, levels)
+            let provider = try await DevelopmentProvider.start(logger)
+            known.provider = provider.url
+            do {
+                try await serve(known, binding, gateway, provider, logger, levels)
+            } catch {
+                await provider.stop()
+                throw error
+            }
+            await provider.stop()
         } catch {
             await gateway.stop()
             throw error
@@ -111,8 +119,8 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func serve(
-        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway, _ logger: Logger,
-        _ levels: LogLevels
+        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway,
+        _ provider: DevelopmentProvider, _ logger: Logger, _ levels: LogLevels
     ) async throws {
         let (listen, webDir, data) = (listen, webDir, try data)
         let events = InspectorEvents(passingTo: LogObserver(logger))
@@ -124,6 +132,7 @@ struct Dev: AsyncParsableCommand {
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)
+                provider.adjust(&$0)
                 $0.listen = listen
                 $0.webFolder = webDir
                 $0.drainDelay = .zero
@@ -133,6 +142,7 @@ struct Dev: AsyncParsableCommand {
         configuration.listen = listen
         // No load balancer waits for a developer's server.
         configuration.drainDelay = .zero
+        provider.adjust(&configuration)
         if let source { configuration = try source.load() }
         let businesses = configuration.businesses
         var reloading: HandlerReloading?

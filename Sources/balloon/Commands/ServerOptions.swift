@@ -35,6 +35,8 @@ struct KnownServer {
     let url: String?
     /// The base URL of the simulated gateway, if any.
     let gateway: String?
+    /// The base URL of the identity provider of `balloon dev`, if any.
+    let provider: String?
     /// The MSP's identity.
     let mspID: String
     /// The MSP's secret.
@@ -49,6 +51,7 @@ struct KnownServer {
     init(_ server: DevelopmentServer, directory: String) {
         url = server.server
         gateway = server.gateway
+        provider = server.provider.isEmpty ? nil : server.provider
         mspID = server.mspID
         secret = server.secret
         tokenAge = ServerLimits().tokenAge
@@ -62,6 +65,7 @@ struct KnownServer {
         // A configuration may have plain http for loopback addresses only, and a gateway there is the simulator.
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil
+        provider = nil
         mspID = configuration.mspID
         secret = configuration.secret
         tokenAge = configuration.limits.tokenAge

@@ -41,6 +41,17 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The words of each message of kind text.", valueName: "words"))
     var text: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With authentication: sign in as this user at the provider of balloon dev.", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "With authentication: decline at the provider.")
+    var deny = false
+
+    @Flag(help: "With authentication: answer the newest request of version 1.")
+    var classic = false
+
     @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
     var to: String?
 
@@ -89,6 +100,9 @@ struct Simulate: AsyncParsableCommand {
         guard messages.isEmpty != (choose.isEmpty && fill.isEmpty) else {
             throw ValidationError("Name a kind or a file, or answer the business with --choose or --fill.")
         }
+        guard !wantsSignIn || messages == [Kind.authentication.rawValue] else {
+            throw ValidationError("--user, --deny and --classic need the message authentication alone.")
+        }
         guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
         guard (1...86_400).contains(timeout) else {
             throw ValidationError("--timeout takes 1 to 86400 seconds.")
@@ -118,7 +132,10 @@ struct Simulate: AsyncParsableCommand {
             ? server.configuration.dataDirectory : nil
         var messages: [[UInt8]] = []
         for input in inputs {
-            let message = try await message(input, of: customer, data: data)
+            var message = try await message(input, of: customer, data: data)
+            if case .kind(.authentication) = input {
+                message = try await signedIn(customer, server) ?? message
+            }
             messages += repeatElement(message, count: repetitions)
         }
         if shuffle { messages.shuffle() }
@@ -134,6 +151,20 @@ struct Simulate: AsyncParsableCommand {
         if ends.contains(where: { $0 == .pending }) { throw ExitCode(CommandStatus.pending.rawValue) }
         let isFailed = ends.contains { $0 == .deadLetter || ($0 == .unhandled && !allowUnhandled) }
         if isFailed { throw ExitCode(CommandStatus.failed.rawValue) }
+    }
+
+    /// Whether an option for signing in was given.
+    private var wantsSignIn: Bool { user != nil || deny || classic }
+
+    /// The event of a device that signed in as the newest request asks; nil for a sample event instead.
+    private func signedIn(_ customer: SimulatedCustomer, _ server: KnownServer) async throws -> [UInt8]? {
+        if let provider = server.provider, customer.hasGateway {
+            var signIn = SimulatedSignIn(declines: deny, isClassic: classic)
+            signIn.user = user ?? signIn.user
+            if let event = try await signIn.event(of: customer, at: provider) { return event }
+        }
+        guard wantsSignIn else { return nil }
+        throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
     }
 
     private func message(
