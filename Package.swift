@@ -96,17 +96,20 @@ let package = Package(
             [logging]),
         target("SignIn", ["BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
         target(
+            "RetentionClient",
+            ["RetentionMessages", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
+        target(
             "Simulator",
             [
                 "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
-                "BusinessMessages",
+                "BusinessMessages", "RetentionMessages",
             ], [logging]),
         target(
             "MessageServer",
             [
-                "GatewayClient", "SignIn", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTLS",
-                "BalloonWire",
-                "BalloonJSON", "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
+                "GatewayClient", "SignIn", "RetentionClient", "RetentionMessages", "MessageStore",
+                "HandlerKit", "BalloonHTTP", "BalloonTLS", "BalloonWire", "BalloonJSON", "BalloonMetrics",
+                "BalloonPOSIX", "BusinessMessages", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",
@@ -182,6 +185,12 @@ let package = Package(
                 "SignIn", "Simulator", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
             ]),
         testTarget(
+            "RetentionClientTests",
+            [
+                "RetentionClient", "RetentionMessages", "BalloonTransport", "BalloonWire", "BalloonPOSIX",
+                "BalloonJSON",
+            ]),
+        testTarget(
             "SimulatorTests",
             [
                 "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
@@ -190,8 +199,9 @@ let package = Package(
         testTarget(
             "MessageServerTests",
             [
-                "MessageServer", "Simulator", "GatewayClient", "SignIn", "MessageStore", "HandlerKit",
-                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "MessageServer", "Simulator", "GatewayClient", "SignIn", "RetentionClient",
+                "RetentionMessages", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTransport",
+                "BalloonWire", "BalloonJSON", "BalloonPOSIX",
                 "BusinessMessages", "ServerTestSupport", "CrashTestServer",
             ]),
         testTarget(

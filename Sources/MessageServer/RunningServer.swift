@@ -18,6 +18,9 @@ package final class RunningServer: Sendable {
     private let pipelines: Pipelines
     private let people: PeopleSettings
     private let signIns: SignInSettings
+    /// The answers to the App Store's questions; nil without an app.
+    private let retention: RetentionRoutes?
+    private let retaining = Mutex<[Task<Void, Never>]>([])
     private let sweep: AttachmentSweep
     private let sweeping = Mutex<Task<Void, Never>?>(nil)
     private let http: HTTPServer
@@ -91,6 +94,9 @@ package final class RunningServer: Sendable {
         self.pipelines = pipelines
         self.people = people
         self.signIns = signIns
+        let retention = RetentionRoutes(
+            configuration.apps, dataDirectory: configuration.dataDirectory, logger: logger)
+        self.retention = retention
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
@@ -128,7 +134,8 @@ package final class RunningServer: Sendable {
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
-                    configuration.listen, routes: [webhook] + callbacks.routes() + health(.everybody),
+                    configuration.listen,
+                    routes: [webhook] + callbacks.routes() + (retention?.routes ?? []) + health(.everybody),
                     limits: configuration.http, tls: tls,
                     inherited: configuration.inheritedSockets["public"],
                     describeRefusal: refusedReads.describe)
@@ -252,6 +259,7 @@ package final class RunningServer: Sendable {
         }
         work.withLock { $0 = task }
         sweeping.withLock { [sweep] in $0 = sweep.begin() }
+        retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
@@ -299,6 +307,7 @@ package final class RunningServer: Sendable {
             labels.change(to: wanted.businesses)
             reloads.isSuccess = true
             signIns.change(to: wanted.businesses)
+            retention?.change(to: wanted.apps)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
@@ -400,6 +409,7 @@ package final class RunningServer: Sendable {
         pipelines.watch.stop()
         typing.stop()
         sweeping.withLock { $0?.cancel() }
+        await endRetention()
         let haveEnded = await endDeliveries(times)
         let left = store.statistics.pendingDeliveries
         if left > 0 {
@@ -413,6 +423,15 @@ package final class RunningServer: Sendable {
         }
         await store.close()
         return haveEnded
+    }
+
+    /// Records the last decisions, and ends the upkeep.
+    private func endRetention() async {
+        retention?.finish()
+        let tasks = retaining.withLock { $0 }
+        // The first task ends by itself when the queued decisions are written.
+        for task in tasks.dropFirst() { task.cancel() }
+        for task in tasks { _ = await task.value(within: .seconds(1)) }
     }
 
     /// Waits for the deliveries and shuts down the handlers; false when a delivery does not end even after

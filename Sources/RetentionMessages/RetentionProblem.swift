@@ -95,6 +95,20 @@ public struct RetentionProblem: Hashable, Sendable {
     public let found: String
     /// The allowed values.
     public let allowed: String
+
+    /// Creates a problem.
+    public init(
+        rule: RetentionRule, severity: Severity, pointer: String, line: Int, column: Int, found: String,
+        allowed: String
+    ) {
+        self.rule = rule
+        self.severity = severity
+        self.pointer = pointer
+        self.line = line
+        self.column = column
+        self.found = found
+        self.allowed = allowed
+    }
 }
 
 extension RetentionProblem: CustomStringConvertible {

@@ -6,7 +6,7 @@ package import HandlerKit
 package enum ConfigurationLoader {
     /// Loads the configuration from all files and the environment; throws all problems together.
     ///
-    /// The businesses are `businesses/SLUG.json` next to `file`. The environment overrides the file.
+    /// The businesses are `businesses/SLUG.json` next to `file`, and the apps `apps/SLUG.json`. The environment overrides the file.
     /// `handlers` are the handlers of the program, each of which is created once to check its own
     /// configuration; nil leaves the bindings unchecked. For ``ConfigurationPurpose/development`` the MSP's secret
     /// is a random one.
@@ -38,10 +38,17 @@ package enum ConfigurationLoader {
                     at: .file(file), reason, hint: "add it, or remove \"authentication\" from the businesses")
             )
         }
+        var warnings: [ConfigurationProblem] = []
+        let apps =
+            purpose == .customer
+            ? [] : AppFolder.read(folder + "apps", noting: &late, warnings: &warnings)
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
-        let secretFiles = draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses)
-        configuration.warnings = purpose == .server ? SecretFiles.warnings(about: secretFiles) : []
+        configuration.apps = apps
+        let secretFiles =
+            draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses) + apps.map(\.keyFile)
+        configuration.warnings =
+            purpose == .server ? SecretFiles.warnings(about: secretFiles) + warnings : []
         if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
             configuration.warnings.append(
                 ConfigurationProblem(

@@ -74,6 +74,8 @@ package struct ServerConfiguration: Sendable {
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// Problems that do not prevent a start.
     package var warnings: [ConfigurationProblem] = []
+    /// The apps whose retention messages this server answers for, sorted by slug; from the folder `apps`.
+    package var apps: [AppConfiguration] = []
     /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
 
@@ -95,6 +97,8 @@ package struct ServerConfiguration: Sendable {
             ("shutdownSeconds", shutdownTime == other.shutdownTime),
             ("drainDelaySeconds", drainDelay == other.drainDelay),
             ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
+            // Without an app the server has no route for them.
+            ("apps", !apps.isEmpty || other.apps.isEmpty),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }

@@ -1,0 +1,48 @@
+package import BalloonWire
+package import RetentionClient
+
+/// One app of the folder `apps`: its identity at the App Store, and the content of its own folder.
+///
+/// `config/apps/SLUG.json`:
+///
+/// ```json
+/// {
+///   "bundleID": "com.example.app", "appleID": 1234567890,
+///   "issuerID": "11111111-2222-3333-4444-555555555555", "keyID": "ABC1234567", "keyFile": "/run/secrets/iap.p8",
+///   "rootFile": "AppleRootCA-G3.cer", "noAnswer": "empty", "decisionDays": 30
+/// }
+/// ```
+///
+/// `noAnswer` and `decisionDays` may be missing.
+package struct AppConfiguration: Sendable {
+    /// The answer when no rule matches; both let the App Store show the default message.
+    package enum NoAnswer: String, Sendable, CaseIterable {
+        /// 200 with an empty object.
+        case empty
+        /// 503.
+        case unavailable = "503"
+    }
+
+    /// The name of the file without `.json`.
+    package let slug: String
+    /// The app and its key.
+    package let identity: AppIdentity
+    /// The certificate to which the App Store's chains must lead.
+    package let root: RootCertificate
+    /// The content of the folder beside the file.
+    package let folder: RetentionFolder
+    /// The answer without a matching rule.
+    package var noAnswer = NoAnswer.empty
+    /// The days for which decisions are kept.
+    package var decisionDays = 30
+    /// The path of the key.
+    package var keyFile = ""
+
+    /// Creates an app.
+    package init(slug: String, identity: AppIdentity, root: RootCertificate, folder: RetentionFolder) {
+        self.slug = slug
+        self.identity = identity
+        self.root = root
+        self.folder = folder
+    }
+}

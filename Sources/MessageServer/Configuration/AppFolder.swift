@@ -1,0 +1,168 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import RetentionClient
+import RetentionMessages
+
+/// The folder that holds one file and one folder for each app.
+enum AppFolder {
+    private static let keys = [
+        "bundleID", "appleID", "issuerID", "keyID", "keyFile", "rootFile", "noAnswer", "decisionDays",
+    ]
+
+    /// Reads every app's file, sorted by slug; an absent folder has none.
+    ///
+    /// Appends errors to `problems`, and what does not prevent a start to `warnings`.
+    static func read(
+        _ folder: String, noting problems: inout [ConfigurationProblem],
+        warnings: inout [ConfigurationProblem]
+    ) -> [AppConfiguration] {
+        guard Directory.exists(folder) else { return [] }
+        let names: [String]
+        do {
+            // Hidden files are skipped: editors and Kubernetes volumes create them.
+            names = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
+                .sorted()
+        } catch {
+            problems.append(
+                ConfigurationProblem(
+                    at: .file(folder), "cannot be read: \(error)", hint: "check its path and mode"))
+            return []
+        }
+        var apps: [AppConfiguration] = []
+        for name in names {
+            let path = folder + "/" + name
+            let slug = Setting(text: String(name.dropLast(".json".count)), place: .file(path))
+                .parsed(SettingFormat.slug, noting: &problems)
+            guard let document = ConfigurationFile.document(path, noting: &problems), let slug,
+                let app = read(document.root, path, slug, noting: &problems, warnings: &warnings)
+            else { continue }
+            apps.append(app)
+        }
+        return apps
+    }
+
+    private static func read(
+        _ root: JSONValue, _ file: String, _ slug: String, noting problems: inout [ConfigurationProblem],
+        warnings: inout [ConfigurationProblem]
+    ) -> AppConfiguration? {
+        var reader = ObjectReader(root, file: file, keys: keys)
+        for key in keys.dropLast(2) where !reader.has(key) {
+            reader.problem("has no \"\(key)\"", hint: "add it; App Store Connect shows it")
+        }
+        let bundleID = word("bundleID", &reader)
+        let issuerID = word("issuerID", &reader)
+        let keyID = word("keyID", &reader)
+        let appleID = reader.integer("appleID", in: 1...Int(Int32.max) * 64)
+        let directory = Directory.parent(of: file)
+        let key = key(&reader, directory)
+        let certificate = certificate(&reader, directory)
+        let noAnswer = noAnswer(&reader)
+        let days = reader.integer("decisionDays", in: 1...3650)
+        problems += reader.problems
+        let (folder, found) = RetentionFolder.read(directory + "/" + slug)
+        for problem in found {
+            if problem.isError {
+                problems.append(ConfigurationProblem(problem))
+            } else {
+                warnings.append(ConfigurationProblem(problem))
+            }
+        }
+        guard let bundleID, let issuerID, let keyID, let appleID, let key, let certificate else { return nil }
+        if certificate.fingerprint != RootCertificate.appleG3Fingerprint {
+            warnings.append(
+                ConfigurationProblem(
+                    at: .file(file), "has a \"rootFile\" that is not Apple Root CA - G3",
+                    hint:
+                        "download it from https://www.apple.com/certificateauthority/, unless this is a simulation"
+                )
+            )
+        }
+        let identity = AppIdentity(
+            bundleID: bundleID, appleID: appleID, issuerID: issuerID, keyID: keyID, key: key.key)
+        var app = AppConfiguration(slug: slug, identity: identity, root: certificate, folder: folder)
+        app.noAnswer = noAnswer ?? app.noAnswer
+        app.decisionDays = days ?? app.decisionDays
+        app.keyFile = key.file
+        return app
+    }
+
+    private static func word(_ key: String, _ reader: inout ObjectReader) -> String? {
+        guard let text = reader.text(key) else { return nil }
+        guard (1...255).contains(text.text.utf8.count),
+            text.text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            reader.report(
+                text, "is not 1 to 255 visible ASCII characters", hint: "copy it from App Store Connect")
+            return nil
+        }
+        return text.text
+    }
+
+    private static func noAnswer(_ reader: inout ObjectReader) -> AppConfiguration.NoAnswer? {
+        guard let text = reader.text("noAnswer") else { return nil }
+        guard let answer = AppConfiguration.NoAnswer(rawValue: text.text) else {
+            reader.report(text, "is not an answer", hint: "use empty or 503")
+            return nil
+        }
+        return answer
+    }
+
+    private static func key(
+        _ reader: inout ObjectReader, _ directory: String
+    ) -> (key: SigningKey, file: String)? {
+        guard let path = reader.text("keyFile") else { return nil }
+        let file = absolute(path.text, in: directory)
+        do throws(InvalidSetting) {
+            let text = try ConfigurationFile.text(file)
+            // The reason is the same for every unusable file: the format is not described further.
+            guard let pem = try? Secret(Array((text + "\n").utf8)), let key = try? SigningKey(pem: pem),
+                key.publicKey.algorithm == .es256
+            else {
+                throw InvalidSetting(
+                    "is not an in-app purchase key", hint: "use the .p8 file of App Store Connect unchanged")
+            }
+            return (key, file)
+        } catch {
+            reader.report(path, error.reason, hint: error.hint)
+            return nil
+        }
+    }
+
+    private static func certificate(_ reader: inout ObjectReader, _ directory: String) -> RootCertificate? {
+        guard let path = reader.text("rootFile") else { return nil }
+        let file = absolute(path.text, in: directory)
+        let bytes: [UInt8]
+        do {
+            bytes = try Descriptor.open(reading: file).readToEnd(maximumBytes: 1 << 16)
+        } catch {
+            reader.report(
+                path, "names a file that cannot be read: \(error)", hint: "check its path and mode")
+            return nil
+        }
+        do { return try RootCertificate(bytes) } catch {
+            reader.report(
+                path, "is not one root certificate",
+                hint: "download Apple Root CA - G3 from https://www.apple.com/certificateauthority/")
+            return nil
+        }
+    }
+
+    private static func absolute(_ path: String, in directory: String) -> String {
+        path.hasPrefix("/") ? path : directory + "/" + path
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(_ found: RetentionFolder.FileProblem) {
+        guard let problem = found.problem else {
+            self.init(at: .file(found.path), found.reason, hint: "correct the file, or remove it")
+            return
+        }
+        self.init(
+            at: .value(
+                file: found.path, line: problem.line, column: problem.column, pointer: problem.pointer),
+            "breaks the rule \(problem.rule.rawValue): found \(problem.found)",
+            hint: "allowed: \(problem.allowed); \(problem.rule.passage)")
+    }
+}

@@ -1,0 +1,87 @@
+import BalloonJSON
+import BalloonPOSIX
+import Logging
+import RetentionMessages
+
+/// The decisions of apps, one JSON line each in `DATA/retention/SLUG/decisions-YYYY-MM-DD.jsonl`.
+///
+/// A line has neither the subscription nor the question's identifier. Lines are written after the answer, by one task;
+/// when more than 10,000 wait for the disk, further ones are dropped.
+struct DecisionLog: Sendable {
+    /// One decision.
+    struct Decision: Sendable, Equatable {
+        let slug: String
+        let environment: RetentionEnvironment
+        let product: ProductID
+        let locale: StoreLocale
+        /// The shape and the message of the answer; nil without one.
+        let answer: String?
+        /// The origin: `rule` or `none`.
+        let source: String
+        let milliseconds: Int
+        let at: Timestamp
+
+        var line: [UInt8] {
+            JSONWriter.object { writer in
+                writer.field("at", at.rfc3339)
+                writer.field("environment", environment.name)
+                writer.field("product", product.text)
+                writer.field("locale", locale.code)
+                writer.field("answer", answer)
+                writer.field("source", source)
+                writer.field("milliseconds", milliseconds)
+            }
+        }
+    }
+
+    private static let maximumWaiting = 10_000
+    private static let prefix = "decisions-"
+    private let directory: String
+    private let logger: Logger
+    private let waiting: AsyncStream<Decision>
+    private let queue: AsyncStream<Decision>.Continuation
+
+    init(dataDirectory: String, logger: Logger) {
+        directory = dataDirectory + "/retention"
+        self.logger = logger
+        (waiting, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
+    }
+
+    /// Queues a decision; never waits.
+    func append(_ decision: Decision) { queue.yield(decision) }
+
+    /// Ends ``run()`` after the queued decisions.
+    func finish() { queue.finish() }
+
+    /// Writes decisions until the log is finished; blocks its thread while it writes.
+    func run() async {
+        for await decision in waiting {
+            do { try write(decision) } catch {
+                logger.warning(
+                    "decision not recorded", metadata: ["app": "\(decision.slug)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func write(_ decision: Decision) throws {
+        let folder = directory + "/" + decision.slug
+        let day = decision.at.rfc3339.prefix(10)
+        try Directory.make(folder)
+        let file = try File("\(folder)/\(Self.prefix)\(day).jsonl", for: .appending)
+        try file.append(decision.line + [0x0A])
+    }
+
+    /// Removes the files of an app that are older than `days`.
+    func sweep(_ slug: String, keeping days: Int, at now: Timestamp) throws {
+        let folder = directory + "/" + slug
+        guard Directory.exists(folder) else { return }
+        let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
+        for name in try Directory.names(in: folder)
+        where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
+            // Dates of this form are in the order of their texts.
+            if name.dropFirst(Self.prefix.count).prefix(10) < first {
+                try Directory.remove(folder + "/" + name)
+            }
+        }
+    }
+}

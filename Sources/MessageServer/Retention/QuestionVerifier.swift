@@ -1,0 +1,100 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import RetentionClient
+import RetentionMessages
+import Synchronization
+
+/// Verifies the questions of the App Store: cheap checks first, then the chain, then the signature.
+///
+/// Signatures and chains are verified on the threads of `PublicKeyThreads`, never on a shard.
+final class QuestionVerifier: Sendable {
+    /// The clocks, so that a test can turn them.
+    struct Clock: Sendable {
+        /// Milliseconds since 1970.
+        let milliseconds: @Sendable () -> Int
+        /// The time since an arbitrary moment; never goes backwards.
+        let uptime: @Sendable () -> Duration
+
+        static let system = Clock(
+            milliseconds: { Int(Timestamp.now().milliseconds) },
+            uptime: { .milliseconds(Int64(clamping: SystemClock.coarseMilliseconds())) })
+    }
+
+    /// The greatest difference between the claim `signedDate` and now.
+    static let tolerance = 300_000
+
+    private let threads: PublicKeyThreads
+    private let clock: Clock
+    private let chains: Mutex<ChainCache>
+
+    init(threads: PublicKeyThreads = .shared, clock: Clock = .system, chains: ChainCache = ChainCache()) {
+        self.threads = threads
+        self.clock = clock
+        self.chains = Mutex(chains)
+    }
+
+    /// Returns the question in a request's body, whose signature leads to the app's root.
+    func verify(
+        _ body: ArraySlice<UInt8>, for app: AppConfiguration, _ environment: RetentionEnvironment
+    ) async throws(RetentionRefusal) -> RetentionRequest {
+        let token = try Self.token(in: body)
+        let request = try Self.request(in: token)
+        guard request.environment == environment else { throw .environment }
+        // The sandbox sends another number or 0 for some apps.
+        guard environment == .sandbox || request.appAppleID == app.identity.appleID else { throw .app }
+        let (difference, overflow) = request.signedMilliseconds
+            .subtractingReportingOverflow(clock.milliseconds())
+        guard !overflow, difference.magnitude <= UInt(Self.tolerance) else { throw .date }
+        try await verify(token, app.root, seconds: request.signedMilliseconds / 1000)
+        return request
+    }
+
+    private static func token(in body: ArraySlice<UInt8>) throws(RetentionRefusal) -> CertifiedToken {
+        // The JSON error is dropped: the sender learns the status only.
+        guard let root = (try? JSONDocument(Array(body)))?.root, root.kind == .object else { throw .body }
+        let payloads = root.members.filter { $0.key == "signedPayload" }
+        guard payloads.count == 1, let text = payloads[0].value.string else { throw .body }
+        do throws(WireError) { return try CertifiedToken(text) } catch {
+            throw error == .tokenMalformed ? .token : .header(error)
+        }
+    }
+
+    private static func request(in token: CertifiedToken) throws(RetentionRefusal) -> RetentionRequest {
+        guard let claims = (try? JSONDocument(token.claims))?.root else { throw .claims(.notAnObject) }
+        do throws(RetentionRequest.Defect) { return try RetentionRequest(claims: claims) } catch {
+            throw .claims(error)
+        }
+    }
+
+    private func verify(
+        _ token: CertifiedToken, _ root: RootCertificate, seconds: Int
+    ) async throws(RetentionRefusal) {
+        let id = ChainCache.ID(root: root, chain: token.chain)
+        let now = clock.uptime()
+        let known: PublicKey?
+        switch chains.withLock({ $0.look(up: id, at: now) }) {
+        case .verified(let key): known = key
+        case .unverified: known = nil
+        case .refused: throw .tooManyChains
+        }
+        let result = await threads.run { () -> Result<PublicKey, RetentionRefusal> in
+            do throws(WireError) {
+                let key =
+                    if let known { known } else { try root.verify(token.chain, at: seconds, for: .appStore) }
+                return token.isSigned(by: key) ? .success(key) : .failure(.signature)
+            } catch {
+                if case .chainRefused(let defect) = error { return .failure(.chain(defect)) }
+                return .failure(.chain(.malformed))
+            }
+        }
+        switch result {
+        case nil: throw .queueFull
+        case .success(let key)?:
+            if known == nil { chains.withLock { $0.keep(id, key, at: now) } }
+        case .failure(let refusal)?:
+            if case .chain = refusal { chains.withLock { $0.remove(id) } }
+            throw refusal
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import BalloonHTTP
+import BalloonPOSIX
+import Logging
+import RetentionMessages
+
+/// The retention endpoint with its upkeep; it exists only when the configuration has an app.
+final class RetentionRoutes: Sendable {
+    private let apps: RetentionApps
+    private let decisions: DecisionLog
+    private let endpoint: RetentionEndpoint
+    private let logger: Logger
+
+    /// The maximum bytes of a question.
+    static let maximumBodyBytes = 65_536
+    /// The time between two looks at the states that `balloon retention` writes.
+    private static let lookInterval = Duration.seconds(30)
+    /// The number of looks between two sweeps of old decisions: an hour.
+    private static let looksPerSweep = 120
+
+    /// Creates the service; nil without an app.
+    init?(_ configured: [AppConfiguration], dataDirectory: String, logger: Logger) {
+        guard !configured.isEmpty else { return nil }
+        apps = RetentionApps(configured, dataDirectory: dataDirectory, logger: logger)
+        decisions = DecisionLog(dataDirectory: dataDirectory, logger: logger)
+        endpoint = RetentionEndpoint(apps, decisions: decisions, logger: logger)
+        self.logger = logger
+    }
+
+    /// `POST /retention/SLUG/sandbox` and `POST /retention/SLUG/production`.
+    var routes: [HTTPRoute] {
+        RetentionEnvironment.allCases.map { environment in
+            HTTPRoute(
+                .post, "/retention/{slug}/\(environment.name)",
+                body: .collected(maximumBytes: Self.maximumBodyBytes)
+            ) { [endpoint] request, responder in
+                let slug = request.parameter("slug") ?? ""
+                // The buffer of the connection is reused, so the body is copied.
+                let body = Array(request.body)[...]
+                Task { @concurrent in
+                    responder.respond(await endpoint.answer(body, slug: slug, environment))
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Replaces the apps.
+    func change(to configured: [AppConfiguration]) { apps.change(to: configured) }
+
+    /// Starts the tasks that record decisions, read states and sweep; each has a thread of its own while it works.
+    func begin() -> [Task<Void, Never>] {
+        [
+            Task(executorPreference: BlockingTaskExecutor()) { [decisions] in await decisions.run() },
+            Task(executorPreference: BlockingTaskExecutor()) { await self.upkeep() },
+        ]
+    }
+
+    /// Ends the record of decisions after the queued ones.
+    func finish() { decisions.finish() }
+
+    private func upkeep() async {
+        var looks = 0
+        repeat {
+            if looks % Self.looksPerSweep == 0 { sweep() }
+            looks += 1
+            // The stop of the server cancels this sleep.
+            try? await Task.sleep(for: Self.lookInterval)
+            apps.readStates()
+        } while !Task.isCancelled
+    }
+
+    private func sweep() {
+        for app in apps.all {
+            do { try decisions.sweep(app.slug, keeping: app.decisionDays, at: .now()) } catch {
+                logger.warning(
+                    "sweep of old decisions failed", metadata: ["app": "\(app.slug)", "error": "\(error)"])
+            }
+        }
+    }
+}

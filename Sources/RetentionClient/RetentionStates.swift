@@ -1,0 +1,96 @@
+import BalloonJSON
+import BalloonPOSIX
+package import RetentionMessages
+
+/// The last known states of an app's messages and images in one environment.
+///
+/// `DATA/retention/SLUG/ENVIRONMENT.json`:
+///
+/// ```json
+/// {"format": 1, "messages": {"a1b2c3d4-…": "APPROVED"}, "images": {"…": {"state": "PENDING", "size": "FULL_SIZE"}}}
+/// ```
+package struct RetentionStates: Sendable, Equatable {
+    /// The states of the messages.
+    package var messages: [RetentionID: RetentionState]
+    /// The states of the images.
+    package var images: [RetentionID: RetentionState]
+
+    /// Creates states.
+    package init(messages: [RetentionID: RetentionState] = [:], images: [RetentionID: RetentionState] = [:]) {
+        self.messages = messages
+        self.images = images
+    }
+
+    /// The maximum bytes of a file: 4,000 entries have 300 KB.
+    private static let maximumBytes = 1 << 20
+
+    /// The path of the file in the data directory.
+    package static func path(
+        dataDirectory: String, slug: String, _ environment: RetentionEnvironment
+    ) -> String {
+        "\(dataDirectory)/retention/\(slug)/\(environment.name).json"
+    }
+
+    /// Whether the App Store can show a message: the message and all its images are approved.
+    package func isApproved(_ message: RetentionFolder.Message) -> Bool {
+        messages[message.id] == .approved && message.content.images.allSatisfy { images[$0] == .approved }
+    }
+
+    /// Reads a file; nil when it does not exist.
+    ///
+    /// Throws `RetentionFileError` when it cannot be read or has another format.
+    package static func read(_ path: String) throws(RetentionFileError) -> RetentionStates? {
+        guard Directory.exists(path) else { return nil }
+        let bytes: [UInt8]
+        do { bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes) } catch {
+            throw .unreadable(path, "\(error)")
+        }
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1 else {
+            throw .malformed(path)
+        }
+        return RetentionStates(messages: read(root["messages"]), images: read(root["images"]))
+    }
+
+    private static func read(_ value: JSONValue?) -> [RetentionID: RetentionState] {
+        var states: [RetentionID: RetentionState] = [:]
+        guard let value else { return states }
+        for (name, state) in value.members {
+            // An unknown state is none: the message is not answered.
+            guard let id = RetentionID(name), let state = state.string.flatMap(RetentionState.init(rawValue:))
+            else { continue }
+            states[id] = state
+        }
+        return states
+    }
+
+    /// Replaces the file durably, and creates its folder.
+    package func write(to path: String) throws(RetentionFileError) {
+        let json = JSONWriter.object { writer in
+            writer.field("format", 1)
+            for (name, states) in [("messages", messages), ("images", images)] {
+                writer.key(name)
+                writer.object { writer in
+                    for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
+                        writer.field(id.text, state.rawValue)
+                    }
+                }
+            }
+        }
+        do {
+            try Directory.make(Directory.parent(of: path))
+            try AtomicFile.write(json + Array("\n".utf8), to: path)
+        } catch {
+            throw .unwritable(path, "\(error)")
+        }
+    }
+}
+
+/// The reason why a file of an app cannot be used.
+package enum RetentionFileError: Error, Equatable, Sendable {
+    /// The system refuses to read this path: check its mode.
+    case unreadable(String, String)
+    /// The file is not JSON, or has another format: delete it, and `balloon retention status` writes it again.
+    case malformed(String)
+    /// The system refuses to write this path: check the disk and the mode.
+    case unwritable(String, String)
+}
