@@ -114,8 +114,9 @@ let package = Package(
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "MessageStore",
-                "HandlerProtocol", "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire",
+                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "RetentionClient",
+                "RetentionMessages", "MessageStore", "HandlerProtocol", "HandlerKit", "BalloonHTTP",
+                "BalloonTransport", "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -187,8 +188,8 @@ let package = Package(
         testTarget(
             "RetentionClientTests",
             [
-                "RetentionClient", "RetentionMessages", "BalloonTransport", "BalloonWire", "BalloonPOSIX",
-                "BalloonJSON",
+                "RetentionClient", "RetentionMessages", "Simulator", "BalloonTransport", "BalloonWire",
+                "BalloonPOSIX", "BalloonJSON",
             ]),
         testTarget(
             "SimulatorTests",

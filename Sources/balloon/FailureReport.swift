@@ -2,6 +2,7 @@ import BalloonPOSIX
 import BalloonTransport
 import MessageServer
 import MessageStore
+import RetentionClient
 import Simulator
 
 /// The text that the terminal shows for a failed command, and its exit code.
@@ -19,6 +20,8 @@ struct FailureReport {
         case let error as SimulatorError: self.init(error)
         case let error as DeviceAnswerError: self.init(error)
         case let error as TransportError: self.init(error)
+        case let error as RetentionAPIError: self.init(error)
+        case let error as RetentionFileError: self.init(error)
         case let error as SystemError: self.init(error)
         default: return nil
         }
@@ -211,6 +214,43 @@ struct FailureReport {
         code = .usage
         text = (["error: " + error.reason] + error.offered.map { "  " + $0 }).map { terminalText($0) + "\n" }
             .joined()
+    }
+
+    private init(_ error: RetentionAPIError) {
+        switch error {
+        case .refused(let status, let code):
+            let name = error.knownCode.map { " (\($0))" } ?? ""
+            self.init(
+                .failed, "the App Store answered \(status) with error code \(code)\(name)",
+                hint: "correct what the code names, and repeat the command")
+        case .noAccess:
+            self.init(
+                .failed, "the App Store answered 404 without an error code",
+                hint: "ask Apple for access to the Retention Messaging API for this app")
+        case .unauthorized:
+            self.init(
+                .configuration, "the App Store refused the token",
+                hint: "check keyFile, keyID, issuerID and bundleID of the app")
+        case .rateLimited:
+            self.init(.pending, "the App Store limits the rate of calls", hint: "repeat the command later")
+        case .unreadable:
+            self.init(
+                .unavailable, "the answer of the App Store is unreadable", hint: "repeat the command later")
+        case .unreachable(let error): self.init(error)
+        case .cancelled: self.init(.failed, "the call was cancelled", hint: "repeat the command")
+        case .key: self.init(.failed, "no token could be signed: out of memory", hint: nil)
+        }
+    }
+
+    private init(_ error: RetentionFileError) {
+        switch error {
+        case .unreadable(let path, let reason), .unwritable(let path, let reason):
+            self.init(.unavailable, "\(path): \(reason)", hint: "check the path and its mode")
+        case .malformed(let path):
+            self.init(
+                .badData, "\(path) has another format",
+                hint: "remove it, and run balloon retention status to write it again")
+        }
     }
 
     private init(_ error: TransportError) {

@@ -108,6 +108,18 @@ package enum ConfigurationLoader {
         return businesses.map { ($0.slug, $0.businessID) }
     }
 
+    /// The apps beside a server's file, with what does not prevent a start; reads no secret of the server.
+    package static func apps(
+        file: String
+    ) throws(ConfigurationError) -> (apps: [AppConfiguration], warnings: [ConfigurationProblem]) {
+        var problems: [ConfigurationProblem] = []
+        var warnings: [ConfigurationProblem] = []
+        let folder = ConfigurationFile.folder(of: file) + "apps"
+        let apps = AppFolder.read(folder, noting: &problems, warnings: &warnings)
+        guard problems.isEmpty else { throw .problems(problems) }
+        return (apps, warnings)
+    }
+
     private static func draft(
         _ file: String, _ folder: String, _ environment: [String: String], _ purpose: ConfigurationPurpose,
         noting problems: inout [ConfigurationProblem]

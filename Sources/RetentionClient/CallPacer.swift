@@ -1,0 +1,55 @@
+import BalloonPOSIX
+import RetentionMessages
+
+/// The clock of calls, so that a test can turn it.
+package struct RetentionClock: Sendable {
+    /// Milliseconds since 1970.
+    package let milliseconds: @Sendable () -> Int
+    /// The time since an arbitrary moment; never goes backwards.
+    package let uptime: @Sendable () -> Duration
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Creates a clock.
+    package init(
+        milliseconds: @escaping @Sendable () -> Int, uptime: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.milliseconds = milliseconds
+        self.uptime = uptime
+        self.sleep = sleep
+    }
+
+    /// The clock of the machine.
+    package static let system = RetentionClock(
+        milliseconds: { Int(Timestamp.now().milliseconds) },
+        uptime: { .nanoseconds(Int64(clamping: SystemClock.nanoseconds())) },
+        sleep: { try await Task.sleep(for: $0) })
+
+    /// Waits; throws ``RetentionAPIError/cancelled`` when the task is cancelled.
+    package func wait(_ time: Duration) async throws(RetentionAPIError) {
+        do { try await sleep(time) } catch { throw .cancelled }
+    }
+}
+
+/// Spreads the calls of each kind evenly, as Apple's limits demand.
+///
+/// Invariant: two calls of a kind begin at least their interval apart: 100 ms for `setDefault` and a second for the
+/// others, ten times as much in the sandbox.
+actor CallPacer {
+    private let factor: Int
+    private let clock: RetentionClock
+    private var next: [RetentionAPI.Call: Duration] = [:]
+
+    init(_ environment: RetentionEnvironment, clock: RetentionClock) {
+        factor = environment == .sandbox ? 10 : 1
+        self.clock = clock
+    }
+
+    /// Waits for the turn of a call.
+    func wait(for call: RetentionAPI.Call) async throws(RetentionAPIError) {
+        let now = clock.uptime()
+        let turn = max(now, next[call] ?? now)
+        next[call] = turn + .milliseconds((call == .setDefault ? 100 : 1000) * factor)
+        if turn > now { try await clock.wait(turn - now) }
+    }
+}

@@ -1,0 +1,247 @@
+package import BalloonJSON
+package import BalloonTransport
+import BalloonWire
+package import RetentionMessages
+
+/// The Retention Messaging API of one app in one environment.
+///
+/// Each call has a token of its own and waits for its turn, because Apple's limit is one call of each kind a second
+/// (ten for default messages), and a tenth of that in the sandbox.
+package struct RetentionAPI: Sendable {
+    /// The names of the calls, for pacing.
+    enum Call: Hashable {
+        case uploadImage, deleteImage, images, uploadMessage, deleteMessage, messages
+        case setDefault, getDefault, deleteDefault, setURL, getURL, deleteURL, startTest, getTest
+    }
+
+    /// The environment.
+    package let environment: RetentionEnvironment
+    private let identity: AppIdentity
+    private let baseURL: String
+    private let transport: any HTTPTransport
+    private let clock: RetentionClock
+    private let pacer: CallPacer
+
+    /// The maximum bytes of an answer: lists of 2,000 entries have 300 KB.
+    private static let maximumAnswerBytes = 4 << 20
+    /// The validity of a token in seconds; Apple allows an hour.
+    private static let tokenSeconds = 300
+    /// The attempts of one call, with waits in between.
+    private static let maximumAttempts = 4
+    /// The longest wait that an answer 429 may ask for.
+    private static let longestWait = Duration.seconds(120)
+
+    /// Creates a client; `baseURL` replaces Apple's address by that of a simulator, which may use plain HTTP.
+    package init(
+        _ environment: RetentionEnvironment, _ identity: AppIdentity, transport: any HTTPTransport,
+        baseURL: String? = nil, clock: RetentionClock = .system
+    ) {
+        self.environment = environment
+        self.identity = identity
+        self.transport = transport
+        self.clock = clock
+        self.baseURL = baseURL ?? Self.address(of: environment)
+        pacer = CallPacer(environment, clock: clock)
+    }
+
+    /// Apple's address of an environment.
+    package static func address(of environment: RetentionEnvironment) -> String {
+        switch environment {
+        case .sandbox: "https://api.storekit-sandbox.apple.com"
+        case .production: "https://api.storekit.apple.com"
+        }
+    }
+
+    /// Uploads an image; a second upload with the same identifier fails with `imageExists`.
+    package func uploadImage(
+        _ id: RetentionID, _ size: RetentionImageSize, png: [UInt8]
+    ) async throws(RetentionAPIError) {
+        _ = try await send(
+            .uploadImage, "PUT", "image/\(id)?imageSize=\(size.rawValue)", body: png, contentType: "image/png"
+        )
+    }
+
+    /// Deletes an image; fails with `imageInUse` while a message has it.
+    package func deleteImage(_ id: RetentionID) async throws(RetentionAPIError) {
+        _ = try await send(.deleteImage, "DELETE", "image/\(id)")
+    }
+
+    /// The states of all images.
+    package func images() async throws(RetentionAPIError) -> [RetentionID: RetentionState] {
+        let answer = try await document(send(.images, "GET", "image/list"))
+        return try Self.states(answer["imageIdentifiers"], id: "imageIdentifier", state: "imageState")
+    }
+
+    /// Uploads a message; a second upload with the same identifier fails with `messageExists`.
+    package func uploadMessage(
+        _ id: RetentionID, _ message: RetentionMessage
+    ) async throws(RetentionAPIError) {
+        _ = try await send(.uploadMessage, "PUT", "message/\(id)", body: message.json)
+    }
+
+    /// Deletes a message.
+    package func deleteMessage(_ id: RetentionID) async throws(RetentionAPIError) {
+        _ = try await send(.deleteMessage, "DELETE", "message/\(id)")
+    }
+
+    /// The states of all messages.
+    package func messages() async throws(RetentionAPIError) -> [RetentionID: RetentionState] {
+        let answer = try await document(send(.messages, "GET", "message/list"))
+        return try Self.states(answer["messageIdentifiers"], id: "messageIdentifier", state: "messageState")
+    }
+
+    /// Makes an approved message the default of a product and locale; may be repeated.
+    package func setDefault(
+        _ key: DefaultMessages.Key, to message: RetentionID
+    ) async throws(RetentionAPIError) {
+        let body = JSONWriter.object { $0.field("messageIdentifier", message.text) }
+        _ = try await send(.setDefault, "PUT", Self.path(key), body: body)
+    }
+
+    /// The default message of a product and locale; nil without one.
+    package func defaultMessage(
+        _ key: DefaultMessages.Key
+    ) async throws(RetentionAPIError) -> RetentionID? {
+        try await unlessMissing(.defaultMessageNotFound) { () async throws(RetentionAPIError) in
+            let answer = try await document(send(.getDefault, "GET", Self.path(key)))
+            guard let id = answer["messageIdentifier"]?.string.flatMap({ RetentionID($0) }) else {
+                throw .unreadable
+            }
+            return id
+        }
+    }
+
+    /// Deletes the default message of a product and locale; may be repeated.
+    package func deleteDefault(_ key: DefaultMessages.Key) async throws(RetentionAPIError) {
+        _ = try await send(.deleteDefault, "DELETE", Self.path(key))
+    }
+
+    /// Sets the address that the App Store asks.
+    package func setRealtimeURL(_ url: RealtimeURL) async throws(RetentionAPIError) {
+        let body = JSONWriter.object { $0.field("realtimeURL", url.text) }
+        _ = try await send(.setURL, "PUT", "realtime/url", body: body)
+    }
+
+    /// The address that the App Store asks; nil without one.
+    package func realtimeURL() async throws(RetentionAPIError) -> String? {
+        try await unlessMissing(.realtimeURLNotFound) { () async throws(RetentionAPIError) in
+            let answer = try await document(send(.getURL, "GET", "realtime/url"))
+            guard let url = answer["realtimeURL"]?.string else { throw .unreadable }
+            return url
+        }
+    }
+
+    /// Deletes the address that the App Store asks.
+    package func deleteRealtimeURL() async throws(RetentionAPIError) {
+        _ = try await send(.deleteURL, "DELETE", "realtime/url")
+    }
+
+    /// Starts a performance test with a subscription of the sandbox; returns its `requestId` and `config`.
+    package func startPerformanceTest(
+        originalTransactionID: String
+    ) async throws(RetentionAPIError) -> JSONValue {
+        let body = JSONWriter.object { $0.field("originalTransactionId", originalTransactionID) }
+        return try await document(send(.startTest, "POST", "performanceTest", body: body))
+    }
+
+    /// The result of a performance test: `result` is `PENDING`, `PASS` or `FAIL`.
+    package func performanceTest(_ requestID: RetentionID) async throws(RetentionAPIError) -> JSONValue {
+        try await document(send(.getTest, "GET", "performanceTest/result/\(requestID)"))
+    }
+
+    /// Products have no character that a path would need to escape.
+    private static func path(_ key: DefaultMessages.Key) -> String { "default/\(key.product)/\(key.locale)" }
+
+    private func unlessMissing<Value: Sendable>(
+        _ code: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Value
+    ) async throws(RetentionAPIError) -> Value? {
+        do throws(RetentionAPIError) { return try await call() } catch {
+            if error.knownCode == code { return nil }
+            throw error
+        }
+    }
+
+    private static func states(
+        _ list: JSONValue?, id: String, state: String
+    ) throws(RetentionAPIError) -> [RetentionID: RetentionState] {
+        guard let list, list.kind == .array else { throw .unreadable }
+        var states: [RetentionID: RetentionState] = [:]
+        for element in list.elements {
+            guard let id = element[id]?.string.flatMap({ RetentionID($0) }) else { throw .unreadable }
+            // A state that Apple adds later is not an approval.
+            states[id] = element[state]?.string.flatMap { RetentionState(rawValue: $0) } ?? .pending
+        }
+        return states
+    }
+
+    private func document(_ response: TransportResponse) throws(RetentionAPIError) -> JSONValue {
+        guard let root = (try? JSONDocument(response.body))?.root, root.kind == .object else {
+            throw .unreadable
+        }
+        return root
+    }
+
+    /// Sends a call in its turn, again after 429 and after an error that Apple calls temporary.
+    private func send(
+        _ call: Call, _ method: String, _ path: String, body: [UInt8] = [],
+        contentType: String = "application/json"
+    ) async throws(RetentionAPIError) -> TransportResponse {
+        var attempt = 1
+        while true {
+            try await pacer.wait(for: call)
+            do throws(RetentionAPIError) {
+                return try await sendOnce(method, path, body, contentType)
+            } catch {
+                guard attempt < Self.maximumAttempts, let wait = wait(after: error, attempt: attempt) else {
+                    throw error
+                }
+                attempt += 1
+                try await clock.wait(wait)
+            }
+        }
+    }
+
+    /// The wait before the next attempt; nil for an error that a repetition does not change.
+    private func wait(after error: RetentionAPIError, attempt: Int) -> Duration? {
+        switch error {
+        case .rateLimited(let until):
+            guard let until else { return .seconds(1 << attempt) }
+            let (milliseconds, overflow) = until.subtractingReportingOverflow(clock.milliseconds())
+            guard !overflow else { return nil }
+            let wait = max(.zero, Duration.milliseconds(milliseconds))
+            return wait <= Self.longestWait ? wait : nil
+        case .refused where error.knownCode == .internalErrorToRetry: return .seconds(1 << attempt)
+        case .refused, .noAccess, .unauthorized, .unreadable, .unreachable, .cancelled, .key: return nil
+        }
+    }
+
+    private func sendOnce(
+        _ method: String, _ path: String, _ body: [UInt8], _ contentType: String
+    ) async throws(RetentionAPIError) -> TransportResponse {
+        var headers = [(name: "authorization", value: "Bearer " + (try token()))]
+        if !body.isEmpty { headers.append((name: "content-type", value: contentType)) }
+        let request = TransportRequest(
+            method: method, url: "\(baseURL)/inApps/v1/messaging/\(path)", headers: headers, body: body,
+            maximumResponseBytes: Self.maximumAnswerBytes, allowsPlainHTTP: !baseURL.hasPrefix("https://"))
+        let response: TransportResponse
+        do { response = try await transport.send(request) } catch let error as TransportError {
+            throw .unreachable(error)
+        } catch {
+            throw .cancelled
+        }
+        guard response.status != 200 else { return response }
+        throw RetentionAPIError(response)
+    }
+
+    private func token() throws(RetentionAPIError) -> String {
+        let now = clock.milliseconds() / 1000
+        let claims = JSONWriter.object { writer in
+            writer.field("iss", identity.issuerID)
+            writer.field("iat", now)
+            writer.field("exp", now + Self.tokenSeconds)
+            writer.field("aud", "appstoreconnect-v1")
+            writer.field("bid", identity.bundleID)
+        }
+        do { return try identity.key.sign(claims, keyID: identity.keyID) } catch { throw .key }
+    }
+}

@@ -1,0 +1,42 @@
+import BalloonJSON
+package import BalloonTransport
+package import RetentionMessages
+
+/// The reason why a call of the Retention Messaging API failed; contains no text from outside.
+package enum RetentionAPIError: Error, Sendable, Equatable {
+    /// The App Store refused the call with this status and `errorCode`: correct what it names.
+    case refused(status: Int, errorCode: Int)
+    /// The App Store answered 404 without an error code: the app has no access to the API; ask Apple for it.
+    case noAccess
+    /// The App Store answered 401: the key, its identifier, the issuer or the bundle is wrong.
+    case unauthorized
+    /// Too many calls arrived; the next may come at this time in milliseconds since 1970, if the App Store said so.
+    case rateLimited(untilMilliseconds: Int?)
+    /// The answer has no known form: retry later.
+    case unreadable
+    /// The App Store was not reached: retry; the call may have had its effect.
+    case unreachable(TransportError)
+    /// The task was cancelled; the call may have had its effect.
+    case cancelled
+    /// No token could be signed, for lack of memory.
+    case key
+
+    /// The error code, if the App Store named a known one.
+    package var knownCode: RetentionErrorCode? {
+        guard case .refused(_, let code) = self else { return nil }
+        return RetentionErrorCode(rawValue: code)
+    }
+
+    init(_ response: TransportResponse) {
+        let code = (try? JSONDocument(response.body))?.root["errorCode"]?.int
+        switch (response.status, code) {
+        case (401, _): self = .unauthorized
+        // Unlike RFC 9110's, this field is a time in milliseconds since 1970.
+        case (429, _):
+            self = .rateLimited(untilMilliseconds: response.header("retry-after").flatMap { Int($0) })
+        case (404, nil): self = .noAccess
+        case (let status, let code?): self = .refused(status: status, errorCode: code)
+        case (_, nil): self = .unreadable
+        }
+    }
+}

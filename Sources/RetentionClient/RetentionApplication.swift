@@ -1,0 +1,132 @@
+import BalloonPOSIX
+package import RetentionMessages
+
+/// Brings the App Store to the state of an app's folder: uploads, waits, sets defaults, deletes.
+///
+/// It may be interrupted at any point and repeated: identifiers derive from contents, so that an upload whose answer was
+/// lost is an upload that exists. A rejected message or image ends it before anything else changes.
+package struct RetentionApplication: Sendable {
+    /// The end of an application.
+    package enum Outcome: Sendable, Equatable {
+        /// The App Store has everything, and the defaults are set.
+        case done
+        /// Apple still checks these after the longest wait: repeat later.
+        case pending([String])
+        /// Apple refused these: change their contents.
+        case rejected([String])
+    }
+
+    /// One step, for a line of progress.
+    package enum Step: Sendable, Equatable {
+        case uploadsImage(String)
+        case uploadsMessage(String)
+        case waits(pending: Int)
+        case setsDefault(DefaultMessages.Key)
+        case deletesMessage(RetentionID)
+        case deletesImage(RetentionID)
+    }
+
+    private let api: RetentionAPI
+    private let folder: RetentionFolder
+    private let statesPath: String
+    private let clock: RetentionClock
+    private let report: @Sendable (Step) -> Void
+
+    /// The time between two looks at the states of pending messages.
+    private static let interval = Duration.seconds(10)
+
+    /// Creates an application that records states in the file at `statesPath`.
+    package init(
+        _ api: RetentionAPI, _ folder: RetentionFolder, statesPath: String, clock: RetentionClock = .system,
+        report: @escaping @Sendable (Step) -> Void = { _ in }
+    ) {
+        self.api = api
+        self.folder = folder
+        self.statesPath = statesPath
+        self.clock = clock
+        self.report = report
+    }
+
+    /// Asks for the states and records them; throws ``RetentionAPIError`` or ``RetentionFileError``.
+    package func states() async throws -> RetentionStates {
+        let states = RetentionStates(messages: try await api.messages(), images: try await api.images())
+        try states.write(to: statesPath)
+        return states
+    }
+
+    /// Runs all steps, and waits for Apple's check at most `longestWait`.
+    package func run(longestWait: Duration) async throws -> Outcome {
+        var states = try await states()
+        var plan = RetentionPlan(folder, states)
+        guard plan.rejected.isEmpty else { return .rejected(plan.rejected) }
+        try await upload(plan)
+        let start = clock.uptime()
+        states = try await self.states()
+        plan = RetentionPlan(folder, states)
+        while !plan.pending.isEmpty, plan.rejected.isEmpty, clock.uptime() - start < longestWait {
+            report(.waits(pending: plan.pending.count))
+            try await clock.wait(Self.interval)
+            states = try await self.states()
+            plan = RetentionPlan(folder, states)
+        }
+        guard plan.rejected.isEmpty else { return .rejected(plan.rejected) }
+        let missing = plan.uploadedImages.map(\.name) + plan.uploadedMessages.map(\.name)
+        guard plan.pending.isEmpty, missing.isEmpty else { return .pending(plan.pending + missing) }
+        try await setDefaults()
+        try await delete(plan)
+        _ = try await self.states()
+        return .done
+    }
+
+    private func upload(_ plan: RetentionPlan) async throws {
+        for image in plan.uploadedImages {
+            report(.uploadsImage(image.name))
+            let png = try Descriptor.open(reading: image.path)
+                .readToEnd(maximumBytes: RetentionFolder.maximumImageBytes)
+            try await unless(.imageExists) { () async throws(RetentionAPIError) in
+                try await api.uploadImage(image.id, image.size, png: png)
+            }
+        }
+        for message in plan.uploadedMessages {
+            report(.uploadsMessage(message.name))
+            try await unless(.messageExists) { () async throws(RetentionAPIError) in
+                try await api.uploadMessage(message.id, message.content)
+            }
+        }
+    }
+
+    private func setDefaults() async throws {
+        for key in folder.defaults.keys {
+            guard let name = folder.defaults.messages[key], let message = folder.message(name) else {
+                continue
+            }
+            report(.setsDefault(key))
+            try await api.setDefault(key, to: message.id)
+        }
+    }
+
+    /// Deletes messages before images: an image in use cannot be deleted.
+    private func delete(_ plan: RetentionPlan) async throws {
+        for message in plan.deletedMessages {
+            report(.deletesMessage(message))
+            try await unless(.messageNotFound) { () async throws(RetentionAPIError) in
+                try await api.deleteMessage(message)
+            }
+        }
+        for image in plan.deletedImages {
+            report(.deletesImage(image))
+            try await unless(.imageNotFound) { () async throws(RetentionAPIError) in
+                try await api.deleteImage(image)
+            }
+        }
+    }
+
+    /// Runs a call that may have had its effect before: this error means that it is done.
+    private func unless(
+        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
+    ) async throws(RetentionAPIError) {
+        do throws(RetentionAPIError) { try await call() } catch {
+            guard error.knownCode == done else { throw error }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package import RetentionMessages
+
+/// The difference between an app's folder and the App Store, as the calls that remove it.
+///
+/// Only messages and images whose identifiers have the form of derived ones (UUIDs of version 8) are deleted, so that
+/// content from elsewhere stays.
+package struct RetentionPlan: Sendable, Equatable {
+    /// The images to upload.
+    package private(set) var uploadedImages: [RetentionFolder.Image] = []
+    /// The messages to upload.
+    package private(set) var uploadedMessages: [RetentionFolder.Message] = []
+    /// The messages to delete; none is in the folder.
+    package private(set) var deletedMessages: [RetentionID] = []
+    /// The images to delete; no message in the folder has one.
+    package private(set) var deletedImages: [RetentionID] = []
+    /// The names of the folder's messages and images that Apple still checks.
+    package private(set) var pending: [String] = []
+    /// The names of the folder's messages and images that Apple refused.
+    package private(set) var rejected: [String] = []
+
+    /// Compares a folder with the states at the App Store.
+    package init(_ folder: RetentionFolder, _ states: RetentionStates) {
+        for image in folder.images {
+            switch states.images[image.id] {
+            case nil: uploadedImages.append(image)
+            case .pending?: pending.append(image.name)
+            case .rejected?: rejected.append(image.name)
+            case .approved?: break
+            }
+        }
+        for message in folder.messages {
+            switch states.messages[message.id] {
+            case nil: uploadedMessages.append(message)
+            case .pending?: pending.append(message.name)
+            case .rejected?: rejected.append(message.name)
+            case .approved?: break
+            }
+        }
+        let messages = Set(folder.messages.map(\.id))
+        let images = Set(folder.images.map(\.id))
+        deletedMessages = Self.old(states.messages, without: messages)
+        deletedImages = Self.old(states.images, without: images)
+    }
+
+    /// Whether every message and image of the folder is approved, and no old one is left.
+    package var isDone: Bool {
+        uploadedImages.isEmpty && uploadedMessages.isEmpty && deletedMessages.isEmpty && deletedImages.isEmpty
+            && pending.isEmpty && rejected.isEmpty
+    }
+
+    private static func old(
+        _ states: [RetentionID: RetentionState], without kept: Set<RetentionID>
+    ) -> [RetentionID] {
+        states.keys.filter { !kept.contains($0) && $0.isDerived }.sorted { $0.text < $1.text }
+    }
+}
+
+extension RetentionID {
+    /// Whether the identifier has version 8, as those that derive from contents.
+    fileprivate var isDerived: Bool { text.utf8.dropFirst(14).first == UInt8(ascii: "8") }
+}

@@ -1,0 +1,184 @@
+import BalloonHTTP
+import BalloonJSON
+import RetentionMessages
+
+/// The content of a simulated App Store for one app, and its rules; a value without a clock or a socket.
+struct RetentionMemory {
+    /// A call behind `/inApps/v1/messaging/`.
+    struct Call {
+        let method: String
+        /// The segments of the path.
+        let path: [String]
+        let query: String
+        let body: [UInt8]
+    }
+
+    /// The answer to a call.
+    enum Answer {
+        /// 200 without content.
+        case done
+        /// 200 with content.
+        case json([UInt8])
+        /// 404 without an error code.
+        case unknownPath
+        /// 429 with `Retry-After` in milliseconds since 1970.
+        case limited(untilMilliseconds: Int)
+        /// The status and body of this error.
+        case failed(RetentionErrorCode)
+    }
+
+    struct Image {
+        let size: RetentionImageSize
+        var state: RetentionState
+    }
+
+    struct Message {
+        let content: RetentionMessage
+        var state: RetentionState
+    }
+
+    var images: [RetentionID: Image] = [:]
+    var messages: [RetentionID: Message] = [:]
+    var defaults: [DefaultMessages.Key: RetentionID] = [:]
+    private var realtimeURL: RealtimeURL?
+
+    /// Performs a call; `approves` means that new content is approved at once.
+    mutating func answer(_ call: Call, approves: Bool) -> Answer {
+        let state = approves ? RetentionState.approved : .pending
+        switch (call.method, call.path.first, call.path.count) {
+        case ("GET", "image", 2) where call.path[1] == "list": return imageList
+        case ("GET", "message", 2) where call.path[1] == "list": return messageList
+        case (_, "image", 2): return image(call, state)
+        case (_, "message", 2): return message(call, state)
+        case (_, "default", 3): return defaultMessage(call)
+        case (_, "realtime", 2) where call.path[1] == "url": return url(call)
+        default: return .unknownPath
+        }
+    }
+
+    private mutating func image(_ call: Call, _ state: RetentionState) -> Answer {
+        guard let id = RetentionID(call.path[1]) else { return .failed(.badRequest) }
+        switch call.method {
+        case "PUT":
+            let name = call.query.isEmpty ? "imageSize=FULL_SIZE" : call.query
+            guard let size = RetentionImageSize.allCases.first(where: { name == "imageSize=\($0.rawValue)" })
+            else {
+                return .failed(.badRequest)
+            }
+            if images[id] != nil { return .failed(.imageExists) }
+            if images.count >= RetentionLimits.maximumImages { return .failed(.maximumImages) }
+            guard let image = RetentionImage(png: call.body), !image.isTransparent else {
+                return .failed(.invalidImage)
+            }
+            guard image.size == size else { return .failed(.imageSize) }
+            images[id] = Image(size: size, state: state)
+            return .done
+        case "DELETE":
+            if images[id] == nil { return .failed(.imageNotFound) }
+            if messages.values.contains(where: { $0.content.images.contains(id) }) {
+                return .failed(.imageInUse)
+            }
+            images[id] = nil
+            return .done
+        default: return .unknownPath
+        }
+    }
+
+    private mutating func message(_ call: Call, _ state: RetentionState) -> Answer {
+        guard let id = RetentionID(call.path[1]) else { return .failed(.badRequest) }
+        switch call.method {
+        case "PUT":
+            guard let root = (try? JSONDocument(call.body))?.root else { return .failed(.badRequest) }
+            let (content, problems) = RetentionMessage.read(root)
+            let error = problems.first { $0.severity == .error }
+            if let code = error?.rule.errorCode {
+                return .failed(RetentionErrorCode(rawValue: code) ?? .badRequest)
+            }
+            guard let content, error == nil else { return .failed(.badRequest) }
+            if messages[id] != nil { return .failed(.messageExists) }
+            if messages.count >= RetentionLimits.maximumMessages { return .failed(.maximumMessages) }
+            if content.images.contains(where: { images[$0] == nil }) { return .failed(.imageNotFound) }
+            messages[id] = Message(content: content, state: state)
+            return .done
+        case "DELETE":
+            guard messages.removeValue(forKey: id) != nil else { return .failed(.messageNotFound) }
+            defaults = defaults.filter { $0.value != id }
+            return .done
+        default: return .unknownPath
+        }
+    }
+
+    private mutating func defaultMessage(_ call: Call) -> Answer {
+        guard let product = ProductID(call.path[1]) else { return .failed(.invalidProduct) }
+        guard let locale = StoreLocale(call.path[2]) else { return .failed(.invalidLocale) }
+        let key = DefaultMessages.Key(product, locale)
+        switch call.method {
+        case "PUT":
+            let text = (try? JSONDocument(call.body))?.root["messageIdentifier"]?.string
+            guard let id = text.flatMap({ RetentionID($0) }) else { return .failed(.badRequest) }
+            guard let message = messages[id] else { return .failed(.messageNotFound) }
+            guard message.state == .approved else { return .failed(.messageNotApproved) }
+            if message.content.images.contains(where: { images[$0]?.state != .approved }) {
+                return .failed(.imageNotApproved)
+            }
+            defaults[key] = id
+            return .done
+        case "GET":
+            guard let id = defaults[key] else { return .failed(.defaultMessageNotFound) }
+            return .json(JSONWriter.object { $0.field("messageIdentifier", id.text) })
+        case "DELETE":
+            defaults[key] = nil
+            return .done
+        default: return .unknownPath
+        }
+    }
+
+    private mutating func url(_ call: Call) -> Answer {
+        switch call.method {
+        case "PUT":
+            let text = (try? JSONDocument(call.body))?.root["realtimeURL"]?.string
+            guard let url = text.flatMap({ RealtimeURL($0) }) else { return .failed(.invalidRealtimeURL) }
+            realtimeURL = url
+            return .done
+        case "GET":
+            guard let realtimeURL else { return .failed(.realtimeURLNotFound) }
+            return .json(JSONWriter.object { $0.field("realtimeURL", realtimeURL.text) })
+        case "DELETE":
+            guard realtimeURL != nil else { return .failed(.realtimeURLNotFound) }
+            realtimeURL = nil
+            return .done
+        default: return .unknownPath
+        }
+    }
+
+    private var imageList: Answer {
+        .json(
+            JSONWriter.object { writer in
+                writer.key("imageIdentifiers")
+                writer.array { list in
+                    for (id, image) in images.sorted(by: { $0.key.text < $1.key.text }) {
+                        list.object { writer in
+                            writer.field("imageIdentifier", id.text)
+                            writer.field("imageState", image.state.rawValue)
+                            writer.field("imageSize", image.size.rawValue)
+                        }
+                    }
+                }
+            })
+    }
+
+    private var messageList: Answer {
+        .json(
+            JSONWriter.object { writer in
+                writer.key("messageIdentifiers")
+                writer.array { list in
+                    for (id, message) in messages.sorted(by: { $0.key.text < $1.key.text }) {
+                        list.object { writer in
+                            writer.field("messageIdentifier", id.text)
+                            writer.field("messageState", message.state.rawValue)
+                        }
+                    }
+                }
+            })
+    }
+}

@@ -1,0 +1,289 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import MessageServer
+import RetentionClient
+import RetentionMessages
+
+/// `balloon retention …`: the messages that the App Store shows before a cancellation.
+struct RetentionCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retention",
+        abstract: "Prepare the messages that the App Store shows before a cancellation.",
+        subcommands: [
+            Check.self, Status.self, Plan.self, Apply.self, Address.self, PerformanceTest.self,
+        ])
+
+    /// `balloon retention check`: reads the apps as the server would.
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Read the apps and their folders, and report everything that the App Store would refuse.")
+
+        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+        var config: String
+
+        func run() throws {
+            let (apps, warnings) = try ConfigurationLoader.apps(file: config)
+            for warning in warnings { StandardStream.error.write("warning: \(terminalText("\(warning)"))\n") }
+            for app in apps {
+                let folder = app.folder
+                StandardStream.output.write(
+                    "\(app.slug): \(folder.messages.count) messages, \(folder.images.count) images, "
+                        + "\(folder.defaults.keys.count) defaults, \(folder.rules.rules.count) rules\n")
+            }
+        }
+    }
+
+    /// `balloon retention status`: the states at the App Store.
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ask for the states of messages and images, and record them for the server.")
+
+        @OptionGroup var options: RetentionOptions
+
+        func run() async throws {
+            let target = try options.target()
+            let states = try await target.application.states()
+            for message in target.app.folder.messages {
+                print("message", message.name, message.id, states.messages[message.id])
+            }
+            for image in target.app.folder.images {
+                print("image", image.name, image.id, states.images[image.id])
+            }
+            let known = Set(target.app.folder.messages.map(\.id)).union(target.app.folder.images.map(\.id))
+            for (kind, all) in [("message", states.messages), ("image", states.images)] {
+                for (id, state) in all.sorted(by: { $0.key.text < $1.key.text }) where !known.contains(id) {
+                    print(kind, "(not in the folder)", id, state)
+                }
+            }
+        }
+
+        private func print(_ kind: String, _ name: String, _ id: RetentionID, _ state: RetentionState?) {
+            StandardStream.output.write(
+                "\(kind) \(id) \(state?.rawValue ?? "ABSENT") \(terminalText(name))\n")
+        }
+    }
+
+    /// `balloon retention plan`: the difference between the folder and the App Store.
+    struct Plan: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what apply would upload and delete; changes nothing at the App Store.")
+
+        @OptionGroup var options: RetentionOptions
+
+        func run() async throws {
+            let target = try options.target()
+            RetentionCommands.print(RetentionPlan(target.app.folder, try await target.application.states()))
+        }
+    }
+
+    /// `balloon retention apply`: brings the App Store to the state of the folder.
+    struct Apply: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Upload messages and images, wait for their approval, set the defaults, delete old ones.",
+            discussion: """
+                May be interrupted and repeated. Exits with 75 while Apple still checks something after the longest wait, and \
+                with 1 when Apple rejected something; nothing else is changed then.
+                """)
+
+        @OptionGroup var options: RetentionOptions
+
+        @Option(
+            help: ArgumentHelp("The longest wait for Apple's approval, in minutes.", valueName: "minutes"))
+        var wait = 10
+
+        @Flag(help: "Print what would be uploaded and deleted, and change nothing.")
+        var dryRun = false
+
+        @Flag(help: "Confirm a change of the production environment.")
+        var yes = false
+
+        func validate() throws {
+            guard (0...1440).contains(wait) else { throw ValidationError("--wait takes 0 to 1440.") }
+        }
+
+        func run() async throws {
+            let target = try options.target()
+            guard !dryRun else {
+                return RetentionCommands.print(
+                    RetentionPlan(target.app.folder, try await target.application.states()))
+            }
+            try target.confirm(yes)
+            switch try await target.application.run(longestWait: .seconds(wait * 60)) {
+            case .done: StandardStream.output.write("the App Store has everything of the folder\n")
+            case .pending(let names):
+                StandardStream.error.write("pending: \(terminalText(names.joined(separator: ", ")))\n")
+                throw ExitCode(CommandStatus.pending.rawValue)
+            case .rejected(let names):
+                StandardStream.error.write("rejected: \(terminalText(names.joined(separator: ", ")))\n")
+                throw ExitCode(CommandStatus.failed.rawValue)
+            }
+        }
+    }
+
+    /// `balloon retention url`: the address that the App Store asks.
+    struct Address: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "url", abstract: "Show, set or delete the address that the App Store asks.",
+            discussion: "Production needs a passed performance test of the sandbox first.")
+
+        @OptionGroup var options: RetentionOptions
+
+        @Option(help: ArgumentHelp("The new address.", valueName: "url"))
+        var set: String?
+
+        @Flag(help: "Delete the address.")
+        var delete = false
+
+        @Flag(help: "Confirm a change of the production environment.")
+        var yes = false
+
+        func validate() throws {
+            if set != nil, delete { throw ValidationError("--set and --delete exclude each other.") }
+        }
+
+        func run() async throws {
+            let target = try options.target()
+            if let set {
+                guard let url = RealtimeURL(set) else {
+                    throw CommandFailure.unknownArgument(
+                        "--set", reason: "is not an address for the App Store",
+                        hint: "write https://HOST/retention/SLUG/ENVIRONMENT with at most 256 characters")
+                }
+                try target.confirm(yes)
+                try await target.api.setRealtimeURL(url)
+            } else if delete {
+                try target.confirm(yes)
+                try await target.api.deleteRealtimeURL()
+            } else {
+                StandardStream.output.write(terminalText(try await target.api.realtimeURL() ?? "none") + "\n")
+            }
+        }
+    }
+
+    /// `balloon retention performance-test`: Apple's test of the server.
+    struct PerformanceTest: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "performance-test",
+            abstract: "Start Apple's performance test of the sandbox, or print its result.")
+
+        @OptionGroup var options: RetentionOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "Start a test with this subscription of the sandbox.", valueName: "originalTransactionId"))
+        var start: String?
+
+        @Option(help: ArgumentHelp("Print the result of this test.", valueName: "requestId"))
+        var result: String?
+
+        func validate() throws {
+            guard (start == nil) != (result == nil) else {
+                throw ValidationError("Give either --start or --result.")
+            }
+        }
+
+        func run() async throws {
+            let target = try options.target()
+            let answer: JSONValue
+            if let start {
+                answer = try await target.api.startPerformanceTest(originalTransactionID: start)
+            } else {
+                guard let id = result.flatMap({ RetentionID($0) }) else {
+                    throw CommandFailure.unknownArgument(
+                        "--result", reason: "is not a UUID", hint: "copy the requestId that --start printed")
+                }
+                answer = try await target.api.performanceTest(id)
+            }
+            StandardStream.output.write(Array(answer.text) + Array("\n".utf8))
+        }
+    }
+
+    fileprivate static func print(_ plan: RetentionPlan) {
+        var lines = plan.uploadedImages.map { "upload image \($0.id) \(terminalText($0.name))" }
+        lines += plan.uploadedMessages.map { "upload message \($0.id) \(terminalText($0.name))" }
+        lines += plan.deletedMessages.map { "delete message \($0)" }
+        lines += plan.deletedImages.map { "delete image \($0)" }
+        lines += plan.pending.map { "pending \(terminalText($0))" }
+        lines += plan.rejected.map { "rejected \(terminalText($0))" }
+        if lines.isEmpty { lines = ["nothing to do"] }
+        StandardStream.output.write(lines.joined(separator: "\n") + "\n")
+    }
+}
+
+/// The options that name an app and an environment of the App Store.
+struct RetentionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    var config: String
+
+    @Option(help: ArgumentHelp("The app; may be left out when there is one.", valueName: "slug"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("sandbox or production.", valueName: "environment"))
+    var environment = "sandbox"
+
+    @Option(
+        help: ArgumentHelp("The address of a simulator on this machine instead of Apple's.", valueName: "url")
+    )
+    var api: String?
+
+    func validate() throws {
+        guard RetentionEnvironment(name: environment) != nil else {
+            throw ValidationError("--environment takes sandbox or production.")
+        }
+        if let api, !api.hasPrefix("http://127.0.0.1:") {
+            throw ValidationError("--api takes http://127.0.0.1:PORT.")
+        }
+    }
+
+    /// The app with a client for its environment; throws for an unknown app.
+    func target() throws -> Target {
+        let (apps, _) = try ConfigurationLoader.apps(file: config)
+        let found = apps.count == 1 && app == nil ? apps.first : apps.first { $0.slug == app }
+        guard let found, let environment = RetentionEnvironment(name: environment) else {
+            throw CommandFailure.unknownArgument(
+                "--app", reason: "names no app",
+                hint: "the apps are \(apps.map(\.slug).joined(separator: ", "))")
+        }
+        let data =
+            try ConfigurationLoader.dataDirectory(file: config, environment: ProcessEnvironment.variables())
+            ?? Dev.defaultDirectory
+        let client = RetentionAPI(
+            environment, found.identity, transport: try CurlTransport(), baseURL: api)
+        let path = RetentionStates.path(dataDirectory: data, slug: found.slug, environment)
+        return Target(
+            app: found, api: client,
+            application: RetentionApplication(client, found.folder, statesPath: path) { Self.report($0) })
+    }
+
+    /// An app with a client for its environment.
+    struct Target {
+        let app: AppConfiguration
+        let api: RetentionAPI
+        let application: RetentionApplication
+
+        /// Throws unless a change of production is confirmed.
+        func confirm(_ yes: Bool) throws(CommandFailure) {
+            guard api.environment == .production, !yes else { return }
+            throw .unknownArgument(
+                "--yes", reason: "is required to change production",
+                hint: "look at balloon retention plan first")
+        }
+    }
+
+    private static func report(_ step: RetentionApplication.Step) {
+        let text =
+            switch step {
+            case .uploadsImage(let name): "uploading image \(name)"
+            case .uploadsMessage(let name): "uploading message \(name)"
+            case .waits(let count): "waiting for Apple's approval of \(count)"
+            case .setsDefault(let key): "setting the default of \(key.product) \(key.locale)"
+            case .deletesMessage(let id): "deleting message \(id)"
+            case .deletesImage(let id): "deleting image \(id)"
+            }
+        StandardStream.error.write(terminalText(text) + "\n")
+    }
+}
