@@ -23,7 +23,7 @@ import Testing
             headers: [("Accept", "application/json"), ("Prefer", "wait=\(wait)")])
     }
 
-    /// The events after a place, read until `count` events have this type; an event that comes again is left out.
+    /// The events after a place, read until `count` events have this type; a repeated event is left out.
     private func events(
         _ server: ServerUnderTest, after start: String = "0", until name: String, count: Int = 1
     ) async throws -> [JSONValue] {
@@ -88,7 +88,7 @@ import Testing
                 .events { $0.name == "message.accepted" }
         }
         try await text(server, customer, "two")
-        // An event that was sent before its place was reached comes again, with the same key.
+        // An event that was sent before its place was reached is repeated, with the same key.
         let repeated = Set(first.map(\.key))
         let second = try await resumed.filter { !repeated.contains($0.key) }
         #expect(second.map(\.name) == ["message.received", "message.queued", "message.accepted"])
