@@ -227,7 +227,9 @@ package final class RunningServer: Sendable {
     package func start() async throws -> [SocketAddress] {
         do {
             // Before any handler starts: a server that cannot listen must not start handlers.
-            try await http.bind()
+            let addresses = try await http.bind()
+            // Before replies are sent: a queued sign-in names the address of its callback.
+            if let address = addresses.first { signIns.use(listener: "http://\(address)") }
             try await bindAdmin()
         } catch {
             await http.stop(within: .zero)
@@ -263,7 +265,6 @@ package final class RunningServer: Sendable {
         do {
             // Only commands on this machine may connect to the control socket.
             let addresses = try await http.start().prefix(1)
-            if let address = addresses.first { signIns.use(listener: "http://\(address)") }
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry, pipelines)
             hasStarted.set()
@@ -419,7 +420,7 @@ package final class RunningServer: Sendable {
         let queued = store.queuedReplyCount
         if queued > 0 {
             logger.notice(
-                "unsent replies are sent after a restart", metadata: ["count": "\(queued)"])
+                "stopping with unsent replies; the next start sends them", metadata: ["count": "\(queued)"])
         }
         await store.close()
         return haveEnded

@@ -142,7 +142,10 @@ package struct SignInUnderTest: Sendable {
     }
 
     /// Replaces the private number in the file of the only open request, so that a known token opens.
-    package func replaceScalar(by scalar: String) throws {
+    package func replaceScalar(by scalar: String) async throws {
+        // The server writes the file once more when the gateway has accepted the message.
+        try #require(
+            await eventually { try requests().contains { $0.root["phase"]?.string == "open" } })
         let folder = server.directory.file("data/requests")
         for prefix in try Directory.names(in: folder) {
             for name in try Directory.names(in: folder + "/" + prefix) {

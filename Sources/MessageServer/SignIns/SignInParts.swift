@@ -150,11 +150,16 @@ struct SignInParts: Sendable {
     /// The customer used the request of an earlier attempt, whose answer the server did not see.
     private static let used = "not sent again: the customer has used this sign-in"
 
-    /// Begins the time of an accepted message's request, or removes the request of a message that was not sent.
+    /// Begins the time of an accepted message's request, or removes the unused request of a message that was not sent.
     func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
         guard entry.reply.kind == .authentication else { return }
         try await requests.update(of: entry.id) { request, now in
-            if case .accepted = result { request?.accept(at: now) } else { request = nil }
+            if case .accepted = result {
+                request?.accept(at: now)
+            } else if let phase = request?.phase, phase == .waiting || phase == .open {
+                // A request that the customer has used shows that the gateway accepted an earlier attempt.
+                request = nil
+            }
         }
     }
 

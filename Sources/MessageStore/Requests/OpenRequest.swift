@@ -7,8 +7,8 @@ package import BusinessMessages
 ///   waiting ──gateway accepted──> open ──callback──> consumed ──> recorded ──> confirmed ──Apple's event──> released
 ///                                   └────────── too late ───────────┴──────────────┴────> expired
 /// ```
-/// In a sign-in of version 1 there is no callback: Apple's event itself consumes the request, with ``begin(for:by:at:)``, and
-/// ``end(with:by:)`` releases it.
+/// In a sign-in of version 1 there is no callback: Apple's event itself consumes the request, with `begin(for:by:at:)`, and
+/// `end(with:by:)` releases it.
 ///
 /// The mutating functions decide; ``OpenRequests`` makes the result durable. The states' times are those of the clock
 /// that the caller passes in.
@@ -211,7 +211,7 @@ package struct OpenRequest: Hashable, Sendable {
     }
 
     /// Lets Apple's event of a sign-in of version 1 use the request; the same event gets the payload again until
-    /// ``end(with:by:)``, as a retried delivery needs.
+    /// `end(with:by:)`, as a retried delivery needs.
     package mutating func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> Begin {
         if phase == .consumed, releasedBy == event, customer == self.customer, let payload {
             return .payload(payload)

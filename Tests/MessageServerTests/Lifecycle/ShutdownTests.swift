@@ -80,7 +80,8 @@ import Testing
         #expect(await server.stopServer(within: .seconds(60)) == true)
         #expect(
             server.log.lines.contains {
-                $0.contains("unsent replies are sent after a restart") && $0.contains("count=1")
+                $0.contains("stopping with unsent replies; the next start sends them")
+                    && $0.contains("count=1")
             })
         await server.stop()
     }

@@ -129,4 +129,31 @@ struct SignInPartsTests {
         #expect(other != first)
         await restarted.close()
     }
+
+    @Test func `a sign-in that the customer has used stays open when a repeated send is refused`()
+        async throws
+    {
+        let temporary = TemporaryStore()
+        let store = try temporary.open()
+        var provider = Provider(issuer: nil, clientID: "c", clientAuthentication: .none, scope: ["profile"])
+        provider.tokenURL = "https://p.example/token"
+        var business = BusinessConfiguration(
+            slug: "shop", businessID: BusinessID("b"), name: "Shop",
+            handler: .builtin(name: "none", configuration: nil))
+        business.authentication = AuthenticationConfiguration(provider: provider)
+        let parts = SignInParts(
+            requests: store.requests,
+            settings: SignInSettings([business], publicURL: "https://shop.example"))
+        let entry = temporary.entry(.signIn(SignInRequest(OutboundBubble("Sign in"))))
+        _ = try await parts.complete(entry.reply.message, entry)
+        // The server died before it knew that the gateway accepted the message, and the customer was faster.
+        #expect(try await store.requests.update(of: entry.id) { $0?.consume(at: $1) } == true)
+        guard case .refused(let reason) = try await parts.complete(entry.reply.message, entry) else {
+            Issue.record("the message was sent again")
+            return
+        }
+        try await parts.settle(entry, .refused(status: nil, reason: reason))
+        #expect(try await store.requests.update(of: entry.id) { request, _ in request?.phase } == .consumed)
+        await store.close()
+    }
 }

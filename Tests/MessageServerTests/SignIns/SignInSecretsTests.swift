@@ -92,7 +92,7 @@ struct SignInSecretsTests {
             accessToken: try #require(vector["token_plaintext_utf8"]?.string), ofUser: "1",
             clientID: "classic")
         // 47 and 48 bytes are both in use: Apple's sample drops leading zeros.
-        try test.replaceScalar(by: try #require(vector["private_scalar_base64_be48"]?.string))
+        try await test.replaceScalar(by: try #require(vector["private_scalar_base64_be48"]?.string))
         let text = try await test.report(.authenticated(token: token), customer, message)
         #expect(text == expected)
         await test.stop(secrets: [token])
