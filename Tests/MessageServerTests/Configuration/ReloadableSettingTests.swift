@@ -16,6 +16,7 @@ import Testing
     private static let changes: [String: String] = [
         "mspID": #""other""#, "secret": #"{"file":"other"}"#, "previousSecret": #"{"file":"other"}"#,
         "publicURL": #""https://other.example.com""#, "listen": #""127.0.0.1:9""#, "adminListen": #""off""#,
+        "inspectorListen": #""127.0.0.1:9""#,
         "dataDirectory": #""other""#, "removedBusinessDays": "8", "shutdownSeconds": "26",
         "drainDelaySeconds": "6", "gateway/url": #""https://other.example.com/v1""#,
         "gateway/downloadHosts": #"["example.com"]"#, "gateway/agent": #""Other""#,
@@ -67,7 +68,7 @@ import Testing
         let files = try ConfigurationFiles(server: server)
         try files.write(ConfigurationFiles.secret, to: "secret")
         try files.write("b3RoZXItb3RoZXItb3RoZXItb3RoZXI=", to: "other")
-        return try files.load([:])
+        return try files.load(["BALLOON_INSPECTOR_TOKEN": String(repeating: "t", count: 32)])
     }
 
     @Test(arguments: keys)
