@@ -7,7 +7,7 @@ package final class Histogram: Sendable {
     package struct Scale: Sendable {
         /// The upper bounds, ascending; a value equal to a bound belongs to its bucket.
         let bounds: [UInt64]
-        /// The number of recorded units in one unit of the text.
+        /// The number of recorded units in one unit of the metrics' text, such as 1e9 for nanoseconds that are shown as seconds.
         let unitsPerBase: Double
 
         /// Nanoseconds, written as seconds: 100 us, 500 us, 1, 5, 10, 50 and 250 ms, 1, 5 and 30 s.

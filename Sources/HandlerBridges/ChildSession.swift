@@ -39,7 +39,7 @@ package actor ChildSession {
     private var errors: PipeReader?
     private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
     private var relay: StandardErrorRelay
-    /// The host that accepts messages without an event.
+    /// The host that accepts the messages which the program sends on its own, not as the answer to an event.
     private let host: HandlerHost?
     /// The file that records the process id, if any.
     private let orphan: OrphanProcessFile?

@@ -9,7 +9,7 @@ import Synchronization
 /// The Retention Messaging API of one app on a loopback address, with the App Store's states, limits and errors.
 ///
 /// It checks the token of each call. In the sandbox everything is approved at once; in production the owner decides
-/// with ``review(_:)``. The performance test is not simulated: it answers 404.
+/// with `review(_:)`. The performance test is not simulated: it answers 404.
 package final class SimulatedRetentionAPI: Sendable {
     /// The names that a call's token must have.
     package struct App: Sendable {

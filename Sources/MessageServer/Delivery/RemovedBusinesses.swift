@@ -70,7 +70,7 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "could not save when businesses were removed; after a restart the waiting time of their messages begins again",
+                "could not save the times at which businesses were removed; after a restart their messages wait the whole time again",
                 metadata: ["error": "\(error)"])
         }
     }

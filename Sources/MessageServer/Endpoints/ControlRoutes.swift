@@ -22,7 +22,7 @@ package import MessageStore
 /// - `POST /rebuild` ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
 /// - `POST /repair` ends with the records that it removed; `GET /damage` lists them without removing them.
 /// - `GET /statistics` answers with the numbers of `StoreStatistics`, and `GET /status` with a ``ServerStatus``.
-/// - `GET /log-level` and `POST /log-level` are those of ``LogLevelRoute``.
+/// - `GET /log-level` and `POST /log-level` are those of `LogLevelRoute`.
 ///
 /// The socket also serves `SendRoute`, `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
 /// trust the public listener's certificate.

@@ -24,7 +24,7 @@ package struct ReadinessCheck: Sendable, Hashable {
 
 /// The combined result of all checks.
 package struct Readiness: Sendable {
-    /// The results, in the order of ``ReadinessFacts/checks``.
+    /// The results, in the order of `ReadinessFacts.checks`.
     package let checks: [ReadinessCheck]
 
     /// Combines check results.

@@ -3,7 +3,7 @@ import Dispatch
 package import MessageStore
 import Synchronization
 
-/// Collects the ``ReadinessFacts`` of a running server.
+/// Collects the `ReadinessFacts` of a running server.
 package final class ReadinessChecks: Sendable {
     private let store: Store
     private let minimumFreeBytes: UInt64

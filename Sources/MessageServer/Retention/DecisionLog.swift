@@ -58,7 +58,8 @@ struct DecisionLog: Sendable {
         for await decision in waiting {
             do { try write(decision) } catch {
                 logger.warning(
-                    "decision not recorded", metadata: ["app": "\(decision.slug)", "error": "\(error)"])
+                    "an answer to the App Store could not be recorded; it was sent",
+                    metadata: ["app": "\(decision.slug)", "error": "\(error)"])
             }
         }
     }

@@ -73,7 +73,8 @@ final class RetentionRoutes: Sendable {
         for app in apps.all {
             do { try decisions.sweep(app.slug, keeping: app.decisionDays, at: .now()) } catch {
                 logger.warning(
-                    "sweep of old decisions failed", metadata: ["app": "\(app.slug)", "error": "\(error)"])
+                    "could not delete old records of answers to the App Store; they are deleted later",
+                    metadata: ["app": "\(app.slug)", "error": "\(error)"])
             }
         }
     }

@@ -57,7 +57,7 @@ final class AssignmentFiles: Sendable {
                 _ = try Self.correctAll(assignments.withTable(\.shown), in: directory)
             } catch {
                 logger.warning(
-                    "files of assignments not corrected; the next start of the server corrects them",
+                    "the files that say who answers in a conversation could not be corrected; the next start of the server corrects them",
                     metadata: ["error": "\(error)"])
             }
         }

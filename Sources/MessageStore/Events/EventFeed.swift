@@ -56,7 +56,7 @@ final class EventFeed: Sendable {
         wake.yield()
     }
 
-    /// Adds a line that is in its conversation's file, or that the file refused; called in the order of the file's lines.
+    /// Adds a line that was written to its conversation's file, or that could not be written; called in the order of the lines.
     func add(_ identity: LineIdentity, _ line: @autoclosure () -> FoundLine?) {
         guard isActive, !identity.isFilesOnly else { return }
         let line = line()

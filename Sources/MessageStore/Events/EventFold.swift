@@ -21,7 +21,7 @@ struct EventFold {
         let line: FoundLine?
         /// Whether the line must be looked up in the file.
         let needsLookup: Bool
-        /// All events of records up to this one were sent with the event or before it.
+        /// The number of the last record whose events, like those of all records before it, have been sent once this event is sent.
         let through: UInt64
     }
 

@@ -15,9 +15,9 @@ struct SegmentLines {
     private var rest = 0..<0
     private var number = 0
     private var isAtEnd = false
-    /// The first blank or broken piece since the last line.
+    /// Where the first bytes since the last valid line begin that are blank or no valid line.
     private var suspect: Suspect?
-    /// The offset of the place that was read again last.
+    /// The offset from which the file was read again most recently; it is not read again from there a second time.
     private var readAgainAt: Int?
 
     /// A place in the file, and the assessment of the lines before it.

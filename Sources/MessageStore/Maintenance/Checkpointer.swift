@@ -105,7 +105,7 @@ final class Checkpointer: Sendable {
             state.failure = "\(error)"
         }
         logger.error(
-            "sync of conversations failed; rewriting them",
+            "could not sync the conversation files (fsync); writing them again from the journal",
             metadata: ["error": "\(error)"])
         recordWrite()
     }

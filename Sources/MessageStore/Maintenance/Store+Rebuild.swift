@@ -128,7 +128,8 @@ extension Store {
     ) throws(StoreError) -> Result? {
         do throws(StoreError) { return try body() } catch {
             guard case .unavailable(_, let reason) = error, !reason.isDiskWide else { throw error }
-            logger.error("rebuild of a conversation failed", metadata: ["error": "\(error)"])
+            logger.error(
+                "a conversation could not be rebuilt and stays quarantined", metadata: ["error": "\(error)"])
             return nil
         }
     }

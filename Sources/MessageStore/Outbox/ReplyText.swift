@@ -14,8 +14,8 @@ struct ReplyText: Sendable {
     /// The attributes of the answered message.
     let attributes: ReceivedAttributes
 
-    /// The place of the text: in the record of the deciding outcome, together with the record of its event;
-    /// or in one record of its own.
+    /// Where the journal has the text: in the outcome that decided the reply, whose event is in another record; or in a
+    /// record of its own.
     enum Place: Sendable {
         case outcome(RecordLocation, event: RecordLocation)
         case own(RecordLocation)

@@ -246,7 +246,8 @@ package final class OpenRequests: Sendable {
             do throws(SystemError) { batch.folders.formUnion(try files.write(old, as: name)) } catch {
                 // The file may have the change that the caller was refused: a consumed request then stays unused.
                 logger.warning(
-                    "a change of a sign-in or payment request not undone", metadata: ["error": "\(error)"])
+                    "a change to a sign-in or payment request failed and could not be undone; the request may stay unused",
+                    metadata: ["error": "\(error)"])
             }
         }
     }

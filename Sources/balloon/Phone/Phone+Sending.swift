@@ -133,7 +133,7 @@ extension Phone {
 }
 
 extension String {
-    /// The members of a text message that only a text has.
+    /// This text as the JSON object of a text message, without the members that every message has.
     var asTextMessage: [UInt8] {
         JSONWriter.object(reservingCapacity: utf8.count + 64) { writer in
             writer.field("v", 1)

@@ -389,7 +389,7 @@ struct RebuildTests {
             await again.close()
             #expect(try File(lost, for: .reading).readAll() == kept[1])
             #expect(try verify().map(\.kind) == [.conversationUnreadable])
-            #expect(directory.log.lines.contains { $0.contains("rebuild of a conversation failed") })
+            #expect(directory.log.lines.contains { $0.contains("a conversation could not be rebuilt") })
             try Directory.remove(unreadable)
             try AtomicFile.write(kept[0], to: unreadable)
         }
@@ -424,7 +424,7 @@ struct RebuildTests {
         #expect(again.statistics.quarantinedConversations == 1)
         await again.close()
         #expect(try File(other, for: .reading).readAll() == kept[1])
-        #expect(directory.log.lines.count { $0.contains("rebuild of a conversation failed") } == 1)
+        #expect(directory.log.lines.count { $0.contains("a conversation could not be rebuilt") } == 1)
         try Directory.remove(folder)
         try Directory.rename(directory.path + "/away", to: folder)
         let reopened = try directory.open()

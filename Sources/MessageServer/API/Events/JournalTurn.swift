@@ -80,9 +80,10 @@ final class JournalTurn: Sendable {
         return state.withLock { $0.turn != nil }
     }
 
-    /// Reads the next part; nil when the turn has expired.
+    /// Reads the next part of the journal; nil when the turn of this follower has expired.
     ///
-    /// Blocks on the disk, but without the lock, for which timers wait. `open` creates the reader of a new turn.
+    /// Blocks on the disk. The lock is not held meanwhile, because timers need it. `open` creates the reader when a new
+    /// turn begins.
     func read(_ open: () throws -> EventCatchUp) throws -> EventCatchUp.Part? {
         let (isAllowed, kept) = state.withLock { state -> (Bool, EventCatchUp?) in
             state.expiry?.cancel()

@@ -31,8 +31,10 @@ final class JournalTurns: Sendable {
             return true
         }
         guard !isAdmitted else { return }
-        throw APIProblem(.unavailable, "too many followers of the token wait to read the journal")
-            .field("Retry-After", "5")
+        throw APIProblem(
+            .unavailable, "too many event streams of the token wait to read older events; try again later"
+        )
+        .field("Retry-After", "5")
     }
 
     /// Removes a follower that has no turn.
