@@ -401,13 +401,18 @@ class Tests(Suite):
                 for mode in ("Quick reply", "JSON", "Text"):
                     page.press_button(mode)
                     check(f"composer-{mode.split()[0].lower()}")
+                # Escape in the thread closes the thread, so each dialog must be open before the key and closed after it.
                 page.press_button("Release")
+                page.find("dialog[open]")
                 check("release")
                 page.keys("Escape")
+                page.wait("no dialog", "!document.querySelector('dialog')")
                 page.script("document.activeElement.blur()")
                 page.keys("?")
+                page.find("dialog[open]")
                 check("keys")
                 page.keys("Escape")
+                page.wait("no dialog", "!document.querySelector('dialog')")
                 if size == "desk" and scheme == "light":
                     self.plant_field(page, ".thread")
                     # 200 % zoom of 1280 pixels is a window of 640.
