@@ -131,14 +131,19 @@ package struct SignInUnderTest: Sendable {
         return try await server.transport.send(request)
     }
 
-    /// The files of open requests.
-    package func requests() throws -> [JSONDocument] {
+    /// The paths of the files of open requests.
+    private func requestFiles() throws -> [String] {
         let folder = server.directory.file("data/requests")
         return try Directory.names(in: folder).flatMap { prefix in
-            try Directory.names(in: folder + "/" + prefix).map { name in
-                try JSONDocument(File(folder + "/" + prefix + "/" + name, for: .reading).readAll())
-            }
+            // Other names are those of files that the server is writing at the moment.
+            try Directory.names(in: folder + "/" + prefix).filter { $0.hasSuffix(".json") }
+                .map { folder + "/" + prefix + "/" + $0 }
         }
+    }
+
+    /// The files of open requests.
+    package func requests() throws -> [JSONDocument] {
+        try requestFiles().map { try JSONDocument(File($0, for: .reading).readAll()) }
     }
 
     /// Replaces the private number in the file of the only open request, so that a known token opens.
@@ -146,15 +151,11 @@ package struct SignInUnderTest: Sendable {
         // The server writes the file once more when the gateway has accepted the message.
         try #require(
             await eventually { try requests().contains { $0.root["phase"]?.string == "open" } })
-        let folder = server.directory.file("data/requests")
-        for prefix in try Directory.names(in: folder) {
-            for name in try Directory.names(in: folder + "/" + prefix) {
-                let path = folder + "/" + prefix + "/" + name
-                let request = try JSONDocument(File(path, for: .reading).readAll()).root
-                let payload = try #require(request["payload"])
-                let changed = payload.replacing(members: ["scalar": Array("\"\(scalar)\"".utf8)])
-                try AtomicFile.write(request.replacing(members: ["payload": changed]), to: path)
-            }
+        for path in try requestFiles() {
+            let request = try JSONDocument(File(path, for: .reading).readAll()).root
+            let payload = try #require(request["payload"])
+            let changed = payload.replacing(members: ["scalar": Array("\"\(scalar)\"".utf8)])
+            try AtomicFile.write(request.replacing(members: ["payload": changed]), to: path)
         }
     }
 
@@ -166,7 +167,7 @@ package struct SignInUnderTest: Sendable {
             let path = directory + "/" + name
             if Directory.isDirectory(path) {
                 text += try everything(under: path)
-            } else if !name.hasSuffix(".sock") {
+            } else if !name.hasSuffix(".sock") && !name.hasSuffix(".new") {
                 text += String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
             }
         }
