@@ -87,20 +87,25 @@ struct SignInPartsTests {
         #expect(try !isIncomplete(.text("Hello")))
     }
 
-    @Test func `a queued reply that is sent again has the same parts, and a refused one has new parts`()
-        async throws
-    {
-        let temporary = TemporaryStore()
-        let store = try temporary.open()
+    /// The late parts of a business that has a provider.
+    private static func parts(of store: Store) -> SignInParts {
         var provider = Provider(issuer: nil, clientID: "c", clientAuthentication: .none, scope: ["profile"])
         provider.tokenURL = "https://p.example/token"
         var business = BusinessConfiguration(
             slug: "shop", businessID: BusinessID("b"), name: "Shop",
             handler: .builtin(name: "none", configuration: nil))
         business.authentication = AuthenticationConfiguration(provider: provider)
-        let parts = SignInParts(
+        return SignInParts(
             requests: store.requests,
             settings: SignInSettings([business], publicURL: "https://shop.example"))
+    }
+
+    @Test func `a queued reply that is sent again has the same parts, and a refused one has new parts`()
+        async throws
+    {
+        let temporary = TemporaryStore()
+        let store = try temporary.open()
+        let parts = Self.parts(of: store)
         let entry = temporary.entry(.signIn(SignInRequest(OutboundBubble("Sign in"))))
         func complete() async throws -> [UInt8] {
             guard case .message(let message) = try await parts.complete(entry.reply.message, entry) else {
@@ -135,15 +140,7 @@ struct SignInPartsTests {
     {
         let temporary = TemporaryStore()
         let store = try temporary.open()
-        var provider = Provider(issuer: nil, clientID: "c", clientAuthentication: .none, scope: ["profile"])
-        provider.tokenURL = "https://p.example/token"
-        var business = BusinessConfiguration(
-            slug: "shop", businessID: BusinessID("b"), name: "Shop",
-            handler: .builtin(name: "none", configuration: nil))
-        business.authentication = AuthenticationConfiguration(provider: provider)
-        let parts = SignInParts(
-            requests: store.requests,
-            settings: SignInSettings([business], publicURL: "https://shop.example"))
+        let parts = Self.parts(of: store)
         let entry = temporary.entry(.signIn(SignInRequest(OutboundBubble("Sign in"))))
         _ = try await parts.complete(entry.reply.message, entry)
         // The server died before it knew that the gateway accepted the message, and the customer was faster.
