@@ -34,7 +34,7 @@ package struct InheritedSockets: Sendable, Equatable {
         self.descriptors = descriptors
     }
 
-    /// The descriptor of the socket with this name, `public` or `admin`; nil when there is none.
+    /// The descriptor of the socket with this name, `public`, `admin` or `control`; nil when there is none.
     package subscript(name: String) -> Int32? { descriptors[name] }
 
     /// The first passed descriptor.

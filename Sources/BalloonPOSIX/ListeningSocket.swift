@@ -10,16 +10,16 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// Whether a service manager opened the socket and keeps it open when this value is destroyed.
     package let isInherited: Bool
 
-    /// Uses a TCP socket that listens already, see ``InheritedSockets``; sets its options and makes it non-blocking.
+    /// Uses a socket that listens already, see ``InheritedSockets``; sets its options and makes it non-blocking.
     ///
-    /// Throws `EINVAL` for a descriptor that is no listening TCP socket.
+    /// Throws `EINVAL` for a descriptor that is no listening TCP or unix socket.
     package init(inherited raw: Int32) throws(SystemError) {
         let address = try inheritedAddress(raw)
         let descriptor = Descriptor(owning: raw)
         let flags = try uninterrupted("fcntl") { fcntl(raw, F_GETFL) }
         _ = try uninterrupted("fcntl") { fcntl(raw, F_SETFL, flags | O_NONBLOCK) }
         _ = try uninterrupted("fcntl") { fcntl(raw, F_SETFD, FD_CLOEXEC) }
-        try descriptor.prepareForAnswers()
+        if case .tcp = address { try descriptor.prepareForAnswers() }
         self.address = address
         self.descriptor = descriptor
         isInherited = true
@@ -50,7 +50,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
     }
 
     deinit {
-        if case .unix(let path) = address { unsafe unlink(path) }
+        if !isInherited, case .unix(let path) = address { unsafe unlink(path) }
     }
 
     /// The descriptor's number, for an ``Epoll``.
@@ -138,21 +138,27 @@ private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress
     _ = try uninterrupted("getsockopt") { unsafe getsockopt(raw, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) }
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    // Sound: getsockname writes at most `length` bytes of the structure, and inet_ntop at most those of the text.
-    let host = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> String? in
+    // Sound: getsockname writes at most `length` bytes of the structure, and inet_ntop at most those of the text. A path begins after
+    // the family and ends at the first zero byte or at the structure's end (unix(7)).
+    let address = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> SocketAddress? in
         guard let base = bytes.baseAddress, listens != 0,
             unsafe getsockname(raw, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
         else { return nil }
         let family = Int32(unsafe base.load(as: sa_family_t.self))
+        if family == AF_UNIX {
+            let path = unsafe bytes.prefix(Int(length)).dropFirst(2).prefix { $0 != 0 }
+            return unsafe path.isEmpty ? nil : .unix(path: String(decoding: path, as: UTF8.self))
+        }
         guard family == AF_INET || family == AF_INET6 else { return nil }
         // The address follows family and port; in IPv6 the flow label is between (ip(7), ipv6(7)).
         let place = unsafe base + (family == AF_INET ? 4 : 8)
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard unsafe inet_ntop(family, place, &text, socklen_t(INET6_ADDRSTRLEN)) != nil else { return nil }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let host = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return .tcp(host: host, port: 0)
     }
-    guard let host else { throw SystemError("getsockname", code: EINVAL) }
-    return try boundAddress(raw, .tcp(host: host, port: 0))
+    guard let address else { throw SystemError("getsockname", code: EINVAL) }
+    return try boundAddress(raw, address)
 }
 
 /// Removes the socket file at `path` when no server listens on it; leaves anything else, so that binding

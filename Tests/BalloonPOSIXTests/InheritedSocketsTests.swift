@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct InheritedSocketsTests {
@@ -49,6 +50,19 @@ import Testing
         #expect(accepted != nil)
         if let accepted { close(accepted) }
         _ = client.raw
+    }
+
+    @Test func `an inherited unix socket has its path, and its file stays when the process closes it`() throws
+    {
+        let directory = TemporaryDirectory()
+        let manager = try ListeningSocket(.unix(path: directory.path + "/control.sock"))
+        let address = manager.address
+        do {
+            let inherited = try ListeningSocket(inherited: dup(manager.raw))
+            let own = inherited.address
+            #expect(own == address)
+        }
+        _ = try Descriptor.connect(to: address)
     }
 
     @Test func `a descriptor that is no listening socket is refused`() throws {
