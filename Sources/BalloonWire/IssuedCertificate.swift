@@ -23,6 +23,8 @@ package struct IssuedCertificate: Sendable {
         package var digest = "SHA256"
         /// The object identifier of an extension that contains ASN.1's NULL; nil for none.
         package var extensionID: String?
+        /// The names of a server, in OpenSSL's form such as `IP:127.0.0.1`; nil for none.
+        package var serverNames: String?
         /// Whether the certificate may issue others.
         package var isAuthority: Bool
         /// The validity in whole seconds since 1970.
@@ -30,11 +32,13 @@ package struct IssuedCertificate: Sendable {
 
         /// Creates a request.
         package init(
-            name: String, key: Key, extensionID: String? = nil, isAuthority: Bool, validity: ClosedRange<Int>
+            name: String, key: Key, extensionID: String? = nil, serverNames: String? = nil,
+            isAuthority: Bool, validity: ClosedRange<Int>
         ) {
             self.name = name
             self.key = key
             self.extensionID = extensionID
+            self.serverNames = serverNames
             self.isAuthority = isAuthority
             self.validity = validity
         }
@@ -44,6 +48,16 @@ package struct IssuedCertificate: Sendable {
     package let der: [UInt8]
     /// The key as PKCS#8 PEM.
     package let keyPEM: Secret
+
+    /// The certificate as PEM.
+    package var pem: [UInt8] {
+        let digits = Array(Base64.encode(der).utf8)
+        var text = Array("-----BEGIN CERTIFICATE-----\n".utf8)
+        for start in stride(from: 0, to: digits.count, by: 64) {
+            text += digits[start..<min(start + 64, digits.count)] + [UInt8(ascii: "\n")]
+        }
+        return text + Array("-----END CERTIFICATE-----\n".utf8)
+    }
 
     /// Issues a certificate with a new key, signed by `issuer`, or by its own key without one.
     ///
@@ -63,18 +77,21 @@ package struct IssuedCertificate: Sendable {
                 unsafe curve.withCString { curve in
                     unsafe request.digest.withCString { digest in
                         unsafe (request.extensionID ?? "").withCString { extensionID in
-                            var properties = unsafe balloon_certificate_request(
-                                name: name, curve: request.key == .rsa ? nil : curve, digest: digest,
-                                extension: request.extensionID == nil ? nil : extensionID,
-                                is_authority: request.isAuthority ? 1 : 0,
-                                not_before: Int64(request.validity.lowerBound),
-                                not_after: Int64(request.validity.upperBound))
-                            return unsafe balloon_issue_certificate(
-                                &properties,
-                                balloon_certificate(
-                                    bytes: issuer == nil ? nil : certificate.baseAddress,
-                                    count: certificate.count),
-                                issuerPEM, issuerPEM.count, &der, &derCount, &pem, &pemCount)
+                            unsafe (request.serverNames ?? "").withCString { serverNames in
+                                var properties = unsafe balloon_certificate_request(
+                                    name: name, curve: request.key == .rsa ? nil : curve, digest: digest,
+                                    extension: request.extensionID == nil ? nil : extensionID,
+                                    names: request.serverNames == nil ? nil : serverNames,
+                                    is_authority: request.isAuthority ? 1 : 0,
+                                    not_before: Int64(request.validity.lowerBound),
+                                    not_after: Int64(request.validity.upperBound))
+                                return unsafe balloon_issue_certificate(
+                                    &properties,
+                                    balloon_certificate(
+                                        bytes: issuer == nil ? nil : certificate.baseAddress,
+                                        count: certificate.count),
+                                    issuerPEM, issuerPEM.count, &der, &derCount, &pem, &pemCount)
+                            }
                         }
                     }
                 }

@@ -71,7 +71,8 @@ package struct RootCertificate: Sendable, Hashable {
         return try PublicKey(x: Array(point[1...32]), y: Array(point[33...64]))
     }
 
-    private static func defect(_ status: Int) -> CertificateDefect? {
+    /// The reason that `balloon_verify_chain` returned; nil when the chain is valid.
+    static func defect(_ status: Int) -> CertificateDefect? {
         switch status {
         case Int(BALLOON_CHAIN_VALID): nil
         case Int(BALLOON_CHAIN_MALFORMED): .malformed

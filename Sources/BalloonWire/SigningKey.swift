@@ -34,7 +34,7 @@ package struct SigningKey: Sendable {
     }
 
     /// The PKCS#8 PEM text of a new RSA key of `rsaBits`, or of a new P-256 key when that is 0.
-    private static func newPEM(rsaBits: Int32) throws(WireError) -> Secret {
+    static func newPEM(rsaBits: Int32) throws(WireError) -> Secret {
         var text = [UInt8](repeating: 0, count: maximumBytes)
         var count = text.count
         // Sound: `count` is the capacity of `text`, and the call replaces it by the length.

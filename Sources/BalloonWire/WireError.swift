@@ -55,6 +55,10 @@ package enum WireError: Error, Equatable, Sendable {
     /// A private key is no PEM text of such a key without a password: correct the configuration.
     case signingKeyRefused
 
+    /// A payment processing key is no P-256 key in PEM, its certificate is for another key, or the certificate is for
+    /// another merchant: correct the configuration.
+    case paymentKeyRefused
+
     /// A text that was encrypted to our P-384 key does not open: it was changed, or another key encrypted it.
     case sealedTokenRefused
 }

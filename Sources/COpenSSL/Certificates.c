@@ -218,6 +218,7 @@ static int fill(X509 *certificate, X509 *issuer, EVP_PKEY *key, const balloon_ce
         && add_extension(
             certificate, issuer, NID_key_usage,
             request->is_authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature")
+        && (request->names == NULL || add_extension(certificate, issuer, NID_subject_alt_name, request->names))
         && add_extension(certificate, issuer, NID_subject_key_identifier, "hash")
         && add_extension(certificate, issuer, NID_authority_key_identifier, "keyid:always")
         && (request->extension == NULL || add_empty_extension(certificate, request->extension));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "Certificates.h"
+#include "PaymentTokens.h"
 #include "PublicKeys.h"
 
 // SHA-256 with the low-level calls: EVP needs two to five allocations for each text and half of a short one's
@@ -70,6 +71,18 @@ static inline SSL_CTX *balloon_tls_context(const char *certificate, const char *
         return context;
     SSL_CTX_free(context);
     return NULL;
+}
+
+// Makes a server's context refuse clients without a certificate that leads to one of the authorities in a PEM file;
+// returns 1 for success.
+static inline int balloon_tls_require_clients(SSL_CTX *context, const char *authorities) {
+    static const unsigned char scope[] = "balloon";
+    ERR_clear_error();
+    if (SSL_CTX_load_verify_locations(context, authorities, NULL) != 1) return 0;
+    // A resumed session of a verified client needs a scope.
+    if (SSL_CTX_set_session_id_context(context, scope, sizeof scope - 1) != 1) return 0;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return 1;
 }
 
 // The expiry of a context's certificate, in seconds since 1970; -1 when there is none.

@@ -53,6 +53,8 @@ typedef struct {
     const char *digest;
     // The object identifier of an extension without content; NULL for none.
     const char *extension;
+    // The names of a server, such as "IP:127.0.0.1"; NULL for none.
+    const char *names;
     int is_authority;
     int64_t not_before;
     int64_t not_after;
