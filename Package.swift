@@ -73,7 +73,7 @@ let package = Package(
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
         target("RetentionMessages", ["BalloonJSON"]),
-        target("HandlerKit", ["BusinessMessages"], [logging]),
+        target("HandlerKit", ["BusinessMessages", "RetentionMessages"], [logging]),
         target("HandlerTestKit", ["HandlerKit"], [logging]),
         target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),
         target("StdioHandler", ["HandlerProtocol", "HandlerKit", "BalloonJSON", "BalloonPOSIX"], [logging]),
@@ -96,25 +96,29 @@ let package = Package(
             [logging]),
         target("SignIn", ["BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
         target(
+            "Payments",
+            ["BusinessMessages", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
+        target(
             "RetentionClient",
             ["RetentionMessages", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON"]),
         target(
             "Simulator",
             [
-                "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
+                "BalloonHTTP", "BalloonTLS", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
                 "BusinessMessages", "RetentionMessages",
             ], [logging]),
         target(
             "MessageServer",
             [
-                "GatewayClient", "SignIn", "RetentionClient", "RetentionMessages", "MessageStore",
+                "GatewayClient", "SignIn", "Payments", "RetentionClient", "RetentionMessages", "MessageStore",
                 "HandlerKit", "BalloonHTTP", "BalloonTLS", "BalloonWire", "BalloonJSON", "BalloonMetrics",
                 "BalloonPOSIX", "BusinessMessages", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "RetentionClient",
+                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "Payments",
+                "RetentionClient",
                 "RetentionMessages", "MessageStore", "HandlerProtocol", "HandlerKit", "BalloonHTTP",
                 "BalloonTransport", "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", logging,
@@ -132,7 +136,8 @@ let package = Package(
             name: "ServerTestSupport",
             dependencies: [
                 "MessageServer", "Simulator", "MessageStore", "HandlerKit", "BalloonTransport", "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "SignIn", "TestSupport", logging,
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "SignIn", "RetentionClient",
+                "RetentionMessages", "TestSupport", logging,
             ],
             path: "Tests/ServerTestSupport",
             swiftSettings: testSettings),
@@ -157,19 +162,26 @@ let package = Package(
         testTarget(
             "StdioHandlerTests",
             ["StdioHandler", "HandlerProtocol", "HandlerKit", "BalloonJSON", "BalloonPOSIX"]),
-        testTarget("HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "BalloonJSON"]),
+        testTarget(
+            "HandlerProtocolTests", ["HandlerProtocol", "HandlerKit", "RetentionMessages", "BalloonJSON"]),
         // The package in config/handlers/swift, built here too, so that the tests run it.
         .executableTarget(
             name: "ShopExample",
             dependencies: ["MessageServer", "StdioHandler", "HandlerKit"],
             path: "config/handlers/swift/Sources/shop",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        .executableTarget(
+            name: "LoyaltyExample",
+            dependencies: ["StdioHandler", "HandlerKit"],
+            path: "config/handlers/loyalty/Sources/loyalty",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         testTarget(
             "HandlerBridgesTests",
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "MessageStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "ShopExample",
+                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "ShopExample", "LoyaltyExample",
+                "RetentionMessages", "RetentionClient",
             ]),
         testTarget(
             "MessageStoreTests",
@@ -186,6 +198,12 @@ let package = Package(
                 "SignIn", "Simulator", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
             ]),
         testTarget(
+            "PaymentsTests",
+            [
+                "Payments", "Simulator", "BalloonTransport", "BalloonWire", "BalloonPOSIX", "BalloonJSON",
+                "BusinessMessages",
+            ]),
+        testTarget(
             "RetentionClientTests",
             [
                 "RetentionClient", "RetentionMessages", "Simulator", "BalloonTransport", "BalloonWire",
@@ -195,12 +213,12 @@ let package = Package(
             "SimulatorTests",
             [
                 "Simulator", "BalloonTransport", "BalloonHTTP", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages",
+                "BalloonPOSIX", "BusinessMessages", "RetentionMessages",
             ]),
         testTarget(
             "MessageServerTests",
             [
-                "MessageServer", "Simulator", "GatewayClient", "SignIn", "RetentionClient",
+                "MessageServer", "Simulator", "GatewayClient", "SignIn", "Payments", "RetentionClient",
                 "RetentionMessages", "MessageStore", "HandlerKit", "BalloonHTTP", "BalloonTransport",
                 "BalloonWire", "BalloonJSON", "BalloonPOSIX",
                 "BusinessMessages", "ServerTestSupport", "CrashTestServer",
@@ -228,6 +246,14 @@ if Context.environment["BALLOON_BENCH"] == "1" {
             path: "scripts/bench.d/server",
             swiftSettings: testSettings),
         .executableTarget(
+            name: "RetentionBench",
+            dependencies: [
+                "Simulator", "RetentionClient", "RetentionMessages", "BalloonWire", "BalloonJSON",
+                "BalloonPOSIX",
+            ],
+            path: "scripts/bench.d/retention",
+            swiftSettings: testSettings),
+        .executableTarget(
             name: "HandlerBench",
             dependencies: [
                 "MessageServer", "HandlerBridges", "StdioHandler", "Simulator", "HandlerKit", "BalloonHTTP",
@@ -235,6 +261,14 @@ if Context.environment["BALLOON_BENCH"] == "1" {
             ],
             path: "scripts/bench.d/handlers",
             exclude: ["bad.py", "echo.py"],
+            swiftSettings: testSettings),
+        .executableTarget(
+            name: "SignInBench",
+            dependencies: [
+                "MessageServer", "SignIn", "Simulator", "MessageStore", "HandlerKit", "BalloonTransport",
+                "BalloonWire", "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
+            ],
+            path: "scripts/bench.d/signin",
             swiftSettings: testSettings),
     ]
 }

@@ -6,8 +6,11 @@ package struct HTTPResponder: Sendable {
     let exchange: ExchangeID
 
     /// Sends the answer.
-    package func respond(_ response: HTTPResponse) {
-        shard.post(.answer(exchange, response))
+    ///
+    /// `then` is called on the shard, or at once when the shard has ended: with false when the client has disconnected
+    /// already, so that it certainly got no answer. It must not block.
+    package func respond(_ response: HTTPResponse, then: (@Sendable (_ isSent: Bool) -> Void)? = nil) {
+        shard.post(.answer(exchange, response, then))
     }
 
     /// Closes the connection without an answer, or in the middle of a streamed one.

@@ -2,12 +2,13 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// Answers a request whose handler returned nil.
-    func answer(_ exchange: ExchangeID, _ response: HTTPResponse) {
-        guard let (connection, exchange) = answering(exchange) else { return }
+    /// Answers a request whose handler returned nil; false when its connection is closed.
+    func answer(_ exchange: ExchangeID, _ response: HTTPResponse) -> Bool {
+        guard let (connection, exchange) = answering(exchange) else { return false }
         finish(connection, exchange, response)
         processInput(connection)
         settle(connection)
+        return true
     }
 
     private func answering(_ id: ExchangeID) -> (Connection, Exchange)? {

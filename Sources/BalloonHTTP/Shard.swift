@@ -123,7 +123,9 @@ actor Shard {
         if isGone { return turnAway(post) }
         switch post {
         case .accepted(let raw, let peer, let listener): adopt(Descriptor(owning: raw), peer, listener)
-        case .answer(let exchange, let response): answer(exchange, response)
+        case .answer(let exchange, let response, let then):
+            let isSent = answer(exchange, response)
+            then?(isSent)
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
@@ -149,7 +151,8 @@ actor Shard {
         // A shard that has ended is not stuck.
         case .check(let answer): answer()
         case .subscribe(_, let section): section.broadcast.remove(from: section)
-        case .answer, .streamHead, .streamEnd, .batch, .endSection, .abort: break
+        case .answer(_, _, let then): then?(false)
+        case .streamHead, .streamEnd, .batch, .endSection, .abort: break
         }
     }
 }

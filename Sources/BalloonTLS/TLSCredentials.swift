@@ -8,19 +8,25 @@ import Synchronization
 package final class TLSCredentials: Sendable {
     private let certificateFile: String
     private let keyFile: String
+    private let clientAuthoritiesFile: String?
     private let context: Mutex<TLSContext>
 
-    /// Reads both files; throws ``TLSError/badCredentials(reason:)``.
-    package init(certificateFile: String, keyFile: String) throws(TLSError) {
+    /// Reads the files; throws ``TLSError/badCredentials(reason:)``.
+    ///
+    /// With `clientAuthoritiesFile`, only clients are served that have a certificate of an authority in that PEM file.
+    package init(
+        certificateFile: String, keyFile: String, clientAuthoritiesFile: String? = nil
+    ) throws(TLSError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-        context = Mutex(try TLSContext(certificateFile, keyFile))
+        self.clientAuthoritiesFile = clientAuthoritiesFile
+        context = Mutex(try TLSContext(certificateFile, keyFile, clientAuthoritiesFile))
     }
 
-    /// Reloads both files for new connections; after a failure the previous credentials stay.
+    /// Reloads the files for new connections; after a failure the previous credentials stay.
     package func reload() throws(TLSError) {
         // Read before locking, because accepting a connection waits for the lock.
-        let new = try TLSContext(certificateFile, keyFile)
+        let new = try TLSContext(certificateFile, keyFile, clientAuthoritiesFile)
         context.withLock { $0 = new }
     }
 
@@ -53,9 +59,16 @@ package final class TLSCredentials: Sendable {
 
     var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
 
-    init(_ certificateFile: String, _ keyFile: String) throws(TLSError) {
+    init(_ certificateFile: String, _ keyFile: String, _ clientAuthoritiesFile: String?) throws(TLSError) {
         guard let context = unsafe balloon_tls_context(certificateFile, keyFile) else {
             throw .badCredentials(reason: firstReason())
+        }
+        if let clientAuthoritiesFile,
+            unsafe balloon_tls_require_clients(context, clientAuthoritiesFile) != 1
+        {
+            let reason = firstReason()
+            unsafe SSL_CTX_free(context)
+            throw .badCredentials(reason: reason)
         }
         address = UInt(bitPattern: context)
     }

@@ -2,25 +2,56 @@ public import BalloonJSON
 
 /// The result of an Apple Pay request.
 ///
-/// Apple does not document the shape; the complete object is in `payment`. The payment token in it is a
-/// secret: never log or store it.
+/// ```json
+/// "payment": {"state": "paid", "paymentRequest": {…}, "merchantSession": {…}, "endpoints": {…}}
+/// ```
+/// Apple does not document the shape; this one was captured. Whether the customer was charged is what the business's own
+/// payment gateway knows.
 public struct ApplePay: Sendable {
-    /// The payment's status, from whichever known place of the message has it.
-    public let status: String?
+    /// The state of a payment as the device reports it; a value that is not listed here is kept.
+    public struct State: RawRepresentable, Hashable, Sendable {
+        /// The request can be paid.
+        public static let valid = State(rawValue: "valid")
+        /// The request cannot be paid.
+        public static let invalid = State(rawValue: "invalid")
+        /// The request is too old.
+        public static let expired = State(rawValue: "expired")
+        /// The customer paid.
+        public static let paid = State(rawValue: "paid")
+        /// The payment was declined.
+        public static let declined = State(rawValue: "declined")
+        /// The device has no card yet.
+        public static let setup = State(rawValue: "setup")
+        /// The device cannot pay with Apple Pay.
+        public static let unavailable = State(rawValue: "unavailable")
+        /// The customer ended the payment, or it failed.
+        public static let paymentNotCompleted = State(rawValue: "paymentNotCompleted")
+
+        /// The text in the message.
+        public let rawValue: String
+
+        /// Creates a state.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    /// The state that the device reports; nil when it reports none.
+    public let state: State?
     /// The object `payment`.
     public let payment: JSONValue?
     /// The fields that all interactive messages have in common.
     public let interaction: Interaction
 
     /// Whether an interactive message's `data` concerns a payment.
-    static func isShown(in data: JSONValue) -> Bool {
-        (data.first("payment", "applePay") ?? data.first("paymentStatus")) != nil
-    }
+    static func isShown(in data: JSONValue) -> Bool { data.first("payment", "applePay") != nil }
 
     init(_ data: JSONValue, _ interaction: Interaction) {
         payment = data.first("payment", "applePay")?.object
-        status =
-            (data.first("paymentStatus", "status") ?? payment?.first("paymentStatus", "status"))?.scalarString
+        state = payment?.first("state")?.scalarString.map(State.init)
         self.interaction = interaction
     }
+}
+
+extension ApplePay.State: CustomStringConvertible {
+    /// The text in the message.
+    public var description: String { rawValue }
 }

@@ -14,7 +14,7 @@ extension InboundEvent {
         case .form(let form): form.summary
         case .authentication(let authentication): "authentication: \(authentication.status ?? "unknown")"
         case .applePay(let payment):
-            "payment: \(payment.status ?? payment.interaction.replyTitle ?? "unknown")"
+            "payment: \(payment.state?.rawValue ?? payment.interaction.replyTitle ?? "unknown")"
         case .app(let app): app.replyText ?? app.interaction.anyTitle ?? app.appName ?? "app"
         case .invitation(let invitation): invitation.title ?? invitation.response ?? "invitation"
         case .typingStart: "is writing"

@@ -30,6 +30,9 @@ static const unsigned char api_js[] = {
 static const unsigned char bubbles_js[] = {
 #embed "web/bubbles.js"
 };
+static const unsigned char cards_js[] = {
+#embed "web/cards.js"
+};
 static const unsigned char composer_js[] = {
 #embed "web/composer.js"
 };
@@ -108,6 +111,7 @@ static const struct {
     { "phone.css", phone_css, sizeof phone_css },
     { "api.js", api_js, sizeof api_js },
     { "bubbles.js", bubbles_js, sizeof bubbles_js },
+    { "cards.js", cards_js, sizeof cards_js },
     { "composer.js", composer_js, sizeof composer_js },
     { "desk.js", desk_js, sizeof desk_js },
     { "dialogs.js", dialogs_js, sizeof dialogs_js },

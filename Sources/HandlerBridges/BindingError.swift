@@ -8,6 +8,8 @@ package enum BindingError: Error, Hashable, Sendable {
     case environmentExpected
     /// `events` is not a list of kinds.
     case eventsExpected
+    /// `payments` is not a list of callbacks.
+    case paymentsExpected
     /// `http` has no `url` of the form `https://…`, `http://…` or `unix:PATH[:/REQUEST/PATH]`.
     case addressExpected
     /// `secret` is not `{"env": NAME}`, `{"file": PATH}`, or a list of at most two of them.
@@ -24,6 +26,9 @@ extension BindingError: CustomStringConvertible {
         case .descriptorsExhausted: "the server has no file descriptors left"
         case .environmentExpected: "\"environment\" must be an object of texts"
         case .eventsExpected: "\"events\" must be a list of event kinds"
+        case .paymentsExpected:
+            "\"payments\" must be a list of paymentGateway paymentMethodUpdate shippingContactUpdate "
+                + "shippingMethodUpdate orderTracking"
         case .addressExpected: "\"http\" needs \"url\": \"https://…\", or http://… or unix:PATH"
         case .secretExpected: "\"secret\" must be {\"env\": NAME} or {\"file\": PATH}, or a list of two"
         case .secretUnusable: "the secret is missing, or not Base64 of 24 to 64 bytes"

@@ -1,6 +1,6 @@
 package import BalloonPOSIX
 package import BalloonTransport
-import HandlerKit
+package import HandlerKit
 package import HandlerProtocol
 
 /// The reason why a handler outside the process returned no outcome; the event is tried again.
@@ -19,6 +19,8 @@ package enum BridgeError: Error, Equatable, Sendable {
     case cancelled
     /// The handler answered with an error.
     case refused(RPCFailure)
+    /// The handler's `events` do not list `retention`.
+    case noRetention
     /// The event of a check could not be written to a file for the handler.
     case noScratchFile(SystemError)
     /// The service answered with this status.
@@ -29,6 +31,8 @@ package enum BridgeError: Error, Equatable, Sendable {
     case answerTooLarge(maximumBytes: Int)
     /// The service's answer is not JSON.
     case notJSON
+    /// The answer to a payment cannot be sent to the customer's device.
+    case paymentRefused(PaymentAnswerProblem)
 }
 
 extension BridgeError: LoggableError {
@@ -42,12 +46,15 @@ extension BridgeError: LoggableError {
         case .overran: "the handler overran its deadline"
         case .cancelled: "the call was cancelled"
         case .refused(let failure): "the handler answered with error \(failure.code)"
+        case .noRetention: "the handler's events do not list retention"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"
         case .status(let status): "the service answered with status \(status)"
         case .transport(let error):
             "the service could not be reached" + (error.map { ": \($0.reason)" } ?? "")
         case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"
         case .notJSON: "the service's answer is not JSON"
+        case .paymentRefused(let problem):
+            "the answer to the payment breaks the rule \(problem.rule) at \(problem.field)"
         }
     }
 }

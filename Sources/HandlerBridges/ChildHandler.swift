@@ -56,6 +56,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
 
+    /// The callbacks of payments that the process reported; nil before the first report.
+    package var payments: Set<PaymentCallback.Kind>? { state.withLock { $0.introduction?.payments } }
+
     /// The limit of concurrent events that the process reported; nil before it did.
     package var maximumInFlight: Int? { state.withLock { $0.introduction?.maximumInFlight } }
 
@@ -78,6 +81,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
                 noiseLines: noiseLines, lines: tail.lines)
         }
     }
+
+    /// The current process; nil while none runs.
+    var session: ChildSession? { state.withLock { $0.session } }
 
     /// Waits until the process has completed the handshake; returns false after ``stopWaiting()``, or when
     /// the task is cancelled.
@@ -125,7 +131,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
 
     /// Kills the process; it is restarted after the pause of a crash.
     package func crash() async -> Bool {
-        guard let session = state.withLock({ $0.session }) else { return false }
+        guard let session else { return false }
         await session.kill()
         return true
     }
@@ -137,7 +143,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
 
     /// Sends the event to the process and returns its outcome.
     package func handle(_ context: Context) async throws -> Outcome {
-        guard let session = state.withLock({ $0.session }) else { throw BridgeError.notRunning }
+        guard let session else { throw BridgeError.notRunning }
         // Read the history here, where the thread may wait for the disk. When it is unreadable, fail before
         // the handler is called.
         _ = try context.conversation.read()
@@ -186,6 +192,30 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         case RPCFailure.Code.permanent: .reject(reason: "the handler refused the event")
         case RPCFailure.Code.busy: .retry(after: failure.retryAfter ?? .seconds(1))
         default: throw .refused(failure)
+        }
+    }
+}
+
+extension ChildHandler: RetentionHandler {
+    /// Sends the App Store's question to the process and returns its choice.
+    package func retention(
+        _ request: RetentionRequest, _ context: RetentionContext
+    ) async throws -> RetentionChoice? {
+        let (session, introduction) = state.withLock { ($0.session, $0.introduction) }
+        guard let session, health == .ready else { throw BridgeError.notRunning }
+        guard introduction?.answersRetention == true else { throw BridgeError.noRetention }
+        let answer = await session.call(within: nil) { id in
+            RPCLine.request(id: id, method: Method.retention) { writer in
+                RetentionCall.write(request, context, to: &writer)
+            }
+        }
+        switch answer {
+        case .success(let result): return try RetentionCall.choice(result)
+        case .failure(.cancelled), .failure(.notReading):
+            // A handler that hangs is killed, and restarted.
+            await session.checkForLife()
+            throw BridgeError.timedOut
+        case .failure(let error): throw error
         }
     }
 }

@@ -8,7 +8,8 @@ package import HandlerKit
 /// "NAME"}}}`.
 ///
 /// `secret` may be a list of two secrets, the new one first. `events` may be a list of kinds and `replyFailed`;
-/// without it every kind is sent.
+/// without it every kind is sent. `payments` may list callbacks of payments, such as `paymentGateway`; without it none is
+/// sent.
 package struct HTTPBinder: HandlerBinder {
     /// The key of such a binding in a business's file: `"handler": {"http": …}`.
     package let name = "http"
@@ -26,7 +27,8 @@ package struct HTTPBinder: HandlerBinder {
         else { throw BindingError.addressExpected }
         return ServiceHandler(
             address, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
-            subscriptions: try subscriptions(http["events"]), transport: try CurlTransport(),
+            subscriptions: try subscriptions(http["events"]), payments: try payments(http["payments"]),
+            transport: try CurlTransport(),
             logger: request.logger)
     }
 
@@ -44,6 +46,13 @@ package struct HTTPBinder: HandlerBinder {
             throw BindingError.eventsExpected
         }
         return Set(subscriptions.compactMap(\.self))
+    }
+
+    private func payments(_ list: JSONValue?) throws -> Set<PaymentCallback.Kind> {
+        guard let list else { return [] }
+        let kinds = list.elements.map { $0.string.flatMap(PaymentCallback.Kind.init) }
+        guard !kinds.isEmpty, !kinds.contains(nil) else { throw BindingError.paymentsExpected }
+        return Set(kinds.compactMap(\.self))
     }
 
     private func secrets(_ value: JSONValue?, _ directory: String) throws -> [Secret] {

@@ -29,7 +29,8 @@ final class ServiceHandler: EventHandler {
     private let address: ServiceAddress
     private let signature: WebhookSignature
     let subscriptions: Set<Subscription>
-    private let transport: any HTTPTransport
+    let payments: Set<PaymentCallback.Kind>?
+    let transport: any HTTPTransport
     private let logger: Logger
     private let tail = LogTail()
     private let isStopping = Atomic(false)
@@ -37,12 +38,14 @@ final class ServiceHandler: EventHandler {
 
     init(
         _ address: ServiceAddress, signature: WebhookSignature, subscriptions: Set<Subscription>,
-        transport: any HTTPTransport, logger: Logger = Logger(label: "handler")
+        payments: Set<PaymentCallback.Kind> = [], transport: any HTTPTransport,
+        logger: Logger = Logger(label: "handler")
     ) {
         self.logger = logger
         self.address = address
         self.signature = signature
         self.subscriptions = subscriptions
+        self.payments = payments
         self.transport = transport
     }
 
@@ -151,20 +154,27 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Makes the request for an event; its signature covers the exact bytes of the body, as Standard Webhooks
-    /// specifies.
+    /// Makes the request for an event.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.globalDeliveryID ?? context.deliveryID.rawValue
-        var headers: [(name: String, value: String)] = [
-            ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
-            ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
-            ("balloon-attempt", "\(context.attempt)"),
-        ]
-        if let traceparent = context.traceparent { headers.append(("traceparent", traceparent)) }
+        var request = request(body, id: id, until: context.deadline, now: now)
+        request.headers.append(("balloon-attempt", "\(context.attempt)"))
+        if let traceparent = context.traceparent { request.headers.append(("traceparent", traceparent)) }
+        return request
+    }
+
+    /// Makes a request; its signature covers the exact bytes of the body, as Standard Webhooks specifies.
+    func request(
+        _ body: [UInt8], id: String, until deadline: ContinuousClock.Instant,
+        now: Int = SystemClock.secondsSince1970()
+    ) -> TransportRequest {
         var request = TransportRequest(
-            method: "POST", url: address.url, headers: headers, body: body,
-            timeout: max(.milliseconds(1), context.deadline - .now), allowsPlainHTTP: true)
+            method: "POST", url: address.url,
+            headers: [
+                ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
+                ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
+            ], body: body, timeout: max(.milliseconds(1), deadline - .now), allowsPlainHTTP: true)
         request.unixSocket = address.socket
         return request
     }
@@ -185,5 +195,29 @@ final class ServiceHandler: EventHandler {
             throw BridgeError.status(response.status)
         default: return .reject(reason: "the service answered with status \(response.status)")
         }
+    }
+}
+
+extension ServiceHandler: RetentionHandler {
+    /// Posts the App Store's question to the service and returns its choice.
+    ///
+    /// A service that is down is asked nevertheless: the question cannot wait, and the rule file decides meanwhile.
+    func retention(
+        _ request: RetentionRequest, _ context: RetentionContext
+    ) async throws -> RetentionChoice? {
+        let body = JSONWriter.object { RetentionCall.write(request, context, to: &$0) }
+        let response: TransportResponse
+        do {
+            response = try await transport.send(
+                self.request(
+                    body, id: request.requestIdentifier.text, until: context.deadline,
+                    now: SystemClock.secondsSince1970()))
+        } catch {
+            throw Self.failure(error as? TransportError)
+        }
+        guard (200..<300).contains(response.status) else { throw BridgeError.status(response.status) }
+        if response.body.isEmpty { return nil }
+        guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+        return try RetentionCall.choice(result)
     }
 }

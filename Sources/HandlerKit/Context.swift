@@ -36,6 +36,10 @@ public struct Context: Sendable {
     /// It is there for an `authentication` event of a business with `authentication` in its file. A customer can send the
     /// address of a sign-in to another person: read "Sign a customer in" before you trust an identity alone.
     public package(set) var signIn: SignInResult?
+    /// The server's record of the payment that the event ends; nil for every other event.
+    ///
+    /// It is there for an `applePay` event of a business with `applePay` in its file, when the server made the request.
+    public package(set) var payment: PaymentResult?
     /// The trace and the span of this attempt, as the header `traceparent` of W3C Trace Context; nil in a handler's tests.
     ///
     /// Send it with your own requests. The trace is derived from business and message, and the server's log lines have it as `trace_id`.

@@ -23,6 +23,15 @@ public protocol EventHandler: Handler {
     /// Answers an event.
     func handle(_ context: Context) async throws -> Outcome
 
+    /// The callbacks of payments that the handler answers; nil while it has not told them yet.
+    var payments: Set<PaymentCallback.Kind>? { get }
+
+    /// Answers a callback of a payment; it is not tried again.
+    func payment(_ context: PaymentContext) async throws -> PaymentAnswer
+
+    /// Returns the money of an attempt; throws to be called again.
+    func reversal(_ reversal: PaymentReversal) async throws
+
     /// Since when the handler has been unable to receive or answer events; nil while it works.
     var downSince: ContinuousClock.Instant? { get }
 
@@ -45,8 +54,21 @@ extension EventHandler {
     /// Returns false: the handler has no process.
     public func crash() async -> Bool { false }
 
+    /// None: the handler answers no payments.
+    public var payments: Set<PaymentCallback.Kind>? { [] }
+
+    /// Always throws, because ``payments`` is empty.
+    public func payment(_ context: PaymentContext) async throws -> PaymentAnswer { throw NoPayments() }
+
+    /// Always throws, because ``payments`` is empty.
+    public func reversal(_ reversal: PaymentReversal) async throws { throw NoPayments() }
+
     /// Records nothing.
     public func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID) {}
+}
+
+private struct NoPayments: LoggableError {
+    let reason = "the handler answers no payments"
 }
 
 /// The status of a handler outside the process.

@@ -9,6 +9,8 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     /// A person has the conversation, or it waits for one: drop the message, or send it with the outcome of the event that
     /// has ``Context/afterPerson``.
     case withPerson
+    /// The handler belongs to an app of the App Store, which has no conversations; correct the handler.
+    case noConversations
     /// The message could not be written to disk, or the server is stopping; try again with the same key.
     case notStored
 }
@@ -22,6 +24,7 @@ extension HandlerHostError: LoggableError {
         case .unusableMessage(let refusal): refusal.reason
         case .withPerson:
             "a person has the conversation; drop the message, or send it with the event that has afterPerson"
+        case .noConversations: "the handler of an app has no conversations"
         case .notStored: "the message could not be written to disk"
         }
     }

@@ -37,6 +37,7 @@ extension EventCall {
             signIn: event["signIn"].flatMap { SignInResult($0) },
             deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
+        context.payment = event["paymentRecord"].flatMap { PaymentResult($0) }
         context.traceparent = params["traceparent"]?.string
         context.receivedSeq = event["seq"]?.int
         return context

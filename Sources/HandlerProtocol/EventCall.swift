@@ -16,7 +16,8 @@ package import HandlerKit
 /// names a file instead, which exists until the event is answered. `files` is present when the message has
 /// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
 /// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked, and
-/// `signIn` is the checked result of a sign-in (`SignInResult`), and
+/// `signIn` is the checked result of a sign-in (`SignInResult`), `paymentRecord` the server's record of a payment
+/// (`PaymentResult`), and
 /// `afterPerson` in the first event after a person: the `seq` of the first line without the handler.
 /// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
 package enum EventCall {
@@ -78,6 +79,10 @@ package enum EventCall {
         if let signIn = context.signIn {
             writer.key("signIn")
             writer.raw(signIn.json)
+        }
+        if let payment = context.payment {
+            writer.key("paymentRecord")
+            writer.raw(payment.json)
         }
         if let messagePath {
             writer.field("messagePath", messagePath)
@@ -142,7 +147,7 @@ package enum EventCall {
             }
         case .applePay(let payment):
             writer.key("payment")
-            writer.object { $0.field("state", payment.status) }
+            writer.object { $0.field("state", payment.state?.rawValue) }
         case .app(let app):
             writer.key("app")
             writer.object { $0.field("url", app.url) }

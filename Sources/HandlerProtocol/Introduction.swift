@@ -4,10 +4,12 @@ package import HandlerKit
 /// The handler's answer to `initialize`.
 ///
 /// ```json
-/// {"protocolVersion": "1", "handler": {"name": "bakery", "version": "2"}, "events": ["text"], "maxInFlight": 4}
+/// {"protocolVersion": "1", "handler": {"name": "bakery", "version": "2"}, "events": ["text"], "payments": ["paymentGateway"],
+///  "maxInFlight": 4}
 /// ```
-/// `events` lists kinds and `replyFailed`, or is `"*"` for every kind; without `maxInFlight` the server's limit
+/// `events` lists kinds, `replyFailed` and `retention`, or is `"*"` for every kind; without `maxInFlight` the server's limit
 /// applies.
+/// `payments` lists the callbacks of payments; without it the handler answers none.
 package struct Introduction: Hashable, Sendable {
     /// The handler's own name.
     package let name: String?
@@ -15,16 +17,23 @@ package struct Introduction: Hashable, Sendable {
     package let version: String?
     /// The subscriptions.
     package let events: Set<Subscription>
+    /// Whether the handler answers the App Store's questions before a cancellation.
+    package let answersRetention: Bool
+    /// The callbacks of payments that the handler answers.
+    package let payments: Set<PaymentCallback.Kind>
     /// The maximum number of concurrent events.
     package let maximumInFlight: Int?
 
     /// Creates an introduction.
     package init(
-        name: String?, version: String? = nil, events: Set<Subscription>, maximumInFlight: Int? = nil
+        name: String?, version: String? = nil, events: Set<Subscription>, answersRetention: Bool = false,
+        payments: Set<PaymentCallback.Kind> = [], maximumInFlight: Int? = nil
     ) {
+        self.payments = payments
         self.name = name
         self.version = version
         self.events = events
+        self.answersRetention = answersRetention
         self.maximumInFlight = maximumInFlight
     }
 
@@ -34,6 +43,8 @@ package struct Introduction: Hashable, Sendable {
         name = result["handler"]?["name"]?.string
         version = result["handler"]?["version"]?.string
         events = try Self.subscriptions(result["events"])
+        answersRetention = result["events"]?.elements.contains { $0.string == Method.retention } ?? false
+        payments = try Self.payments(result["payments"])
         switch result["maxInFlight"] {
         case nil: maximumInFlight = nil
         case .some(let value):
@@ -47,13 +58,22 @@ package struct Introduction: Hashable, Sendable {
         if events?.string == "*" { return Subscription.everyKind }
         guard let events, events.kind == .array else { throw .malformed("events") }
         var subscriptions: Set<Subscription> = []
-        for event in events.elements {
+        for event in events.elements where event.string != Method.retention {
             guard let subscription = event.string.flatMap(Subscription.init(name:)) else {
                 throw .unknownKind(event.string ?? event.shortened)
             }
             subscriptions.insert(subscription)
         }
         return subscriptions
+    }
+
+    private static func payments(
+        _ list: JSONValue?
+    ) throws(HandlerProtocolError) -> Set<PaymentCallback.Kind> {
+        guard let list, !list.isNull else { return [] }
+        let kinds = list.elements.map { $0.string.flatMap(PaymentCallback.Kind.init) }
+        guard list.kind == .array, !kinds.contains(nil) else { throw .malformed("payments") }
+        return Set(kinds.compactMap(\.self))
     }
 
     /// Writes the members of the `result` of `initialize`.
@@ -67,6 +87,15 @@ package struct Introduction: Hashable, Sendable {
         writer.key("events")
         writer.array { writer in
             for event in Subscription.all where events.contains(event) { writer.string(event.name) }
+            if answersRetention { writer.string(Method.retention) }
+        }
+        if !payments.isEmpty {
+            writer.key("payments")
+            writer.array { writer in
+                for kind in PaymentCallback.Kind.allCases where payments.contains(kind) {
+                    writer.string(kind.rawValue)
+                }
+            }
         }
         writer.field("maxInFlight", maximumInFlight)
     }

@@ -4,7 +4,11 @@ package enum Method {
     package static let initialize = "initialize"
     /// Server to handler: an event.
     package static let event = "event"
-    /// Server to handler, a notification: the server no longer waits for the answer to that event.
+    /// Server to handler: the App Store's question before a cancellation.
+    package static let retention = "retention"
+    /// Server to handler: a callback of a payment, or a reversal.
+    package static let payment = "payment"
+    /// Server to handler, a notification: the server no longer waits for the answer to that event, question or payment.
     package static let cancel = "cancel"
     /// Server to handler: a request for a sign of life.
     package static let ping = "ping"

@@ -35,6 +35,15 @@ package enum RPCLine {
         }
     }
 
+    /// Writes the successful answer to a call; `result` is one JSON value.
+    package static func result(id: JSONValue, raw result: [UInt8]) -> [UInt8] {
+        line { writer in
+            writer.field("id", id)
+            writer.key("result")
+            writer.raw(result)
+        }
+    }
+
     /// Writes the error answer to a call.
     package static func failure(id: JSONValue, _ failure: RPCFailure) -> [UInt8] {
         line { writer in

@@ -1,4 +1,4 @@
-import HandlerKit
+public import HandlerKit
 
 /// A customer's message in a test, in Apple's format.
 public struct TestMessage: Sendable {
@@ -121,10 +121,10 @@ public struct TestMessage: Sendable {
     }
 
     /// The result of a payment.
-    public static func applePay(isSuccess: Bool = true) -> TestMessage {
+    public static func applePay(_ state: ApplePay.State = .paid) -> TestMessage {
         TestMessage { writer in
             writer.key("payment")
-            writer.object { $0.field("status", isSuccess ? "STATUS_SUCCESS" : "STATUS_FAILURE") }
+            writer.object { $0.field("state", state.rawValue) }
         }
     }
 

@@ -18,11 +18,15 @@ package final class RunningServer: Sendable {
     private let pipelines: Pipelines
     private let people: PeopleSettings
     private let signIns: SignInSettings
+    private let signInFlow: SignInFlow
+    private let payments: PaymentServices
     /// The answers to the App Store's questions; nil without an app.
     private let retention: RetentionRoutes?
+    /// The landing page; nil when it is off.
+    private let onboarding: OnboardingRoutes?
     private let retaining = Mutex<[Task<Void, Never>]>([])
     private let sweep: AttachmentSweep
-    private let sweeping = Mutex<Task<Void, Never>?>(nil)
+    private let sweeping = Mutex<[Task<Void, Never>]>([])
     private let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
     private let admin: HTTPServer?
@@ -76,11 +80,12 @@ package final class RunningServer: Sendable {
         let people = PeopleSettings(configuration.businesses)
         let signIns = SignInSettings(configuration.businesses, publicURL: configuration.publicURL)
         let signInClient = try SignInClient()
+        let payments = try PaymentServices(
+            configuration, store: store, handlers: HandlerPayments(registry), logger: logger)
         making.unasked.open(store, signIns: signIns)
         let pipelines = try Pipelines(
             configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
-            inspector: inspector,
-            observer: observer, logger: logger
+            payments: payments, inspector: inspector, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.inspector = inspector
@@ -94,9 +99,15 @@ package final class RunningServer: Sendable {
         self.pipelines = pipelines
         self.people = people
         self.signIns = signIns
+        self.payments = payments
         let retention = RetentionRoutes(
-            configuration.apps, dataDirectory: configuration.dataDirectory, logger: logger)
+            configuration.apps, handlers: try making.makeForApps(configuration),
+            dataDirectory: configuration.dataDirectory, logger: logger)
         self.retention = retention
+        let onboarding =
+            configuration.hasLandingPage
+            ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
+        self.onboarding = onboarding
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
@@ -119,9 +130,11 @@ package final class RunningServer: Sendable {
                 for: audience, checks: checks, watch: audience == .everybody ? readinessWatch : nil)
         }
         self.readinessWatch = readinessWatch
+        let signInFlow = SignInFlow(
+            requests: store.requests, settings: signIns, client: signInClient, logger: logger)
+        self.signInFlow = signInFlow
         let callbacks = SignInRoutes(
-            flow: SignInFlow(
-                requests: store.requests, settings: signIns, client: signInClient, logger: logger),
+            flow: signInFlow,
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
         let logLevelRoutes =
@@ -135,13 +148,15 @@ package final class RunningServer: Sendable {
             listeners: [
                 HTTPListener(
                     configuration.listen,
-                    routes: [webhook] + callbacks.routes() + (retention?.routes ?? []) + health(.everybody),
+                    routes: [webhook] + callbacks.routes() + payments.routes.routes()
+                        + (retention?.routes ?? []) + (onboarding?.routes ?? []) + health(.everybody),
                     limits: configuration.http, tls: tls,
                     inherited: configuration.inheritedSockets["public"],
                     describeRefusal: refusedReads.describe)
             ]
                 + ControlRoutes.listeners(
-                    configuration.dataDirectory, store, isServed: { registry.contains($0) },
+                    configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], store,
+                    isServed: { registry.contains($0) },
                     others: health(.operators) + HandlerRoutes.make(registry)
                         + PeopleRoutes.make(registry, pipelines.watch)
                         + [
@@ -196,7 +211,8 @@ package final class RunningServer: Sendable {
                 connections: { listeners.counts },
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
                 isReloaded: { [reloads] in reloads.isSuccess },
-                certificateExpiry: { tls?.expirySecondsSince1970 }))
+                certificateExpiry: { tls?.expirySecondsSince1970 },
+                suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }))
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,
@@ -229,7 +245,10 @@ package final class RunningServer: Sendable {
             // Before any handler starts: a server that cannot listen must not start handlers.
             let addresses = try await http.bind()
             // Before replies are sent: a queued sign-in names the address of its callback.
-            if let address = addresses.first { signIns.use(listener: "http://\(address)") }
+            if let address = addresses.first {
+                signIns.use(listener: "http://\(address)")
+                payments.settings.use(listener: "http://\(address)")
+            }
             try await bindAdmin()
         } catch {
             await http.stop(within: .zero)
@@ -237,6 +256,7 @@ package final class RunningServer: Sendable {
             throw error
         }
         let (pipelines, registry, events, typing) = (pipelines, registry, events, typing)
+        let payments = payments
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
             logger: logger, isServed: { registry.contains($0) })
@@ -253,6 +273,7 @@ package final class RunningServer: Sendable {
                 group.addTask { await removed.run() }
                 group.addTask { await pipelines.watch.run() }
                 group.addTask { await typing.run() }
+                group.addTask { await payments.run() }
                 group.addTask { await events.run(healthOf: registry) }
                 for await worker in registry.workers {
                     group.addTask { await pipelines.deliveries.run(worker) }
@@ -260,7 +281,9 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
-        sweeping.withLock { [sweep] in $0 = sweep.begin() }
+        sweeping.withLock { [sweep, onboarding] in
+            $0 = [sweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
+        }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
             // Only commands on this machine may connect to the control socket.
@@ -296,6 +319,7 @@ package final class RunningServer: Sendable {
         do throws(ConfigurationError) {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
+            let newOfApps = try making.makeForApps(wanted) { retention?.fingerprint(of: $0) }
             if isDraining.isSet { return }
             // Before the wait for old handlers: a removed secret or token must not be valid meanwhile.
             secrets.change(to: wanted.secret, previous: wanted.previousSecret)
@@ -308,7 +332,8 @@ package final class RunningServer: Sendable {
             labels.change(to: wanted.businesses)
             reloads.isSuccess = true
             signIns.change(to: wanted.businesses)
-            retention?.change(to: wanted.apps)
+            payments.settings.change(to: wanted.businesses)
+            await retention?.change(to: wanted.apps, handlers: newOfApps)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
@@ -401,15 +426,25 @@ package final class RunningServer: Sendable {
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)
         async let inspectorStop: Void? = inspector?.stop(within: .zero)
+        let signInEnd = Task { [signInFlow] in
+            let left = times.graceLeft
+            // A cancelled sleep means that all requests were answered.
+            guard (try? await Task.sleep(for: max(left / 2, left - .seconds(1)))) != nil else { return }
+            // Browsers get their answer before the connections close.
+            signInFlow.stop()
+        }
         // A client with an open connection may be sending its next request.
         await http.stop(within: times.graceLeft, idle: isInherited || waits ? .seconds(1) : .zero)
+        signInEnd.cancel()
+        signInFlow.stop()
         _ = await (adminStop, inspectorStop)
         // Workers end when the store stops leasing; leased deliveries may still finish.
         store.stopLeasing()
         registry.stopWaiting()
         pipelines.watch.stop()
         typing.stop()
-        sweeping.withLock { $0?.cancel() }
+        payments.stop()
+        sweeping.withLock { for task in $0 { task.cancel() } }
         await endRetention()
         let haveEnded = await endDeliveries(times)
         let left = store.statistics.pendingDeliveries
@@ -443,8 +478,10 @@ package final class RunningServer: Sendable {
         if !isInTime { task.cancel() }
         // Shutting down a handler releases the deliveries that wait for it.
         async let handlers: Void = registry.shutdown(within: times.handlersLeft)
+        async let appHandlers: Void? = retention?.shutdown(within: times.handlersLeft)
         let haveEnded = isInTime ? true : await task.value(within: times.cancelledLeft) != nil
         await handlers
+        await appHandlers
         return haveEnded
     }
 }

@@ -20,7 +20,8 @@ package struct RetentionAPI: Sendable {
     private let baseURL: String
     private let transport: any HTTPTransport
     private let clock: RetentionClock
-    private let pacer: CallPacer
+    /// Nil for a simulator without limits.
+    private let pacer: CallPacer?
 
     /// The maximum bytes of an answer: lists of 2,000 entries have 300 KB.
     private static let maximumAnswerBytes = 4 << 20
@@ -31,17 +32,30 @@ package struct RetentionAPI: Sendable {
     /// The longest wait that an answer 429 may ask for.
     private static let longestWait = Duration.seconds(120)
 
+    /// Creates a client with a transport of its own; throws without memory.
+    ///
+    /// `simulator` is the address of a simulator without limits of rates instead of Apple's.
+    package init(
+        _ environment: RetentionEnvironment, _ identity: AppIdentity, simulator: String?
+    ) throws(TransportError) {
+        self.init(
+            environment, identity, transport: try CurlTransport(), baseURL: simulator,
+            isPaced: simulator == nil)
+    }
+
     /// Creates a client; `baseURL` replaces Apple's address by that of a simulator, which may use plain HTTP.
+    ///
+    /// Unless `isPaced`, calls do not wait for their turn.
     package init(
         _ environment: RetentionEnvironment, _ identity: AppIdentity, transport: any HTTPTransport,
-        baseURL: String? = nil, clock: RetentionClock = .system
+        baseURL: String? = nil, isPaced: Bool = true, clock: RetentionClock = .system
     ) {
         self.environment = environment
         self.identity = identity
         self.transport = transport
         self.clock = clock
         self.baseURL = baseURL ?? Self.address(of: environment)
-        pacer = CallPacer(environment, clock: clock)
+        pacer = isPaced ? CallPacer(environment, clock: clock) : nil
     }
 
     /// Apple's address of an environment.
@@ -188,7 +202,7 @@ package struct RetentionAPI: Sendable {
     ) async throws(RetentionAPIError) -> TransportResponse {
         var attempt = 1
         while true {
-            try await pacer.wait(for: call)
+            try await pacer?.wait(for: call)
             do throws(RetentionAPIError) {
                 return try await sendOnce(method, path, body, contentType)
             } catch {

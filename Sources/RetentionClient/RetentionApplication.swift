@@ -22,6 +22,7 @@ package struct RetentionApplication: Sendable {
         case uploadsMessage(String)
         case waits(pending: Int)
         case setsDefault(DefaultMessages.Key)
+        case deletesDefault(DefaultMessages.Key)
         case deletesMessage(RetentionID)
         case deletesImage(RetentionID)
     }
@@ -73,6 +74,7 @@ package struct RetentionApplication: Sendable {
         let missing = plan.uploadedImages.map(\.name) + plan.uploadedMessages.map(\.name)
         guard plan.pending.isEmpty, missing.isEmpty else { return .pending(plan.pending + missing) }
         try await setDefaults()
+        try await deleteDefaults()
         try await delete(plan)
         _ = try await self.states()
         return .done
@@ -101,9 +103,37 @@ package struct RetentionApplication: Sendable {
                 continue
             }
             report(.setsDefault(key))
-            try await api.setDefault(key, to: message.id)
+            try await set(key, to: message.id)
         }
     }
+
+    /// Sets one default message, and records it first.
+    package func set(_ key: DefaultMessages.Key, to message: RetentionID) async throws {
+        var record = try DefaultsRecord.read(recordPath)
+        if record.messages.updateValue(message, forKey: key) != message { try record.write(to: recordPath) }
+        try await api.setDefault(key, to: message)
+    }
+
+    /// Deletes one default message, and then its record.
+    package func delete(_ key: DefaultMessages.Key) async throws {
+        try await api.deleteDefault(key)
+        var record = try DefaultsRecord.read(recordPath)
+        if record.messages.removeValue(forKey: key) != nil { try record.write(to: recordPath) }
+    }
+
+    /// The default messages that an earlier application set and the folder does not have any more.
+    package func oldDefaults() throws(RetentionFileError) -> [DefaultMessages.Key] {
+        try DefaultsRecord.read(recordPath).keys(without: folder)
+    }
+
+    private func deleteDefaults() async throws {
+        for key in try oldDefaults() {
+            report(.deletesDefault(key))
+            try await delete(key)
+        }
+    }
+
+    private var recordPath: String { DefaultsRecord.path(besides: statesPath) }
 
     /// Deletes messages before images: an image in use cannot be deleted.
     private func delete(_ plan: RetentionPlan) async throws {

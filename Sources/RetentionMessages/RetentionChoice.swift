@@ -59,6 +59,34 @@ public enum RetentionChoice: Hashable, Sendable {
         }
     }
 
+    /// The decision in the form that ``read(_:)`` reads.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            switch self {
+            case .message(let name): writer.field("message", name)
+            case .alternateProduct(let message, let product, let plan):
+                writer.key("alternateProduct")
+                writer.object { writer in
+                    writer.field("message", message)
+                    writer.field("product", product.text)
+                    writer.field("billingPlanType", plan)
+                }
+            case .promotionalOffer(let message, let offer):
+                writer.key("promotionalOffer")
+                writer.object { writer in
+                    writer.field("message", message)
+                    writer.field("offer", offer.identifier)
+                    writer.field("product", offer.product?.text)
+                    if offer.usesVersion1 { writer.field("version", 1) }
+                    writer.field("appAccountToken", offer.appAccountToken?.text)
+                }
+            case .advancedCommerce(let json):
+                writer.key("advancedCommerceInfo")
+                writer.raw(json)
+            }
+        }
+    }
+
     /// Reads a decision; nil with the problems unless it has exactly one of the four members.
     public static func read(_ value: JSONValue) -> (choice: RetentionChoice?, problems: [RetentionProblem]) {
         var reader = RetentionReader()

@@ -4,14 +4,16 @@ import BalloonPOSIX
 ///
 /// Callers that need the same document at once share one fetch, which continues when one of them no longer waits.
 actor DocumentCache<Document: Sendable> {
-    typealias Fetch = @Sendable () async -> Result<Document, SignInFailure>
+    typealias Fetched = Result<FetchedDocument<Document>, SignInFailure>
+    typealias Fetch = @Sendable () async -> Fetched
 
     private struct Entry {
         var document: Document?
         var storedAt = Duration.zero
+        var lifetime = Duration.zero
         var refetchedAt: Duration?
         var failedAt: Duration?
-        var fetch: Task<Result<Document, SignInFailure>, Never>?
+        var fetch: Task<Fetched, Never>?
     }
 
     private let call: ProviderCall
@@ -19,8 +21,6 @@ actor DocumentCache<Document: Sendable> {
     private let clock: SignInClock
     private var entries: [String: Entry] = [:]
 
-    /// The time after which a document is fetched again.
-    static var maximumAge: Duration { .seconds(86_400) }
     /// The shortest time between two refetches of a document that is still fresh, and after a failed refresh.
     static var refetchInterval: Duration { .seconds(60) }
     /// The maximum number of documents; the oldest is forgotten for a further one.
@@ -33,7 +33,7 @@ actor DocumentCache<Document: Sendable> {
         self.clock = clock
     }
 
-    /// The document at `address`, at most a day old.
+    /// The document at `address`, at most as old as its lifetime.
     ///
     /// With `refetching`, a fresh document is fetched again, unless that happened within the last minute. Throws the
     /// failure of the fetch, or ``SignInFailure/late(_:)`` at the deadline.
@@ -43,7 +43,7 @@ actor DocumentCache<Document: Sendable> {
     ) async throws(SignInFailure) -> Document {
         let entry = entries[address] ?? Entry()
         let now = clock.uptime()
-        let isFresh = entry.document != nil && now - entry.storedAt < Self.maximumAge
+        let isFresh = entry.document != nil && now - entry.storedAt < entry.lifetime
         if let document = entry.document, entry.fetch == nil || (isFresh && !refetching) {
             if isFresh, !refetching || isRecent(entry.refetchedAt, now) { return document }
             if !isFresh, keepsOldCopy, isRecent(entry.failedAt, now) { return document }
@@ -55,7 +55,7 @@ actor DocumentCache<Document: Sendable> {
             throw .late(call)
         }
         if case .failure = result, let old { return old }
-        return try result.get()
+        return try result.get().document
     }
 
     private func isRecent(_ moment: Duration?, _ now: Duration) -> Bool {
@@ -64,7 +64,7 @@ actor DocumentCache<Document: Sendable> {
 
     private func start(
         _ fetch: @escaping Fetch, at address: String, isRefetch: Bool
-    ) -> Task<Result<Document, SignInFailure>, Never> {
+    ) -> Task<Fetched, Never> {
         // The entry owns the task, whose fetch has a time limit of its own.
         let task = Task {
             let result = await fetch()
@@ -77,12 +77,13 @@ actor DocumentCache<Document: Sendable> {
         return task
     }
 
-    private func store(_ result: Result<Document, SignInFailure>, at address: String) {
+    private func store(_ result: Fetched, at address: String) {
         let now = clock.uptime()
         entries[address]?.fetch = nil
         switch result {
-        case .success(let document):
-            entries[address]?.document = document
+        case .success(let fetched):
+            entries[address]?.document = fetched.document
+            entries[address]?.lifetime = fetched.lifetime
             entries[address]?.storedAt = now
             entries[address]?.failedAt = nil
         case .failure: entries[address]?.failedAt = now

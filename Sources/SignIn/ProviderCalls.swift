@@ -13,9 +13,21 @@ struct ProviderCalls: Sendable {
     func object(
         _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONDocument {
+        try await fetch(call, request, before: deadline).document
+    }
+
+    /// Sends a request as ``object(_:_:before:)`` does, and returns how long the answer may be kept.
+    func fetch(
+        _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> FetchedDocument<JSONDocument> {
         let answer = try await send(call, request, before: deadline)
         switch answer.status {
-        case 200: return try Self.object(call, answer)
+        case 200:
+            let seconds = freshSeconds(
+                cacheControl: answer.header("cache-control"), age: answer.header("age"))
+            return FetchedDocument(
+                document: try Self.object(call, answer),
+                lifetime: max(.seconds(seconds), FetchedDocument<JSONDocument>.minimumLifetime))
         case 300...399: throw .answerRefused(call, .redirect)
         default: throw Self.refusal(call, answer)
         }

@@ -208,9 +208,13 @@ package final class SignInClient: Sendable {
     private static func fetched<Document>(
         _ call: ProviderCall, _ request: TransportRequest, _ calls: ProviderCalls,
         _ read: @Sendable (JSONDocument) throws(SignInFailure) -> Document
-    ) async -> Result<Document, SignInFailure> {
+    ) async -> Result<FetchedDocument<Document>, SignInFailure> {
         do throws(SignInFailure) {
-            return .success(try read(await calls.object(call, request, before: .now + call.limit)))
+            let fetched = try await calls.fetch(call, request, before: .now + call.limit)
+            // The keys change with the answer's `max-age`; the addresses of discovery do for years.
+            let lifetime =
+                call == .keys ? fetched.lifetime : FetchedDocument<Document>.maximumLifetime
+            return .success(FetchedDocument(document: try read(fetched.document), lifetime: lifetime))
         } catch {
             return .failure(error)
         }

@@ -135,7 +135,7 @@ struct GatewayEndpoints: Sendable {
         let problems = OutboundMessage.problems(in: OutboundMessage.quotingSizes(in: document).root)
         let broken = problems.first { problem in
             problem.severity == .error && !Self.toleratedRules.contains(problem.rule)
-                && !Self.isLocalRedirect(problem)
+                && !Self.isLocalAddress(problem)
         }
         guard let broken else { return nil }
         // The text about 'data' was observed at Apple. Of its other refusals only the format is known, so here
@@ -151,8 +151,9 @@ struct GatewayEndpoints: Sendable {
     private static let toleratedRules: Set<MessageRule> = [.dataVersion, .messageIdentifier]
 
     /// Whether the problem is the plain `http` address of a development server on this machine.
-    private static func isLocalRedirect(_ problem: MessageProblem) -> Bool {
-        problem.rule == .redirectAddress
+    private static func isLocalAddress(_ problem: MessageProblem) -> Bool {
+        let isEndpoint = problem.rule == .webAddress && problem.pointer.contains("/payment/endpoints/")
+        return (problem.rule == .redirectAddress || isEndpoint)
             && ["127.0.0.1", "[::1]", "localhost"].contains { problem.found.hasPrefix("\"http://\($0):") }
     }
 

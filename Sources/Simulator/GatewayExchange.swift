@@ -18,7 +18,9 @@ package struct GatewayExchange: Sendable {
     package let bytes: Int
     /// The time from the request to its answer; nil when the gateway did not answer.
     package let duration: Duration?
+}
 
+extension GatewayExchange {
     init(
         _ id: MessageID, _ request: HTTPRequest, at: Timestamp, _ response: HTTPResponse?,
         after duration: Duration

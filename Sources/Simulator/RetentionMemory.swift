@@ -40,7 +40,7 @@ struct RetentionMemory {
     var images: [RetentionID: Image] = [:]
     var messages: [RetentionID: Message] = [:]
     var defaults: [DefaultMessages.Key: RetentionID] = [:]
-    private var realtimeURL: RealtimeURL?
+    private(set) var realtimeURL: RealtimeURL?
 
     /// Performs a call; `approves` means that new content is approved at once.
     mutating func answer(_ call: Call, approves: Bool) -> Answer {
@@ -54,6 +54,18 @@ struct RetentionMemory {
         case (_, "realtime", 2) where call.path[1] == "url": return url(call)
         default: return .unknownPath
         }
+    }
+
+    /// The product and locale of a default message by number, in turn; nil without any.
+    func key(_ number: Int) -> DefaultMessages.Key? {
+        let keys = DefaultMessages(defaults.mapValues(\.text)).keys
+        return keys.isEmpty ? nil : keys[number % keys.count]
+    }
+
+    /// Whether a message and its images are approved.
+    func isApproved(_ id: RetentionID) -> Bool {
+        guard let message = messages[id], message.state == .approved else { return false }
+        return message.content.images.allSatisfy { images[$0]?.state == .approved }
     }
 
     private mutating func image(_ call: Call, _ state: RetentionState) -> Answer {

@@ -117,7 +117,7 @@ extension SampleMessage {
 
     private var applePay: String {
         """
-        "payment": {"status": "STATUS_SUCCESS",
+        "payment": {"state": "paid",
           "paymentRequest": {"currencyCode": "EUR", "countryCode": "DE",
             "total": {"label": "Bicycle repair", "amount": "45.00", "type": "final"}}},
         "replyMessage": {"style": "icon", "title": "Paid with Apple Pay"}

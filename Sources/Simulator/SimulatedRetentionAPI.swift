@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
 package import BalloonWire
 package import Logging
 package import RetentionMessages
@@ -9,7 +10,17 @@ import Synchronization
 /// The Retention Messaging API of one app on a loopback address, with the App Store's states, limits and errors.
 ///
 /// It checks the token of each call. In the sandbox everything is approved at once; in production the owner decides
-/// with `review(_:)`. The performance test is not simulated: it answers 404.
+/// with `review(_:)`, and a real-time URL needs a passed performance test of the sandbox. With a `RetentionQuestioner`
+/// it runs performance tests, and `POST /_simulator/cancel` plays a subscriber who cancels:
+///
+/// ```json
+/// {"productId": "com.example.monthly", "userLocale": "en-US", "originalTransactionId": "1"}
+/// {"asked": true, "milliseconds": 3, "status": 200, "answer": {"message": {"messageIdentifier": "…"}},
+///  "shown": "answer", "header": "Stay", "body": "Half price for three months."}
+/// ```
+///
+/// All members of the request may be missing. `shown` is `answer`, `default` or `nothing`, and `failure` is the name of
+/// a failed question in Apple's performance test.
 package final class SimulatedRetentionAPI: Sendable {
     /// The names that a call's token must have.
     package struct App: Sendable {
@@ -39,26 +50,41 @@ package final class SimulatedRetentionAPI: Sendable {
 
     private struct State {
         var memory = RetentionMemory()
-        var misbehaviours: [Misbehaviour] = []
+        var misbehaviours: [(call: String, kind: Misbehaviour)] = []
+        var limitedCount = 0
+        var lostCount = 0
         var calls: [String] = []
+        /// The times of the calls of each kind that count for the limit of rates.
+        var times: [String: [Int]] = [:]
+        var tests: [RetentionID: PerformanceTest] = [:]
+        var running: Task<Void, Never>?
+        var questioner: RetentionQuestioner?
     }
 
     private let app: App
     private let environment: RetentionEnvironment
     private let logger: Logger
-    private let now: @Sendable () -> Int
+    private let milliseconds: @Sendable () -> Int
+    private let enforcesRates: Bool
+    /// The sandbox whose performance test must have passed; nil without this condition.
+    private let sandbox: SimulatedRetentionAPI?
     private let state = Mutex(State())
     private let server = Mutex<HTTPServer?>(nil)
 
-    /// Creates an API without content; `now` is the clock for tokens, in seconds since 1970.
+    /// Creates an API without content; `milliseconds` is the clock, since 1970.
+    ///
+    /// With `enforcesRates` more calls than Apple's table allows get 429.
     package init(
-        _ app: App, _ environment: RetentionEnvironment, logger: Logger,
-        now: @escaping @Sendable () -> Int = { SystemClock.secondsSince1970() }
+        _ app: App, _ environment: RetentionEnvironment, logger: Logger, enforcesRates: Bool = false,
+        after sandbox: SimulatedRetentionAPI? = nil,
+        milliseconds: @escaping @Sendable () -> Int = { Int(Timestamp.now().milliseconds) }
     ) {
         self.app = app
         self.environment = environment
         self.logger = logger
-        self.now = now
+        self.milliseconds = milliseconds
+        self.enforcesRates = enforcesRates
+        self.sandbox = sandbox
     }
 
     /// Starts serving on a free loopback port and returns the address for a client, `http://127.0.0.1:PORT`.
@@ -70,23 +96,39 @@ package final class SimulatedRetentionAPI: Sendable {
                 self?.answer(request, responder)
             }
         }
+        let cancel = HTTPRoute(.post, "/_simulator/cancel", body: .collected(maximumBytes: 4096)) {
+            [weak self] request, responder in
+            let body = Array(request.body)
+            Task { responder.respond(await self?.cancelled(body) ?? HTTPResponse(.notFound)) }
+            return nil
+        }
         let http = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: routes)], shards: 1,
-            logger: logger)
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: routes + [cancel])],
+            shards: 1, logger: logger)
         let address = try await http.start()[0]
         server.withLock { $0 = http }
         return "http://\(address)"
     }
 
+    /// Asks the address of this questioner from now on, until the app sets a real-time URL.
+    package func ask(by questioner: RetentionQuestioner) { state.withLock { $0.questioner = questioner } }
+
     /// Stops serving; the content is kept.
     package func stop() async {
+        state.withLock { $0.running }?.cancel()
         await server.withLock { $0.take() }?.stop(within: .zero)
     }
 
-    /// Misbehaves at the next call that has a valid token, after earlier misbehaviours.
-    package func misbehave(_ misbehaviour: Misbehaviour) {
-        state.withLock { $0.misbehaviours.append(misbehaviour) }
+    /// Misbehaves at the next call that has a valid token and begins with `call`, after earlier misbehaviours.
+    package func misbehave(_ misbehaviour: Misbehaviour, at call: String = "") {
+        state.withLock { $0.misbehaviours.append((call, misbehaviour)) }
     }
+
+    /// The number of calls whose answer was lost.
+    package var lostCount: Int { state.withLock { $0.lostCount } }
+
+    /// The number of calls beyond Apple's rates.
+    package var limitedCount: Int { state.withLock { $0.limitedCount } }
 
     /// Decides about everything that is pending, as Apple's reviewers do.
     package func review(_ decide: (RetentionID) -> RetentionState) {
@@ -120,13 +162,15 @@ package final class SimulatedRetentionAPI: Sendable {
             query: String(decoding: request.query, as: UTF8.self), body: Array(request.body))
         let (answer, isLost) = state.withLock { state -> (RetentionMemory.Answer, Bool) in
             state.calls.append("\(call.method) \(path)")
-            let misbehaviour = state.misbehaviours.isEmpty ? nil : state.misbehaviours.removeFirst()
+            let next = state.misbehaviours.firstIndex { "\(call.method) \(path)".hasPrefix($0.call) }
+            let misbehaviour = next.map { state.misbehaviours.remove(at: $0).kind }
             switch misbehaviour {
             case .limitsRate(let time)?: return (.limited(untilMilliseconds: time), false)
             case .fails(let code)?: return (.failed(code), false)
             case .losesAnswer?, nil:
-                let answer = state.memory.answer(call, approves: environment == .sandbox)
-                return (answer, misbehaviour == .losesAnswer)
+                if misbehaviour == .losesAnswer { state.lostCount += 1 }
+                if let limited = limit(call, &state) { return (limited, false) }
+                return (perform(call, &state), misbehaviour == .losesAnswer)
             }
         }
         guard !isLost else {
@@ -134,6 +178,130 @@ package final class SimulatedRetentionAPI: Sendable {
             return nil
         }
         return Self.response(answer)
+    }
+
+    private func perform(_ call: RetentionMemory.Call, _ state: inout State) -> RetentionMemory.Answer {
+        if call.path.first == "performanceTest" { return performanceTest(call, &state) }
+        if call.method == "PUT", call.path.first == "realtime", sandbox?.hasPassedTest == false {
+            return .failed(.noPassedPerformanceTest)
+        }
+        return state.memory.answer(call, approves: environment == .sandbox)
+    }
+
+    /// Whether a performance test has passed.
+    package var hasPassedTest: Bool { state.withLock { $0.tests.values.contains(where: \.isPassed) } }
+
+    /// The answer 429 when Apple's table allows no further call of this kind now.
+    private func limit(_ call: RetentionMemory.Call, _ state: inout State) -> RetentionMemory.Answer? {
+        guard enforcesRates else { return nil }
+        let isList = call.path.last == "list"
+        let kind = "\(call.method) \(call.path.first ?? "")\(isList ? " list" : "")"
+        let maximum = kind == "PUT default" ? 10 : 1
+        let window = environment == .sandbox ? 10_000 : 1000
+        let now = milliseconds()
+        let times = state.times[kind, default: []].filter { now - $0 < window }
+        state.times[kind] = times
+        guard times.count < maximum else {
+            state.limitedCount += 1
+            return .limited(untilMilliseconds: times[0] + window)
+        }
+        state.times[kind]?.append(now)
+        return nil
+    }
+
+    private func performanceTest(
+        _ call: RetentionMemory.Call, _ state: inout State
+    ) -> RetentionMemory.Answer {
+        if call.method == "GET", call.path.count == 3, call.path[1] == "result" {
+            guard let id = RetentionID(call.path[2]) else { return .failed(.invalidRequestID) }
+            guard let test = state.tests[id] else { return .failed(.performanceTestNotFound) }
+            return .json(test.result)
+        }
+        guard call.method == "POST", call.path.count == 1, environment == .sandbox else {
+            return .unknownPath
+        }
+        let body = (try? JSONDocument(call.body))?.root
+        guard let subscription = body?["originalTransactionId"]?.string,
+            (1...64).contains(subscription.utf8.count)
+        else { return .failed(.invalidTransaction) }
+        // The App Store asks about products with a default message only.
+        guard let questioner = state.questioner, state.memory.key(0) != nil,
+            let id = RetentionID(hash: randomBytes(16))
+        else { return .failed(.invalidPerformanceTest) }
+        if state.tests.values.contains(where: { !$0.isEnded }) { return .failed(.performanceTestRuns) }
+        let url = questioner.address(state.memory.realtimeURL)
+        let test = PerformanceTest(of: url)
+        state.tests[id] = test
+        state.running = run(test, questioner, at: url, state.memory, subscription)
+        return .json(
+            JSONWriter.object { writer in
+                test.writeSettings(to: &writer)
+                writer.field("requestId", id.text)
+            })
+    }
+
+    private func run(
+        _ test: PerformanceTest, _ questioner: RetentionQuestioner, at url: String, _ memory: RetentionMemory,
+        _ subscription: String
+    ) -> Task<Void, Never> {
+        Task {
+            await test.run { number in
+                guard let key = memory.key(number) else {
+                    return PerformanceTest.Sample(time: .zero, failure: .other)
+                }
+                let (exchange, time) = await questioner.ask(
+                    key, subscription: subscription, at: url,
+                    within: test.settings.responseTimeThreshold)
+                let failure = PerformanceTest.failure(of: exchange, at: url) { memory.isApproved($0) }
+                return PerformanceTest.Sample(time: time, failure: failure)
+            }
+        }
+    }
+
+    /// Plays a subscriber who cancels.
+    private func cancelled(_ body: [UInt8]) async -> HTTPResponse {
+        let root = (try? JSONDocument(body))?.root
+        let (memory, questioner) = state.withLock { ($0.memory, $0.questioner) }
+        guard let questioner else { return HTTPResponse(.notFound) }
+        let first = memory.key(0)
+        let product = root?["productId"]?.string.map { ProductID($0) } ?? first?.product
+        let locale = root?["userLocale"]?.string.map { StoreLocale($0) } ?? first?.locale
+        guard let product, let locale,
+            let fallback = memory.defaults[DefaultMessages.Key(product, locale)]
+        else {
+            // Without a default message the App Store does not ask.
+            return HTTPResponse(
+                .ok,
+                json: JSONWriter.object { writer in
+                    writer.field("asked", false)
+                    writer.field("shown", "nothing")
+                })
+        }
+        let url = questioner.address(memory.realtimeURL)
+        let (exchange, time) = await questioner.ask(
+            DefaultMessages.Key(product, locale), subscription: root?["originalTransactionId"]?.string ?? "1",
+            at: url,
+            within: RetentionQuestioner.limit)
+        return HTTPResponse(
+            .ok,
+            json: JSONWriter.object { writer in
+                writer.field("asked", true)
+                writer.field("milliseconds", Int(time / .milliseconds(1)))
+                var message: RetentionID?
+                let failure = PerformanceTest.failure(of: exchange, at: url) { memory.isApproved($0) }
+                if case .success(let response) = exchange {
+                    writer.field("status", response.status)
+                    if let answer = (try? JSONDocument(response.body))?.root {
+                        writer.field("answer", answer)
+                        if failure == nil { message = PerformanceTest.message(in: answer) }
+                    }
+                }
+                writer.field("failure", failure?.rawValue)
+                writer.field("shown", message == nil ? "default" : "answer")
+                let content = memory.messages[message ?? fallback]?.content
+                writer.field("header", content?.header)
+                writer.field("body", content?.body)
+            })
     }
 
     private func isAuthorized(_ request: HTTPRequest) -> Bool {
@@ -146,7 +314,7 @@ package final class SimulatedRetentionAPI: Sendable {
             claims["bid"]?.string == app.bundleID, claims["aud"]?.string == "appstoreconnect-v1",
             let issued = claims["iat"]?.int, let end = claims["exp"]?.int
         else { return false }
-        let now = now()
+        let now = milliseconds() / 1000
         // A token is valid for an hour at most.
         return issued <= now + 60 && end > now && end <= now + 3660
     }

@@ -46,13 +46,16 @@ final class Session: Sendable {
             let task = Task { await initialize(id, params) }
             state.withLock { $0.tasks[Method.initialize] = task }
         case .request(let id, Method.event, let params): begin(id, params)
+        case .request(let id, Method.retention, let params): beginRetention(id, params)
+        case .request(let id, Method.payment, let params): beginPayment(id, params)
         case .request(let id, Method.ping, _), .request(let id, Method.shutdown, _):
             output.write(RPCLine.result(id: id))
         case .request(let id, let method, _):
             refuse(id, RPCFailure.Code.unknownMethod, "unknown method \(method)")
         case .notification(Method.cancel, let params):
-            guard let delivery = params["deliveryId"]?.string else { return }
-            state.withLock { $0.tasks[delivery] }?.cancel()
+            let key = params["deliveryId"]?.string ?? params["callId"]?.int.map(Self.key(ofPayment:))
+            guard let key else { return }
+            state.withLock { $0.tasks[key] }?.cancel()
         case .result(let id, let result): calls.settle(id, .success(result))
         case .failure(let id, let failure): calls.settle(id, .failure(failure))
         case .notification, nil: break
@@ -69,7 +72,9 @@ final class Session: Sendable {
             try (handler as? any LifecycleHandler)?.validate()
             await provision(handler, host(initialization))
             state.withLock { $0.handler = handler }
-            let introduction = Introduction(name: factory.name, events: Set(subscriptions(of: handler)))
+            let introduction = Introduction(
+                name: factory.name, events: Set(subscriptions(of: handler)),
+                answersRetention: handler is any RetentionHandler, payments: payments(of: handler) ?? [])
             output.write(RPCLine.result(id: id) { introduction.write(to: &$0) })
         } catch {
             refuse(id, RPCFailure.Code.badConfiguration, "\(error)")
@@ -102,6 +107,8 @@ final class Session: Sendable {
                 throw HandlerHostError.unusableMessage(AnswerRefusal(failure))
             case .failure(let failure) where failure.code == RPCFailure.Code.withPerson:
                 throw HandlerHostError.withPerson
+            case .failure(let failure) where failure.code == RPCFailure.Code.permanent:
+                throw HandlerHostError.noConversations
             case .failure: throw HandlerHostError.notStored
             }
         }
@@ -126,10 +133,76 @@ final class Session: Sendable {
         }
     }
 
+    private func beginRetention(_ id: JSONValue, _ params: JSONValue) {
+        guard let handler = handler as? any RetentionHandler else {
+            return refuse(id, RPCFailure.Code.unknownMethod, "the handler answers no retention questions")
+        }
+        do {
+            let (request, context) = try RetentionCall.read(params, logger: logger)
+            // The prefix keeps this name apart from deliveries.
+            let name = "retention \(request.requestIdentifier)"
+            state.withLock { state in
+                state.tasks[name] = Task {
+                    await answer(id, request, context, handler)
+                    self.state.withLock { $0.tasks[name] = nil }
+                }
+            }
+        } catch {
+            refuse(id, RPCFailure.Code.invalidParameters, "\(error)")
+        }
+    }
+
+    @concurrent private func answer(
+        _ id: JSONValue, _ request: RetentionRequest, _ context: RetentionContext,
+        _ handler: any RetentionHandler
+    ) async {
+        do {
+            let choice = try await handler.retention(request, context)
+            output.write(RPCLine.result(id: id, raw: RetentionCall.json(choice)))
+        } catch {
+            // Send only the error's type, because its text may quote a subscriber.
+            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
+        }
+    }
+
     @concurrent private func answer(_ id: JSONValue, _ context: Context, _ handler: any Handler) async {
         do {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
+        } catch {
+            // Send only the error's type, because its text may quote a customer.
+            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
+        }
+    }
+
+    /// The name of a payment's task; deliveries have other names.
+    private static func key(ofPayment id: Int) -> String { "payment \(id)" }
+
+    private func beginPayment(_ id: JSONValue, _ params: JSONValue) {
+        guard let handler else { return refuse(id, RPCFailure.Code.retryable, "not initialized") }
+        let key = Self.key(ofPayment: id.int ?? 0)
+        state.withLock { state in
+            state.tasks[key] = Task {
+                await answerPayment(id, params, handler)
+                self.state.withLock { $0.tasks[key] = nil }
+            }
+        }
+    }
+
+    @concurrent private func answerPayment(
+        _ id: JSONValue, _ params: JSONValue, _ handler: any Handler
+    ) async {
+        do {
+            guard let context = try PaymentCall.context(params, logger: logger) else {
+                guard try await dispatch(try PaymentCall.reversal(params), to: handler) else {
+                    return refuse(id, RPCFailure.Code.unknownMethod, "no payment gateway")
+                }
+                return output.write(RPCLine.result(id: id))
+            }
+            guard let answer = try await dispatch(context, to: handler) else {
+                return refuse(id, RPCFailure.Code.unknownMethod, "no handler for \(context.callback.kind)")
+            }
+            output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
         } catch {
             // Send only the error's type, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")

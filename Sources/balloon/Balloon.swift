@@ -16,7 +16,9 @@ import MessageServer
             Serve.self, Dev.self, Simulate.self, Chat.self, Send.self, Attachments.self, Validate.self,
             Convert.self,
             Conversations.self, JournalCommands.self, Events.self, Replies.self, DeadLetters.self,
-            Authentications.self, Handlers.self, People.self, RetentionCommands.self, StatusCommand.self,
+            Authentications.self, Onboarding.self, PaymentsCommand.self, Handlers.self, People.self,
+            RetentionCommands.self,
+            StatusCommand.self,
             LogLevelCommand.self, ScenarioCommands.self,
             Initialize.self, Config.self, DoctorCommand.self, Token.self, HealthCheck.self,
         ])

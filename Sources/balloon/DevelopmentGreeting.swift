@@ -6,6 +6,8 @@ struct DevelopmentGreeting {
     let server: DevelopmentServer
     let directory: String
     let handlers: [BusinessConfiguration]
+    /// The configuration file, if any.
+    var config: String?
     /// The address of the inspector's page, with its token.
     let page: String
 
@@ -30,6 +32,11 @@ struct DevelopmentGreeting {
         // A builtin handler runs inside the server: it has no process to restart and no log of its own.
         if let program = handlers.first(where: \.isProgram) {
             commands += ["handlers logs \(program.slug)\(data)", "handlers restart \(program.slug)\(data)"]
+        }
+        if let app = server.apps.first {
+            let config = config.map { " --config \(shellWord($0))" } ?? ""
+            commands.append("retention apply\(config) --data \(shellWord(directory)) --app \(app.slug)")
+            commands.append("simulate cancel --app \(app.slug)\(data)")
         }
         return commands + ["conversations show\(data)"]
     }

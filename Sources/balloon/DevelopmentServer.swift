@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import MessageServer
+import RetentionMessages
 
 /// The content of `DATA/dev.json`, by which other commands find `balloon dev`.
 ///
@@ -19,6 +20,13 @@ struct DevelopmentServer: Equatable {
     struct Business: Equatable {
         let slug: String
         let id: BusinessID
+    }
+
+    /// An app whose App Store is simulated.
+    struct App: Equatable {
+        let slug: String
+        /// The base URLs of the simulated Retention Messaging API, by environment.
+        let simulators: [RetentionEnvironment: String]
     }
 
     /// The slug of the demo business.
@@ -38,6 +46,8 @@ struct DevelopmentServer: Equatable {
     let businessID: BusinessID
     /// The businesses of the last start: the demo, or those of a configuration.
     var businesses: [Business] = []
+    /// The apps of the last start's configuration.
+    var apps: [App] = []
 
     /// The file's path in a data directory.
     static func path(in directory: String) -> String { directory + "/dev.json" }
@@ -68,7 +78,8 @@ struct DevelopmentServer: Equatable {
         return DevelopmentServer(
             server: server, gateway: gateway, provider: root["provider"]?.string ?? "", mspID: mspID,
             secret: secret, businessID: BusinessID(businessID),
-            businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))])
+            businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))],
+            apps: root["apps"]?.elements.compactMap(App.init) ?? [])
     }
 
     /// The configuration of this server with the demo business; the caller sets the listening address.
@@ -114,7 +125,31 @@ struct DevelopmentServer: Equatable {
                     }
                 }
             }
+            guard !apps.isEmpty else { return }
+            writer.key("apps")
+            writer.array { writer in
+                for app in apps {
+                    writer.object { writer in
+                        writer.field("slug", app.slug)
+                        for environment in RetentionEnvironment.allCases {
+                            writer.field(environment.name, app.simulators[environment])
+                        }
+                    }
+                }
+            }
         }
         try AtomicFile.write(json + [UInt8(ascii: "\n")], to: Self.path(in: directory))
+    }
+}
+
+extension DevelopmentServer.App {
+    fileprivate init?(_ value: JSONValue) {
+        guard let slug = value["slug"]?.string else { return nil }
+        self.slug = slug
+        var simulators: [RetentionEnvironment: String] = [:]
+        for environment in RetentionEnvironment.allCases {
+            simulators[environment] = value[environment.name]?.string
+        }
+        self.simulators = simulators
     }
 }

@@ -14,13 +14,25 @@ enum MessageSummary {
         return "\(kind): \(text(of: message, kind: kind, isFromBusiness: isFromBusiness))"
     }
 
-    /// The content in one line: a question of the business with its choices, or the summary of any other message.
+    /// The content in one line: a question of the business with its choices, its request to sign in or to pay, or the summary of
+    /// any other message.
     static func text(of message: JSONValue, kind: Kind, isFromBusiness: Bool) -> String {
         // A value of a valid JSON document is valid JSON itself, so parsing does not fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         // DeviceOffer throws for a message that asks nothing, as most messages do.
-        if isFromBusiness, let offer = try? DeviceOffer(document), let text = text(of: offer) { return text }
+        if isFromBusiness {
+            // The result of a sign-in or a payment is in the customer's answer only.
+            if kind == .authentication { return text("sign-in", message) }
+            if kind == .applePay { return text("payment request", message) }
+            if let offer = try? DeviceOffer(document), let text = text(of: offer) { return text }
+        }
         return InboundEvent.decode(message: document).summary
+    }
+
+    /// The name of a request, and the bubble's title.
+    private static func text(_ request: String, _ message: JSONValue) -> String {
+        let title = message["interactiveData"]?["receivedMessage"]?["title"]?.string ?? ""
+        return title.isEmpty ? request : "\(request): \(title)"
     }
 
     /// A question and its choices: `When shall we come? [2026-12-10T17:00+0000 (slot-1) | …]`.

@@ -22,6 +22,15 @@ struct SimulatedSignIn {
             return !isClassic || oauth2["redirectURI"] == nil
         }
         guard let message = request?.message else { return nil }
+        return try customer.message(
+            try await answer(to: message, of: customer.id, at: provider, over: try CurlTransport()))
+    }
+
+    /// Signs in over the pages of the provider and the server's callback, as a message asks, and returns the device's event.
+    func answer(
+        to message: JSONDocument, of customer: CustomerID, at provider: String,
+        over transport: any HTTPTransport
+    ) async throws -> DeviceAnswer {
         let isOld = Self.oauth2(of: message)?["redirectURI"] == nil
         let registration = DeviceSignIn.Registration(
             authorizationURL: provider + ProviderEndpoint.authorize.rawValue,
@@ -29,9 +38,14 @@ struct SimulatedSignIn {
             clientID: isOld ? DevelopmentProvider.classicClientID : DevelopmentProvider.clientID)
         var account = DeviceSignIn.Account(user: user)
         account.declines = declines
-        let device = try DeviceSignIn(to: message, at: registration, as: account, customer: customer.id)
-        let outcome = try await device.run(over: try CurlTransport())
-        return try customer.message(DeviceAnswer(to: try DeviceOffer(message), reporting: outcome))
+        let device = try DeviceSignIn(to: message, at: registration, as: account, customer: customer)
+        return DeviceAnswer(
+            to: try DeviceOffer(message), reporting: try await device.run(over: transport))
+    }
+
+    /// Whether the server processes the sign-in of a message in the thread: it adds parts when it sends the message.
+    static func isProcessed(_ message: JSONDocument) -> Bool {
+        oauth2(of: message)?["state"]?.string == SignInRequest.placeholder
     }
 
     private static func oauth2(of message: JSONDocument) -> JSONValue? {

@@ -114,8 +114,8 @@ struct MessageBoundsTests {
     @Test(
         arguments: [
             (#""authenticate":{"status":"authenticated","token":"SECRET"}"#, true),
-            (#""payment":{"status":"paid","token":"SECRET"}"#, true),
-            (#""paymentStatus":"paid","token":"SECRET""#, true),
+            (#""payment":{"state":"paid","token":"SECRET"}"#, true),
+            (#""applePay":{},"token":"SECRET""#, true),
             (#""dynamic":{"private":true,"selections":[{"title":"SECRET"}]}"#, true),
             (#""dynamic":{"selections":[{"title":"SECRET"}]}"#, false),
             (#""other":{"token":"SECRET"}"#, false),

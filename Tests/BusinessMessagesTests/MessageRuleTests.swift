@@ -57,7 +57,7 @@ struct MessageRuleTests {
         // Rules that no changed fixture can break have separate tests.
         let elsewhere: Set<MessageRule> = [
             .json, .repeatedMember, .capability, .livePersonType, .livePersonImage, .signInMember,
-            .signInParameters,
+            .signInParameters, .paymentMember, .paymentSum,
         ]
         let tried = Set(ruleCases.map(\.rule)).union(elsewhere)
         #expect(Set(MessageRule.allCases).subtracting(tried) == [])

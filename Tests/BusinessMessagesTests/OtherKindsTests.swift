@@ -94,16 +94,15 @@ struct OtherKindsTests {
         #expect(invitation.isAccepted == isAccepted)
     }
 
-    @Test func `a payment is decoded with its status and all other members`() throws {
+    @Test func `a payment is decoded with its state and all other members`() throws {
         guard case .applePay(let payment) = try event("applePay").content else { throw Unexpected(.applePay) }
-        #expect(payment.status == "STATUS_SUCCESS")
+        #expect(payment.state == .paid)
         #expect(payment.payment?["paymentRequest"]?["total"]?["amount"]?.string == "45.00")
         #expect(payment.interaction.replyMessage?.title == "Paid with Apple Pay")
-        guard case .applePay(let paid) = try content(data: #"{"paymentStatus":"paid"}"#) else {
+        guard case .applePay(let other) = try content(data: #"{"payment":{"state":"held"}}"#) else {
             throw Unexpected(.applePay)
         }
-        #expect(paid.status == "paid")
-        #expect(paid.payment == nil)
+        #expect(other.state == ApplePay.State(rawValue: "held"))
     }
 
     @Test(

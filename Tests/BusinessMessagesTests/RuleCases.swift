@@ -315,6 +315,9 @@ let paymentCases = [
         sound: #""https://sams.example.com/paymentGateway/""#,
         broken: #""https://sams.example.com/paymentGateway""#),
     RuleCase(
+        .sessionExpiry, "applePay", payment + "/merchantSession/expiresAt", sound: "1525722894058",
+        broken: "1525722894057"),
+    RuleCase(
         .displayName, "applePay", payment + "/merchantSession/displayName", sound: quoted(32, of: "ü"),
         broken: "\"" + String(repeating: "ü", count: 32) + "a\""),
     RuleCase(

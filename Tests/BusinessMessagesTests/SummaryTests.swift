@@ -20,7 +20,7 @@ struct SummaryTests {
         ("authentication-classic", "authentication: authenticated"),
         ("authentication-classicFailed", "authentication: failed"),
         ("authentication-failure", "authentication: failure"),
-        ("applePay", "payment: STATUS_SUCCESS"),
+        ("applePay", "payment: paid"),
         ("app", "Leave it with the neighbour"),
         ("invitation", "Yes, write to me here"),
         ("typingStart", "is writing"),

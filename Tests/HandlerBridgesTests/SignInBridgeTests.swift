@@ -1,8 +1,10 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
 import BusinessMessages
 import MessageServer
+import MessageStore
 import ServerTestSupport
 import Simulator
 import TestSupport
@@ -42,6 +44,11 @@ struct SignInBridgeTests {
     }
 
     @Test func `a service over HTTP asks, and gets the identity`() async throws {
+        try await withService { try await signIn(try await start($0)) }
+    }
+
+    /// Runs `body` with the binding of a service that asks each customer to sign in, and answers with the result.
+    private func withService(_ body: (_ binding: String) async throws -> Void) async throws {
         let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
             // The service is the test's own, and is called with JSON only.
             let event = (try? JSONDocument(Array(request.body)))?.root["event"]
@@ -57,7 +64,38 @@ struct SignInBridgeTests {
             listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
             logger: LogCollector().logger)
         let url = "http://\(try await service.start()[0])/hook"
-        try await signIn(try await start(#"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#))
+        try await body(#"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}}}"#)
         await service.stop(within: .zero)
+    }
+
+    /// A person takes the conversation of a customer, asks with `balloon send`, and reads the result in the conversation;
+    /// the handler gets no event of it.
+    private func askAsPerson(_ binding: String) async throws {
+        let test = try await start(
+            #"{"handler": \#(binding), "people": {"text": "A colleague answers soon."}}"#)
+        for device in [nil, SignInUnderTest.classic] {
+            let customer = test.customer(device)
+            _ = try await test.ask(customer)
+            let request = SendRequest(
+                business: customer.business, customer: customer.id,
+                message: try JSONDocument(Array(Self.request.utf8)), files: [], wait: .seconds(50),
+                person: Person(id: "ana"))
+            #expect(try await test.server.control("/send", method: "POST", body: request.json).status == 200)
+            let message = try #require(
+                await test.server.gateway.waitForMessages(count: 2, customer: customer.id).last?.message)
+            try await test.post(try await test.signIn(customer, message), customer, message)
+            let results = { try test.server.conversation(of: customer).compactMap(\.signIn) }
+            #expect(try await eventually { try !results().isEmpty })
+            #expect(try results().map(\.result) == ["signedIn"])
+            #expect(test.server.gateway.messages(for: customer.id).count == 2)
+        }
+        await test.stop(secrets: ["user-alice"] + Array(test.provider.secrets))
+    }
+
+    @Test func `balloon send asks while a person has the conversation of a program or a service`()
+        async throws
+    {
+        try await askAsPerson(#"{"exec": ["\#(Self.program)"]}"#)
+        try await withService(askAsPerson)
     }
 }

@@ -6,7 +6,7 @@ struct DispatchTests {
     private static let answers: [(Kind, String)] = [
         (.text, "text 49"), (.quickReply, "quickReply evening"), (.listPicker, "listPicker 3"),
         (.timePicker, "timePicker slot-2"), (.form, "form 6"), (.authentication, "authentication completed"),
-        (.applePay, "applePay STATUS_SUCCESS"), (.app, "app 1471612309"), (.invitation, "invitation true"),
+        (.applePay, "applePay paid"), (.app, "app 1471612309"), (.invitation, "invitation true"),
         (.typingStart, "typingStart"), (.typingEnd, "typingEnd"), (.close, "close 0"),
         (.unrecognized, "unrecognized 3"),
     ]

@@ -25,7 +25,7 @@ struct EveryKindHandler: TextHandler, QuickReplyHandler, ListPickerHandler, Time
         .reply("authentication \(authentication.status ?? "")")
     }
     func applePay(_ applePay: ApplePay, _ context: Context) -> Outcome {
-        .reply("applePay \(applePay.status ?? "")")
+        .reply("applePay \(applePay.state?.rawValue ?? "")")
     }
     func app(_ app: App, _ context: Context) -> Outcome { .reply("app \(app.appID ?? "")") }
     func invitation(_ invitation: Invitation, _ context: Context) -> Outcome {

@@ -259,7 +259,7 @@ struct EventTests {
             "authentication-classicFailed", "authentication",
             #"{"status":"failed","error":"com.apple.icloud.messages.business.cryptor 2"}"#
         ),
-        ("applePay", "payment", #"{"state":"STATUS_SUCCESS"}"#),
+        ("applePay", "payment", #"{"state":"paid"}"#),
         ("invitation", "invitation", #"{"accepted":true,"referenceId":"campaign-7/12"}"#),
         ("close-declined", "invitation", #"{"accepted":false,"referenceId":"campaign-7/12"}"#),
     ])

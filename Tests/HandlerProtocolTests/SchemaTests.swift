@@ -46,6 +46,14 @@ struct SchemaTests {
                         }))
             }
         }
+        let request = try RetentionTests.request()
+        let question = RetentionContext(app: "shop", deadline: .now, logger: LogCollector().logger)
+        lines.append(
+            expected(
+                "retention",
+                RPCLine.request(id: 4, method: Method.retention) {
+                    RetentionCall.write(request, question, to: &$0)
+                }))
         let failures = [
             ReplyFailure(
                 reply: MessageID("r"), inReplyTo: MessageID("m"), kind: .text, status: .refused,
@@ -75,7 +83,12 @@ struct SchemaTests {
 
     private static let introductions = [
         #"{"protocolVersion":"1","events":["text","replyFailed"]}"#,
+        #"{"protocolVersion":"1","events":["retention"]}"#,
         #"{"protocolVersion":"1","events":"*"}"#,
+        #"{"protocolVersion":"1","events":[],"payments":["paymentGateway","orderTracking"]}"#,
+        #"{"protocolVersion":"1","events":[],"payments":null}"#,
+        #"{"protocolVersion":"1","events":[],"payments":["reversal"]}"#,
+        #"{"protocolVersion":"1","events":[],"payments":"paymentGateway"}"#,
         #"{"protocolVersion":"1","handler":{"name":"a"},"events":["text"],"maxInFlight":4}"#,
         #"{"protocolVersion":"2","events":"*"}"#, #"{"events":"*"}"#, #"{"protocolVersion":"1"}"#,
         #"{"protocolVersion":1,"events":"*"}"#, #"{"protocolVersion":"1","events":["speech"]}"#,
@@ -138,12 +151,17 @@ struct SchemaTests {
                 _ = try EventAnswer.outcome($0, changing: ConversationState())
             }
         }
+        for json in RetentionTests.choices.map(\.json) + RetentionTests.refused {
+            try add("retentionAnswer", json, #"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#) {
+                _ = try RetentionCall.choice($0)
+            }
+        }
         for json in Self.replies {
             try add("reply", json, #"{"jsonrpc":"2.0","id":"r","method":"reply","params":\#(json)}"#) {
                 _ = try ReplyCall($0)
             }
         }
-        #expect(taken == 20)
+        #expect(taken == 27)
         let found = try await SchemaValidator.differences("handler", lines)
         #expect(found == [])
     }
@@ -151,7 +169,8 @@ struct SchemaTests {
     @Test func `the schema describes every line that a handler in Swift writes`() async throws {
         let id = try JSONDocument([0x31]).root
         let introduction = Introduction(
-            name: "a", version: "2", events: [.kind(.text), .replyFailed], maximumInFlight: 4)
+            name: "a", version: "2", events: [.kind(.text), .replyFailed],
+            payments: [.paymentGateway, .orderTracking], maximumInFlight: 4)
         let context = try context(.text)
         var lines = [expected("introduction", RPCLine.result(id: id) { introduction.write(to: &$0) })]
         context.state["step"] = "one"
@@ -161,6 +180,10 @@ struct SchemaTests {
         ] {
             lines.append(
                 expected("answer", RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) }))
+        }
+        for (choice, _) in RetentionTests.choices {
+            lines.append(
+                expected("retentionAnswer", RPCLine.result(id: id, raw: RetentionCall.json(choice))))
         }
         let call = ReplyCall(customer: CustomerID("c"), key: "k", message: .text("Hi"))
         lines.append(

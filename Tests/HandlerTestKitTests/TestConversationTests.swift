@@ -39,7 +39,7 @@ struct TestConversationTests {
             .reply(authentication.status ?? "none")
         }
         func applePay(_ applePay: ApplePay, _ context: Context) -> Outcome {
-            .reply(applePay.status ?? "none")
+            .reply(applePay.state?.rawValue ?? "none")
         }
         func close(_ close: Close, _ context: Context) -> Outcome { .handoff(reason: "closed") }
         func typingStart(_ typingStart: TypingStart, _ context: Context) -> Outcome { .handled }
@@ -88,7 +88,7 @@ struct TestConversationTests {
         (.quickReply("collect"), "collect"), (.listPicker("rye", "wheat"), "rye,wheat"),
         (.timePicker("morning"), "morning"),
         (.form(["name": ["Ada"], "when": ["now", "later"]]), "Ada,now,later"),
-        (.authentication(), "success"), (.applePay(isSuccess: false), "STATUS_FAILURE"),
+        (.authentication(), "success"), (.applePay(.declined), "declined"),
     ]
 
     @Test(arguments: answers)

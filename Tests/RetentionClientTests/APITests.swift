@@ -69,7 +69,9 @@ private struct AppStore {
     let environment: RetentionEnvironment
     let time: SkippingClock
 
-    init(_ environment: RetentionEnvironment = .sandbox) async throws {
+    init(
+        _ environment: RetentionEnvironment = .sandbox, enforcesRates: Bool = false
+    ) async throws {
         let key = try SigningKey(for: .es256)
         let time = SkippingClock()
         self.time = time
@@ -78,7 +80,8 @@ private struct AppStore {
         server = SimulatedRetentionAPI(
             SimulatedRetentionAPI.App(
                 bundleID: "com.example.app", issuerID: "issuer", keyID: "KEY", key: key.publicKey),
-            environment, logger: LogCollector().logger, now: { time.clock.milliseconds() / 1000 })
+            environment, logger: LogCollector().logger, enforcesRates: enforcesRates,
+            milliseconds: { time.clock.milliseconds() })
         transport = try CurlTransport()
         self.environment = environment
         url = try await server.start()
@@ -127,13 +130,13 @@ private struct AppStore {
     }
 }
 
+private func key(_ locale: String = "en-US") throws -> DefaultMessages.Key {
+    DefaultMessages.Key(try #require(ProductID("p.monthly")), try #require(StoreLocale(locale)))
+}
+
 @Suite struct RetentionAPITests {
     private let id = RetentionID("a1b2c3d4-e5f6-7890-a1b2-c3d4e5f67890")
     private let other = RetentionID("b1b2c3d4-e5f6-7890-a1b2-c3d4e5f67890")
-
-    private func key(_ locale: String = "en-US") throws -> DefaultMessages.Key {
-        DefaultMessages.Key(try #require(ProductID("p.monthly")), try #require(StoreLocale(locale)))
-    }
 
     @Test func `each call gets its good answer`() async throws {
         let store = try await AppStore()
@@ -370,19 +373,92 @@ private struct AppStore {
         await store.server.stop()
     }
 
-    @Test func `an upload whose answer was lost is done at the next application`() async throws {
+    @Test func `40 messages and 10 images that are killed at random end in one state, and nothing twice`()
+        async throws
+    {
+        var generator = SeededGenerator(seed: 20)
         let store = try await AppStore()
-        try store.fill(messages: 2, images: 0)
-        for _ in 0..<2 { store.server.misbehave(.fails(.internalErrorToRetry)) }
-        // The lists come first; the third kind of call is the upload.
+        try store.fill(messages: 40, images: 10)
+        let folder = try store.folder()
+        var kills = 0
+        var isDone = false
+        while !isDone, kills < 200 {
+            let transport = InterruptedTransport(
+                store.transport, after: Int.random(in: 2...25, using: &generator),
+                isSent: Bool.random(using: &generator))
+            isDone = (try? await store.apply(transport)) == .done
+            if !isDone { kills += 1 }
+        }
+        #expect(kills > 5)
+        #expect(try await store.apply() == .done)
+        #expect(store.server.messages == Set(folder.messages.map(\.id)))
+        #expect(store.server.messages.count == 40)
+        #expect(store.server.images == Set(folder.images.map(\.id)))
+        #expect(store.server.images.count == 10)
+        #expect(store.server.defaults.count == 2)
+        // Nothing is deleted on the way, so nothing was uploaded under another identifier.
+        #expect(!store.server.calls.contains { $0.hasPrefix("DELETE") })
+        let calls = store.server.calls.count
+        #expect(try await store.apply() == .done)
+        #expect(!store.server.calls.dropFirst(calls).contains { $0.hasPrefix("PUT message/") })
+        await store.server.stop()
+    }
+
+    @Test func `an upload whose answer was lost is an upload that exists`() async throws {
+        let store = try await AppStore()
+        try store.fill(messages: 2, images: 1)
+        for (number, call) in ["PUT image/", "PUT message/"].enumerated() {
+            try store.write(#"{"header":"New \#(number)","body":"b"}"#, to: "messages/new.json")
+            store.server.misbehave(.losesAnswer, at: call)
+            // libcurl may repeat the call on a new connection, and then gets 409.
+            _ = try? await store.apply()
+            #expect(store.server.lostCount == number + 1)
+        }
         #expect(try await store.apply() == .done)
         let folder = try store.folder()
-        let before = store.server.messages
-        store.server.misbehave(.losesAnswer)
-        // The transport may have repeated the call.
-        _ = try? await store.apply()
+        #expect(store.server.messages == Set(folder.messages.map(\.id)))
+        await store.server.stop()
+    }
+
+    @Test func `a default that the folder does not have any more is deleted, also after a kill`() async throws
+    {
+        let store = try await AppStore()
+        try store.fill(messages: 2, images: 0)
         #expect(try await store.apply() == .done)
-        #expect(store.server.messages == before && before == Set(folder.messages.map(\.id)))
+        try store.write(#"{"p.monthly":{"en-US":"m0"}}"#, to: "defaults.json")
+        let application = RetentionApplication(
+            store.api(), try store.folder(), statesPath: store.statesPath, clock: store.time.clock)
+        #expect(try application.oldDefaults() == [key("de-DE")])
+        for isSent in [false, true] {
+            // The lists, the lists again and the default that stays come first.
+            let transport = InterruptedTransport(store.transport, after: 5, isSent: isSent)
+            _ = try? await store.apply(transport)
+            #expect(try application.oldDefaults() == [key("de-DE")])
+        }
+        #expect(try await store.apply() == .done)
+        #expect(try store.server.defaults.keys.map(\.self) == [key()])
+        #expect(try application.oldDefaults().isEmpty)
+        let calls = store.server.calls.count
+        #expect(try await store.apply() == .done)
+        #expect(!store.server.calls.dropFirst(calls).contains { $0.hasPrefix("DELETE") })
+        await store.server.stop()
+    }
+
+    @Test(arguments: RetentionEnvironment.allCases)
+    func `a client that waits for its turn gets no 429 of an App Store that counts`(
+        _ environment: RetentionEnvironment
+    ) async throws {
+        let store = try await AppStore(environment, enforcesRates: true)
+        let api = store.api()
+        for _ in 0..<3 { _ = try await api.messages() }
+        for _ in 0..<12 { try await api.deleteDefault(key()) }
+        #expect(store.server.limitedCount == 0)
+        let hasty = RetentionAPI(
+            environment, store.identity, transport: store.transport, baseURL: store.url, isPaced: false,
+            clock: store.time.clock)
+        // The client waits until the time that the answer names, and then succeeds.
+        for _ in 0..<2 { _ = try await hasty.images() }
+        #expect(store.server.limitedCount == 1)
         await store.server.stop()
     }
 }

@@ -132,8 +132,9 @@ package struct SignInUnderTest: Sendable {
     }
 
     /// The paths of the files of open requests.
-    private func requestFiles() throws -> [String] {
+    package func requestFiles() throws -> [String] {
         let folder = server.directory.file("data/requests")
+        guard try Directory.holds(folder) else { return [] }
         return try Directory.names(in: folder).flatMap { prefix in
             // Other names are those of files that the server is writing at the moment.
             try Directory.names(in: folder + "/" + prefix).filter { $0.hasSuffix(".json") }
@@ -148,14 +149,22 @@ package struct SignInUnderTest: Sendable {
 
     /// Replaces the private number in the file of the only open request, so that a known token opens.
     package func replaceScalar(by scalar: String) async throws {
+        try await changeRequests(in: "open") { request in
+            let payload = try #require(request["payload"])
+            return ["payload": payload.replacing(members: ["scalar": Array("\"\(scalar)\"".utf8)])]
+        }
+    }
+
+    /// Replaces members in the files of the requests, as soon as one is in this phase.
+    package func changeRequests(
+        in phase: String, _ change: (JSONValue) throws -> [String: [UInt8]]
+    ) async throws {
         // The server writes the file once more when the gateway has accepted the message.
         try #require(
-            await eventually { try requests().contains { $0.root["phase"]?.string == "open" } })
+            await eventually { try requests().contains { $0.root["phase"]?.string == phase } })
         for path in try requestFiles() {
             let request = try JSONDocument(File(path, for: .reading).readAll()).root
-            let payload = try #require(request["payload"])
-            let changed = payload.replacing(members: ["scalar": Array("\"\(scalar)\"".utf8)])
-            try AtomicFile.write(request.replacing(members: ["payload": changed]), to: path)
+            try AtomicFile.write(request.replacing(members: try change(request)), to: path)
         }
     }
 

@@ -35,6 +35,7 @@ package final class StageCollector: StageObserver {
     private struct Both: StageObserver {
         let first: any StageObserver
         let second: any StageObserver
+        var wantsDetails: Bool { first.wantsDetails || second.wantsDetails }
         func observe(_ event: StageEvent) {
             first.observe(event)
             second.observe(event)

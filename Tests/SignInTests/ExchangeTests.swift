@@ -285,6 +285,24 @@ extension Result where Failure == SignInFailure {
         await test.fake.stop()
     }
 
+    @Test func `keys are fetched again after their max-age, at most once a minute, and discovery is not`()
+        async throws
+    {
+        for (rule, seconds) in [("max-age=3600", 3600), ("no-store", 60)] {
+            let test = try await ProviderUnderTest()
+            test.fake.misbehave(.cachesKeys(rule))
+            _ = try await test.signIn().get()
+            test.clocks.turn(by: .seconds(seconds - 1))
+            _ = try await test.signIn().get()
+            #expect(test.fake.requestCount(.keys) == 1, "\(rule)")
+            test.clocks.turn(by: .seconds(1))
+            _ = try await test.signIn().get()
+            #expect(test.fake.requestCount(.keys) == 2, "\(rule)")
+            #expect(test.fake.requestCount(.discovery) == 1)
+            await test.fake.stop()
+        }
+    }
+
     @Test func `sign-ins at the same time share one fetch`() async throws {
         let test = try await ProviderUnderTest()
         let visits = try await (0..<8).asyncMap { _ in try await test.visit() }

@@ -56,6 +56,30 @@ import Testing
         await inspector.server.stop()
     }
 
+    @Test(arguments: [
+        ("success", "iphone", "signed in as user-ann"), ("failure", "iphone", "ended: declined"),
+        ("cancel", "iphone", "ended: "), ("success", "older", "signed in as user-ann"),
+        ("failure", "older", "ended: failed"),
+    ])
+    func `a customer signs in at the provider of balloon dev, declines there, or cancels`(
+        outcome: String, device: String, words: String
+    ) async throws {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer(#"{"name":"Ann","device":"\#(device)"}"#)
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"sign in"}"#)
+        let request = try await inspector.entry(customer) { $0["kind"]?.string == "authentication" }
+        let id = try #require(request["id"]?.string)
+        let body = #"{"to":"\#(id)","choice":{"outcome":"\#(outcome)"}}"#
+        let posts = try await inspector.json("POST", "\(customer)/answers", body)
+        #expect(posts["posts"]?.firstElement?["status"]?.int == 200)
+        let answer = try await inspector.entry(customer) {
+            $0["direction"]?.string == "outbound"
+                && $0["line"]?["message"]?["body"]?.string?.contains(words) == true
+        }
+        #expect(answer["kind"]?.string == "text")
+        await inspector.server.stop()
+    }
+
     @Test func `an invalid scenario, a path as a name and a missing folder are refused`() async throws {
         let inspector = try await InspectorClient("--scenarios tests", in: TemporaryDirectory())
         let refusals = [

@@ -41,6 +41,22 @@ import Testing
         await second.server.stop()
     }
 
+    @Test(arguments: ["", "{}"])
+    func `a reset forgets the customers, and their threads stay`(body: String) async throws {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer()
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"hello"}"#)
+        let sent = try await inspector.entry(customer) { $0["direction"]?.string == "outbound" }
+        let known = try await inspector.json("GET", "/dev/v1/customers")
+        let id = try #require(known["customers"]?.firstElement?["id"]?.string)
+        #expect(try await inspector.send("POST", "/dev/v1/reset", body).status == 204)
+        #expect(try await inspector.json("GET", "/dev/v1/customers")["customers"]?.count == 0)
+        #expect(try await inspector.customer(#"{"id":"\#(id)"}"#) == customer)
+        let again = try await inspector.entry(customer) { $0["direction"]?.string == "outbound" }
+        #expect(again["id"]?.string == sent["id"]?.string)
+        await inspector.server.stop()
+    }
+
     @Test func `a wrong token gets 401, a foreign Host 421 and a foreign Origin 403`() async throws {
         let inspector = try await InspectorClient("--inspector-host desk.example", in: TemporaryDirectory())
         let token = (name: "authorization", value: "Bearer " + inspector.token)

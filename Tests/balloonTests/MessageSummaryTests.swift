@@ -41,6 +41,28 @@ import Testing
                 == "richLink: Our shop https://shop.example")
     }
 
+    @Test func `the summary of a sign-in names its bubble, and that of the answer its result`() throws {
+        let data = #""interactiveData":{"data":{"authenticate":{"oauth2":{"state":"s"}}},"#
+        let bubble = #""receivedMessage":{"title":"Your account"}}"#
+        let request = try JSONDocument(Array(#"{"type":"interactive",\#(data)\#(bubble)}"#.utf8)).root
+        #expect(
+            MessageSummary.line(of: request, kind: .authentication, isFromBusiness: true)
+                == "authentication: sign-in: Your account")
+        let answer = try JSONDocument(Fixture.bytes("messages/authentication-failure.json")).root
+        #expect(
+            MessageSummary.line(of: answer, kind: .authentication, isFromBusiness: false)
+                == "authentication: authentication: failure")
+    }
+
+    @Test func `the summary of a request to pay names its bubble`() throws {
+        let data = #""interactiveData":{"data":{"payment":{"paymentRequest":{"currencyCode":"EUR"}}},"#
+        let bubble = #""receivedMessage":{"title":"Repair"}}"#
+        let request = try JSONDocument(Array(#"{"type":"interactive",\#(data)\#(bubble)}"#.utf8)).root
+        #expect(
+            MessageSummary.line(of: request, kind: .applePay, isFromBusiness: true)
+                == "applePay: payment request: Repair")
+    }
+
     @Test func `the summary of a customer's choice contains the chosen items`() throws {
         let message = try JSONDocument(Fixture.bytes("messages/listPicker.json")).root
         #expect(

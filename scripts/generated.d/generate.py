@@ -75,6 +75,7 @@ def tables():
     values = {
         "KINDS": kinds,
         "EXTRA_EVENTS": others,
+        "PAYMENTS": handler["paymentCallback"]["enum"],
         "EVENT_MEMBERS": [name for name in event if not name.startswith("message")],
         "MAXIMUM_REPLIES": next(each["maxItems"] for each in replies if "maxItems" in each),
         "MAXIMUM_LINE_BYTES": limits["maxLineBytes"]["const"],

@@ -28,6 +28,8 @@ OFFERS = {
     "times": interactive(3, messages.TIMES, "Book a fitting"),
     "form": interactive(4, messages.FORM, "Complaint"),
     "sign in": interactive(5, messages.SIGN_IN, "Sign in"),
+    "sign in old": interactive(8, messages.SIGN_IN_1, "Sign in"),
+    "sign in here": {"signIn": {"receivedMessage": {"title": "Sign in here", "style": "small"}, "replyMessage": {"title": "Signed in", "style": "icon"}}},
     "pay": interactive(6, {"images": messages.IMAGES, **messages.PAYMENT}, "Halibut"),
     "app": {"type": "interactive", "interactiveData": {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM123456:com.example.parcels", "URL": "?parcel=7", "appId": 1, "appName": "Parcels",
                                                       "sessionIdentifier": "00000007-0000-4000-8000-000000000000", "receivedMessage": {"title": "Parcel Locator", "subtitle": "Open the map"}}},
@@ -57,7 +59,9 @@ def text(event):
 def answer(event):
     if event.kind in ("typingStart", "typingEnd", "close"):
         return None
-    return f"Got {event.kind}: " + json.dumps(event.selected_identifiers or event.selected_identifier or event.start_time or event.answers or event.params["event"].get("status"))
+    result = event.sign_in or {}
+    said = f"Got {event.kind}: " + json.dumps(event.selected_identifiers or event.selected_identifier or event.start_time or event.answers or event.params["event"].get("status"))
+    return said + (f"; the sign-in: {result['result']} {result.get('subject', '')}".rstrip() if result else "")
 
 
 bot.run()

@@ -28,6 +28,11 @@ class DeviceSuite(Suite):
     def sheet(self, page):
         page.wait("a sheet", "document.querySelector('dialog') && !document.getAnimations().some((one) => one.playState === 'running')")
 
+    def tool(self, page, label):
+        """Opens the sheet of a button at the top."""
+        page.press_button(label)
+        self.sheet(page)
+
     def gone(self, page):
         page.wait("no sheet", "!document.querySelector('dialog')")
 

@@ -1,9 +1,9 @@
 """The phone in Chromium in front of the real `balloon dev`, with a handler that sends every kind of message."""
-import base64, json, os, pathlib, subprocess, sys, time, urllib.request
+import base64, json, os, pathlib, re, subprocess, sys, time, urllib.request
 
 from browser import Failure
 from device import DeviceSuite
-from messages import IMAGES
+from messages import IMAGES, INVITATION
 from server import Server, free_port
 from suite import DESK, LOST, PHONE, main
 
@@ -12,7 +12,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "files", "levers", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "refusals", "figures"]
+    ALL = ["talk", "answers", "answers_by_keys", "invitations", "sign_in", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -25,35 +25,45 @@ class Tests(DeviceSuite):
     def begin(self, size=DESK):
         """The page with a new customer."""
         page = self.page(size, customer=False)
-        page.press_button("New customer")
+        self.tool(page, "New customer")
         page.type("#field-name", "Ann")
         page.press_button("Add", "document.querySelector('dialog')")
         self.gone(page)
         page.find("#text")
         return page
 
-    def newest(self, kind, direction="inbound", count=1):
-        """The newest entry of a kind in the customer's thread."""
-        def found():
-            return [one for one in self.server.thread() if one["kind"] == kind and one["direction"] == direction]
-        self.until(f"{count} {direction} {kind}", lambda: len(found()) >= count)
-        return found()[-1]
+    def entries(self, kind, direction="inbound", customer=None):
+        """The entries of a kind in the thread of a customer, of the first one without a name."""
+        people = [one["id"] for one in self.server.dev("/customers")["customers"]]
+        if customer and customer not in people:
+            return []
+        return [one for one in self.server.thread(people.index(customer) if customer else 0) if one["kind"] == kind and one["direction"] == direction]
+
+    def newest(self, kind, direction="inbound", count=1, customer=None):
+        """The newest entry of a kind, when there are at least `count`."""
+        self.until(f"{count} {direction} {kind}", lambda: len(self.entries(kind, direction, customer)) >= count)
+        return self.entries(kind, direction, customer)[-1]
 
     def ask(self, page, words, kind):
         """Makes the handler send a message, and opens its sheet."""
+        count = len(self.entries(kind, "outbound")) + 1
         self.say(page, words)
-        self.open_bubble(page, kind, self.newest(kind, "outbound")["seq"])
+        self.open_bubble(page, kind, self.newest(kind, "outbound", count)["seq"])
 
-    def posted(self, kind, name=None):
+    def posted(self, kind, name=None, count=1, customer=None):
         """Compares the newest message of a kind that reached the webhook with the written one."""
-        delivery = self.server.dev(f"/deliveries/{self.newest(kind)['record']}")
+        delivery = self.server.dev(f"/deliveries/{self.newest(kind, 'inbound', count, customer)['record']}")
         message = delivery["message"]
-        customer = self.server.dev("/customers")["customers"][0]["id"]
+        customer = customer or self.server.dev("/customers")["customers"][0]["id"]
         assert (message.pop("sourceId"), message.pop("destinationId")) == (customer, "b-1"), delivery
         assert len(message.pop("id")) == 36
+        for file in message.get("attachments", []):
+            # The key, the signature and the address of a file differ each time.
+            assert all(len(str(file.pop(secret))) > 8 for secret in ("key", "signature", "signature-base64", "url", "owner")), file
         text = json.dumps(message, ensure_ascii=False)
         for data, short in PICTURES.items():
             text = text.replace(data, short)
+        text = re.sub(r'"tel:\+\d+"', '"(telephone)"', text)
         wanted = json.loads((HERE / "posted" / f"{name or kind}.json").read_text())
         assert json.loads(text) == wanted, f"{name or kind}: {text}"
 
@@ -73,6 +83,8 @@ class Tests(DeviceSuite):
         self.sheet(page)
         page.press_button("Loved")
         page.see("You wrote: Loved “You wrote: Hello")
+        self.posted("text", "tapback", 2)
+        self.posted("typingStart")
         self.say(page, "link")
         page.see("All our bread")
         # A handler that fails once: two attempts, and its standard error in the detail.
@@ -94,6 +106,11 @@ class Tests(DeviceSuite):
         page.press_button("Delete", "document.querySelector('dialog')")
         page.see("You deleted this conversation")
         self.posted("close")
+
+    # The ends of a sign-in and a payment besides success: words for the handler, kind, button, file, and the number of this answer.
+    OTHER_ENDS = [("sign in", "authentication", "Sign-in fails", "authentication-failure", 2), ("sign in", "authentication", "Cancel the sign-in", "authentication-cancel", 3),
+                  ("sign in old", "authentication", "Sign in", "authentication-1", 4), ("sign in old", "authentication", "Sign-in fails", "authentication-1-failure", 5),
+                  ("pay", "applePay", "The payment fails", "applePay-failure", 2)]
 
     def answers(self):
         """Every question is answered by clicks, and what reached the webhook equals the written message."""
@@ -132,6 +149,11 @@ class Tests(DeviceSuite):
         page.see("Got app")
         self.posted("app")
         self.gone(page)
+        for words, kind, label, name, count in self.OTHER_ENDS:
+            self.ask(page, words, kind)
+            page.press_button(label, "document.querySelector('dialog .sheet-foot')")
+            self.gone(page)
+            self.posted(kind, name, count)
         assert page.script("return [...document.querySelectorAll('.line')].every((one) => one.checkVisibility())")
         self.picture(page, "answers-desk")
 
@@ -141,9 +163,10 @@ class Tests(DeviceSuite):
         page.wait("the field", "document.activeElement.id === 'text'")
 
         def ask(words, kind, seen):
+            count = len(self.entries(kind, "outbound")) + 1
             page.keys(*words, "Enter")
-            self.newest(kind, "outbound")
-            page.wait(f"a bubble of {kind}", f"[...document.querySelectorAll('button.device-card, button.chip')].at(-1)?.closest('.line').getAttribute('data-seq') === '{self.newest(kind, 'outbound')['seq']}'")
+            seq = self.newest(kind, "outbound", count)["seq"]
+            page.wait(f"a bubble of {kind}", f"[...document.querySelectorAll('button.device-card, button.chip')].at(-1)?.closest('.line').getAttribute('data-seq') === '{seq}'")
             # From the field for text backwards: the newest message is the nearest.
             for _ in range(20):
                 page.keys("BackTab")
@@ -196,17 +219,126 @@ class Tests(DeviceSuite):
         page.keys("End", "Backspace", "8", "Tab", "Enter")
         page.see("Got app")
         self.posted("app")
+        for words, kind, label, name, count in self.OTHER_ENDS:
+            page.wait("the focus in the field", "document.activeElement.id === 'text'")
+            ask(words, kind, label)
+            page.keys("Enter")
+            self.sheet(page)
+            self.tab_to(page, label)
+            page.keys("Enter")
+            self.gone(page)
+            self.posted(kind, name, count)
         page.wait("the focus in the field", "document.activeElement.id === 'text'")
-        page.keys(*"Bye", "Enter")
-        page.see("You wrote: Bye")
+        page.keys(*"Hello, do you have bread? https://example.com/ \U0001f35e", "Enter")
+        page.see("You wrote: Hello, do you have bread?")
+        self.posted("text", "text", 13)
+        # The newest message's reaction is the nearest control before the field.
+        self.tab_to(page, "React", "BackTab")
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to(page, "Loved")
+        page.keys("Enter")
+        page.see("You wrote: Loved “You wrote: Hello")
+        self.posted("text", "tapback", 14)
+        self.posted("typingStart")
         # The first control of the phone deletes the conversation.
-        self.tab_to(page, "Delete the conversation", "BackTab", 80)
+        self.tab_to(page, "Delete the conversation", "BackTab", 160)
         page.keys("Enter")
         self.sheet(page)
         self.tab_to(page, "Delete")
         page.keys("Enter")
         page.see("You deleted this conversation")
         self.posted("close")
+
+    def invitations(self):
+        """Invitations reach telephone numbers; each is accepted and declined by clicks and by keys."""
+        page = self.begin()
+        for number, (label, by_keys) in enumerate([("Accept", False), ("Decline", False), ("Accept", True), ("Decline", True)]):
+            telephone = f"tel:+155512345{number:02}"
+            self.server.call("/v1/businesses/fish/messages", "POST", {"customer": telephone, "message": INVITATION}, **{"Idempotency-Key": f"invitation-{number}"})
+            page.wait("the invited customer", "[...document.querySelectorAll('#customer option')].some((one) => one.text === arguments[0])", telephone[4:])
+            if by_keys:
+                page.script("document.activeElement.blur()")
+                for _ in range(10):
+                    page.keys("j")
+                    if page.script("return document.querySelector('#customer').selectedOptions[0].text") == telephone[4:]:
+                        break
+                page.wait("the invitation", "document.querySelector('button.device-card')")
+                page.keys("m")
+                for _ in range(10):
+                    page.keys("BackTab")
+                    if page.script("return document.activeElement.matches('.device-card')"):
+                        break
+                page.keys("Enter")
+                self.sheet(page)
+                self.tab_to(page, label)
+                page.keys("Enter")
+            else:
+                page.script("const one = document.querySelector('#customer'); one.value = arguments[0]; one.dispatchEvent(new Event('change'))", telephone)
+                self.open_bubble(page, "invitation", self.newest("invitation", "outbound", 1, telephone)["seq"])
+                page.see("would like to send you messages. After a refusal it cannot invite you again.")
+                page.press_button(label, "document.querySelector('dialog')")
+            self.gone(page)
+            if label == "Accept":
+                # A customer who accepts writes under an opaque identifier from then on.
+                self.posted("invitation", count=1 + number // 2, customer="urn:mbid:AQAAYballoonSimulatedCustomer==")
+            else:
+                self.posted("close", "close-invitation", customer=telephone)
+                page.see("You deleted this conversation")
+
+    def sign_in(self):
+        """A request that the server completes is signed in at the provider of balloon dev, over its pages and the server's callback."""
+        page = self.begin()
+        for label, seen in (("Sign in", "the sign-in: signedIn user-ann"), ("Sign-in fails", "the sign-in: declined"), ("Cancel the sign-in", "the sign-in: ")):
+            self.ask(page, "sign in here", "authentication")
+            page.see("The phone opens the provider of balloon dev")
+            if label == "Sign in":
+                self.picture(page, "sign-in-desk")
+            page.press_button(label, "document.querySelector('dialog .sheet-foot')")
+            self.gone(page)
+            page.see(seen)
+        self.tool(page, "Profile")
+        page.script("document.querySelector('#field-device').value = 'older'")
+        page.press_button("Save")
+        self.gone(page)
+        self.ask(page, "sign in here", "authentication")
+        page.see("Sign-in of version 1.")
+        page.press_button("Sign in", "document.querySelector('dialog .sheet-foot')")
+        self.gone(page)
+        page.wait("the second sign-in", "document.querySelector('.lines').innerText.split('signedIn user-ann').length === 3")
+        page.allowed = [LOST, r"409 \("]
+        self.ask(page, "sign in here", "authentication")
+        self.server.kill()
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.press_button("Sign in", "document.querySelector('dialog .sheet-foot')")
+        page.see("the simulated gateway has forgotten this request; ask the business for another")
+
+    def profiles(self):
+        """The device, the locale, the intent and the group of a customer reach the webhook; a returning customer has the old thread."""
+        page = self.begin()
+        for number, (device, capability, missing) in enumerate((("ipad", "FORM", "-"), ("mac", "QUICK", "FORM"), ("older", "LIST", "QUICK"), ("iphone", "FORM", "-"))):
+            self.tool(page, "Profile")
+            page.script("for (const [name, value] of Object.entries(arguments[0])) document.querySelector(`#field-${name}`).value = value",
+                        {"device": device, "locale": "de_DE", "zone": "Europe/Berlin", "intent": f"repair{number}", "group": "bikes"})
+            page.press_button("Save")
+            self.gone(page)
+            self.say(page, f"From {device}")
+            page.see(f"You wrote: From {device}")
+            delivery = self.server.dev(f"/deliveries/{self.newest('text', 'inbound', number + 1)['record']}")
+            announced = delivery["headers"]["capability-list"].split(",")
+            assert capability in announced and missing not in announced, announced
+            message = delivery["message"]
+            assert (message["locale"], message["intent"], message["group"]) == ("de_DE", f"repair{number}", "bikes"), message
+        # A customer who is added with a known identifier finds the thread again.
+        identifier = self.server.dev("/customers")["customers"][0]["id"]
+        page.press_button("Reset")
+        page.press_button("Forget", "document.querySelector('dialog')")
+        page.see("No customer yet")
+        self.tool(page, "New customer")
+        page.type("#field-id", identifier)
+        page.press_button("Add", "document.querySelector('dialog')")
+        page.see("You wrote: From iphone")
 
     def files(self):
         """Small and large files reach the handler; the handler's file and picture reach the phone."""
@@ -217,8 +349,10 @@ class Tests(DeviceSuite):
         chooser = list(page.script("return document.querySelector('input[type=file]')").values())[0]
         page.call("POST", f"/element/{chooser}/value", {"text": f"{folder / 'note.txt'}\n{folder / 'large.bin'}"})
         page.see("2.6 MB")
+        page.type("#text", "Two files")
         page.press_button("Send")
         page.see("Files: note.txt 8, large.bin 2560000")
+        self.posted("text", "files")
         page.see("large.bin")
         assert "Being downloaded" not in page.text()
         self.say(page, "file")
@@ -241,8 +375,7 @@ class Tests(DeviceSuite):
         page = self.begin()
 
         def use(**values):
-            page.press_button("Levers")
-            self.sheet(page)
+            self.tool(page, "Levers")
             for name, value in values.items():
                 page.script("document.querySelector(arguments[0]).value = arguments[1]", f"#field-{name}", str(value))
             page.press_button("Use")
@@ -255,7 +388,17 @@ class Tests(DeviceSuite):
         page.see('Got listPicker: ["milk"]')
         delivery = self.server.dev(f"/deliveries/{self.newest('listPicker')['record']}")
         assert any(one["stage"] == "resolve" and one["result"] == "done" for one in delivery["stages"]), delivery["stages"]
-        use(payload="auto", times=2)
+        use(payload="plain")
+        self.ask(page, "list", "listPicker")
+        page.script("document.querySelectorAll('dialog .choice')[4].click()")
+        page.press_button("Send", "document.querySelector('dialog')")
+        page.see('Got listPicker: ["tea"]')
+        delivery = self.server.dev(f"/deliveries/{self.newest('listPicker', 'inbound', 2)['record']}")
+        assert "interactiveData" in delivery["message"] and not any(one["stage"] == "resolve" and one["result"] == "done" for one in delivery["stages"]), delivery["stages"]
+        use(payload="auto", delayMilliseconds=200)
+        self.say(page, "Later")
+        page.see("You wrote: Later")
+        use(delayMilliseconds=0, times=2)
         self.say(page, "Twice")
         page.see("You wrote: Twice")
         page.wait("a duplicate", "document.querySelector('.stages').innerText.includes('duplicate')")
@@ -268,18 +411,54 @@ class Tests(DeviceSuite):
             self.say(page, f"With a token that is {token}")
             page.see(words)
         assert "With a token" not in page.script("return document.querySelector('.lines').innerText")
-        page.press_button("Levers")
+        self.tool(page, "Levers")
         page.press_button("Set back")
         self.say(page, "At last")
         page.see("You wrote: At last")
+
+    def misbehaviour(self):
+        """Every misbehaviour of the gateway is set on the page; sends and downloads succeed when it is over."""
+        page = self.begin()
+
+        def use(*rules):
+            self.tool(page, "Gateway")
+            self.set(page, "#rules", "\n".join(rules))
+            page.press_button("Use")
+            self.gone(page)
+            page.see(f"Gateway ({len(rules)})")
+
+        every = [f"{endpoint}={what},every=1000" for endpoint in self.server.dev("")["endpoints"] for what in ("503", "429/7")]
+        every += [f"blob={what},every=1000" for what in ("delay/250", "silence", "drop", "expired", "truncate/100", "longer/1", "shorter/1", "garble", "slow/1000", "endless")]
+        use(*every)
+        # A reference that has expired is answered with 404.
+        assert self.server.dev("/misbehaviour")["rules"] == [one.replace("expired", "404") for one in every], self.server.dev("/misbehaviour")
+        for number, (what, seen) in enumerate((("503", "Gateway: status 503"), ("429/1", "Gateway: status 429"), ("drop", "Gateway: status 200"), ("delay/250", "Gateway: status 200"))):
+            use(f"message={what},times=1")
+            self.say(page, f"While {what}")
+            page.see(f"You wrote: While {what}", seconds=30)
+            page.script("location.hash = `#/d/${arguments[0]}`", self.newest("text", "inbound", number + 1)["record"])
+            page.see(seen, seconds=30)
+            page.see("Gateway: status 200", seconds=30)
+            page.keys("Escape")
+        chooser = list(page.script("return document.querySelector('input[type=file]')").values())[0]
+        note = self.server.path / "note.txt"
+        note.write_text("Two cod.")
+        for number, what in enumerate(("drop", "truncate/4", "longer/1", "shorter/1", "garble", "slow/100")):
+            use(f"blob={what},times=1")
+            page.call("POST", f"/element/{chooser}/value", {"text": str(note)})
+            page.press_button("Send")
+            page.wait(f"the file after {what}", "document.querySelector('.lines').innerText.split('Files: note.txt 8').length === arguments[0]", number + 2, seconds=40)
+        self.tool(page, "Gateway")
+        page.press_button("Remove all")
+        self.gone(page)
+        assert self.server.dev("/misbehaviour")["rules"] == []
 
     def handler(self):
         """A slow, a stopped and a killed handler, and the lines of a text in another order."""
         page = self.begin()
         self.say(page, "Before")
         page.see("You wrote: Before")
-        page.press_button("Handler")
-        self.sheet(page)
+        self.tool(page, "Handler")
         page.press_button("Stop")
         page.see("stopped: its events wait")
         self.picture(page, "handler-desk")
@@ -288,8 +467,7 @@ class Tests(DeviceSuite):
         self.gone(page)
         self.say(page, "Stopped")
         assert "You wrote: Stopped" not in page.text()
-        page.press_button("Handler")
-        self.sheet(page)
+        self.tool(page, "Handler")
         page.press_button("Start", "document.querySelector('dialog')")
         page.wait("the start", "!document.querySelector('dialog').innerText.includes('its events wait')")
         page.press_button("Kill", "document.querySelector('dialog')")
@@ -299,8 +477,7 @@ class Tests(DeviceSuite):
         self.until("a restart", lambda: self.server.dev("/handlers")["handlers"][0]["restarts"] == 1)
         assert self.server.dev("/handlers")["handlers"][0]["delaySeconds"] == 0.2
         self.server.dev("/handler", "POST", {"delaySeconds": 0})
-        page.press_button("Levers")
-        self.sheet(page)
+        self.tool(page, "Levers")
         page.script("document.querySelector('#field-order').value = 'shuffled'")
         page.press_button("Use")
         self.gone(page)
@@ -348,8 +525,7 @@ class Tests(DeviceSuite):
     def stored_scenarios(self):
         """A scenario is stored in the server's folder, opened again, and played at once and slowly."""
         page = self.begin()
-        page.press_button("Scenario")
-        self.sheet(page)
+        self.tool(page, "Scenario")
         page.see("The folder has no scenario")
         scenario = {"format": 1, "steps": [{"send": "Hello"}, {"expect": [{"type": "text", "body": "You wrote: Hello"}], "withinSeconds": 10}]}
         self.set(page, "#scenario", json.dumps(scenario))
@@ -433,7 +609,7 @@ class Tests(DeviceSuite):
     def gateway_and_replay(self):
         """A gateway that fails once is tried twice; a replay posts the message again, as it was and edited."""
         page = self.begin()
-        page.press_button("Gateway")
+        self.tool(page, "Gateway")
         page.type("#rules", "message=503,times=1")
         page.press_button("Use")
         page.see("Gateway (1)")
@@ -459,8 +635,7 @@ class Tests(DeviceSuite):
     def scenario(self):
         """A conversation is recorded; the file is checked while it is edited, and plays without a browser."""
         page = self.begin()
-        page.press_button("Scenario")
-        self.sheet(page)
+        self.tool(page, "Scenario")
         page.press_button("Record")
         self.gone(page)
         self.say(page, "Hello")
@@ -531,6 +706,26 @@ class Tests(DeviceSuite):
         page.wait("the form", "document.querySelector('button.device-card')")
         page.wait("stages", "document.querySelectorAll('.stage').length > 3")
 
+    def parts(self):
+        """Details and sheets are loaded when they are first opened; while the server is gone the page says so, and tries again."""
+        page = self.begin()
+        self.say(page, "Hello")
+        page.see("You wrote: Hello")
+        page.allowed = [LOST]
+        self.server.kill()
+        page.see("Connection lost")
+        page.press_button("Scenario")
+        page.see("A part of the page cannot be loaded.")
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("The details cannot be shown")
+        self.picture(page, "lost-detail")
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.press_button("Try again")
+        page.see("Copy as curl")
+        page.keys("Escape")
+        self.tool(page, "Scenario")
+
     def refusals(self):
         """A wrong token, a foreign host and an unknown delivery each have a sentence that says what to do."""
         page = self.page(PHONE, f"http://127.0.0.1:{self.server.page}/", customer=False)
@@ -566,9 +761,23 @@ class Tests(DeviceSuite):
             page.wait("the webhook's answer", "answered > 0")
             taps.append(page.script("return answered - begun"))
             page.script("answered = 0")
-        sizes = [self.server.sizes(address) for address in ["/", *page.script("return [...document.querySelectorAll('link, script')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'))")]]
-        print(f"web: live: first paint {sorted(paints)[3]:.0f} ms, from tap to the webhook's answer {sorted(taps)[3]:.0f} ms; "
-              f"{sum(one for one, _ in sizes):,} bytes of files, {sum(one for _, one in sizes):,} sent", flush=True)
+        def sizes(addresses):
+            found = [self.server.sizes(address) for address in addresses]
+            return f"{sum(one for one, _ in found):,} bytes of files, {sum(one for _, one in found):,} sent"
+
+        loaded = "return ['/', ...new Set(performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname).filter((one) => one.startsWith('/assets/')))]"
+        at_first = sizes(page.script(loaded))
+        # Each sheet is loaded when it is first opened.
+        self.ask(page, "list", "listPicker")
+        page.keys("Escape")
+        self.gone(page)
+        for name in ("Levers", "Scenario"):
+            self.tool(page, name)
+            page.keys("Escape")
+            self.gone(page)
+        page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
+        page.see("Copy as curl")
+        print(f"web: live: first paint {sorted(paints)[3]:.0f} ms, from tap to the webhook's answer {sorted(taps)[3]:.0f} ms; {at_first} at first, {sizes(page.script(loaded))} with every sheet", flush=True)
 
     def manual(self):
         """The picture of the manual; not a test."""

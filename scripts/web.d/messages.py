@@ -47,4 +47,7 @@ PAYMENT = {"payment": {"endpoints": {"paymentGatewayUrl": "https://pay.example.c
                                           "shippingMethods": [{"label": "Pickup", "detail": "Within an hour", "amount": "0.00", "identifier": "p"}, {"label": "Ground", "detail": "5 to 8 days", "amount": "4.99", "identifier": "g"}],
                                           "requiredShippingContactFields": ["post", "email"], "requiredBillingContactFields": ["post"], "total": {"label": "Sam's Fish", "amount": "63.99", "type": "final"}}}}
 SIGN_IN = {"version": "2.0", "authenticate": {"oauth2": {"state": "s", "responseType": "code", "scope": ["email"], "redirectURI": "https://example.com/callback"}}}
-SIGN_IN_1 = {"authenticate": {"oauth2": {"state": "s", "responseType": "code", "scope": ["email"], "responseEncryptionKey": "key"}}}
+SIGN_IN_1 = {"authenticate": {"oauth2": {"state": "s", "responseType": "code", "scope": ["email"], "responseEncryptionKey": base64.b64encode(b"\x04" + bytes(96)).decode(), "clientSecret": "secret"}}}
+INVITATION = {"type": "interactive", "interactiveData": {"bid": BUSINESS, "sessionIdentifier": "00000009-0000-4000-8000-000000000000", "data": {
+    "version": "1.0", "requestIdentifier": "00000009-0000-4000-8000-111111111111", "notification": {
+        "templateId": "binaryChoice.engage.noImage", "referenceId": "campaign-7", "locale": "en-us", "parameters": {"brandName": "Sam's Fish"}}}}}

@@ -206,7 +206,7 @@ class Tests(DeviceSuite):
         self.show_all()
         page = self.page()
         page.see("Complaint")
-        page.press_button("Profile")
+        self.tool(page, "Profile")
         page.script("document.querySelector('#field-device').value = 'mac'")
         self.picture(page, "sheet-profile")
         page.press_button("Save")
@@ -416,7 +416,7 @@ class Tests(DeviceSuite):
 
     def levers_and_profile(self):
         page = self.page()
-        page.press_button("Levers")
+        self.tool(page, "Levers")
         page.script("document.querySelector('#field-payload').value = 'reference'; document.querySelector('#field-token').value = 'expired'; document.querySelector('#field-times').value = 2")
         self.picture(page, "sheet-levers")
         page.press_button("Use")
@@ -425,11 +425,11 @@ class Tests(DeviceSuite):
         page.keys("Enter")
         body = self.posted("/messages", 2)[1]
         assert body == {"text": "By reference", "levers": {"payload": "reference", "token": "expired", "times": 2}}, body
-        page.press_button("Levers")
+        self.tool(page, "Levers")
         page.press_button("Set back")
         page.wait("no levers", "!document.querySelector('.levers-on').checkVisibility()")
         page.allowed = [r"400 \("]
-        page.press_button("Gateway")
+        self.tool(page, "Gateway")
         page.type("#rules", "wrong")
         page.press_button("Use")
         page.see("a rule is endpoint=what")
@@ -437,7 +437,7 @@ class Tests(DeviceSuite):
         self.picture(page, "sheet-gateway")
         page.press_button("Use")
         page.see("Gateway (1)")
-        page.press_button("New customer")
+        self.tool(page, "New customer")
         page.type("#field-name", "Ben")
         page.type("#field-intent", "repair")
         page.press_button("Add", "document.querySelector('dialog')")

@@ -98,9 +98,9 @@ class Server:
         gateway = json.loads((self.path / "data" / "dev.json").read_text())["gateway"]
         return json.loads(urllib.request.urlopen(f"{gateway}/_simulator/messages", timeout=10).read())
 
-    def call(self, path, method="GET", body=None):
+    def call(self, path, method="GET", body=None, **headers):
         request = urllib.request.Request(self.origin + path, method=method, data=None if body is None else json.dumps(body).encode(),
-                                         headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+                                         headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers})
         return json.loads(urllib.request.urlopen(request, timeout=10).read())
 
     # The inspector, as a program uses it

@@ -189,31 +189,10 @@ public struct ApplePayRequest: Hashable, Sendable {
                 endpoints.write(to: &writer)
                 writer.key("merchantSession")
                 writer.raw(merchantSession.json)
-                writer.object("paymentRequest", writePaymentRequest)
+                writer.object("paymentRequest") { writer in
+                    PaymentRequest(self).writePaymentRequest(to: &writer, merchant: merchantIdentifier)
+                }
             }
         }
-    }
-
-    private func writePaymentRequest(to writer: inout JSONWriter) {
-        writer.object("applePay") { writer in
-            writer.field("merchantIdentifier", merchantIdentifier)
-            writer.list("merchantCapabilities", merchantCapabilities.map(\.rawValue))
-            writer.list("supportedNetworks", supportedNetworks)
-        }
-        writer.field("countryCode", countryCode)
-        writer.field("currencyCode", currencyCode)
-        if !lineItems.isEmpty { writer.list("lineItems", lineItems) { $0.write(to: &$1) } }
-        writer.unlessEmpty("requiredBillingContactFields", requiredBillingContactFields.map(\.rawValue))
-        writer.unlessEmpty("requiredShippingContactFields", requiredShippingContactFields.map(\.rawValue))
-        if !shippingMethods.isEmpty { writer.list("shippingMethods", shippingMethods) { $0.write(to: &$1) } }
-        writer.unlessEmpty("supportedCountries", supportedCountries)
-        writer.key("total")
-        total.write(to: &writer)
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func unlessEmpty(_ name: String, _ strings: [String]) {
-        if !strings.isEmpty { list(name, strings) }
     }
 }

@@ -40,4 +40,15 @@ public struct MerchantSession: Hashable, Sendable {
             if !signedFields.isEmpty { writer.list("signedFields", signedFields) }
         }
     }
+
+    /// The time after which Apple Pay refuses the session, in milliseconds since 1970; nil when it has none.
+    ///
+    /// Apple Pay sends milliseconds, but its table says seconds, so a number below 100,000,000,000 counts as seconds.
+    package var expiresAtMilliseconds: Int? {
+        // An initializer wrote or checked the JSON, so parsing does not fail.
+        guard let time = (try? JSONDocument(json))?.root["expiresAt"]?.scalarInt, time >= 0 else {
+            return nil
+        }
+        return time < 100_000_000_000 ? time.multipliedReportingOverflow(by: 1000).partialValue : time
+    }
 }

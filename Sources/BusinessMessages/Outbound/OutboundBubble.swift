@@ -62,3 +62,15 @@ public struct OutboundBubble: Hashable, Sendable {
         }
     }
 }
+
+extension OutboundBubble {
+    /// Reads a bubble that was checked.
+    init(_ value: JSONValue) {
+        self.init(
+            value["title"]?.string ?? "", subtitle: value["subtitle"]?.string,
+            style: value["style"]?.string.flatMap(Style.init), image: value["imageIdentifier"]?.scalarString,
+            imageTitle: value["imageTitle"]?.string, imageSubtitle: value["imageSubtitle"]?.string,
+            secondarySubtitle: value["secondarySubtitle"]?.string,
+            tertiarySubtitle: value["tertiarySubtitle"]?.string)
+    }
+}

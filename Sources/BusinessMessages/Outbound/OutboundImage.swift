@@ -29,3 +29,12 @@ public struct OutboundImage: Hashable, Sendable {
         }
     }
 }
+
+extension OutboundImage {
+    /// Reads an image that was checked.
+    init?(_ value: JSONValue) {
+        guard let identifier = value["identifier"]?.scalarString, let bytes = value["data"]?.base64Bytes
+        else { return nil }
+        self.init(identifier, bytes: bytes, description: value["description"]?.string)
+    }
+}

@@ -17,7 +17,7 @@ extension OutboundMessage {
         case .listPicker: .listPicker
         case .timePicker: .timePicker
         case .form: .form
-        case .applePay: .applePay
+        case .applePay, .payment: .applePay
         case .authentication, .signIn: .authentication
         case .app: .app
         case .invitation: .invitation

@@ -9,13 +9,17 @@ public struct InvalidMessage: Error, Equatable, Sendable {
 extension OutboundMessage {
     /// Creates a message from Apple's JSON format, as written by a handler in another language.
     ///
-    /// A message with the member `signIn` is a ``SignInRequest``. The server sets `id`, `v`, `sourceId` and `destinationId`, does not send ``fallback`` and `reusable`, and
-    /// writes an attachment's `size` as a string; all other members are sent unchanged. Throws when
+    /// A message with the member `signIn` is a ``SignInRequest``, and one with the member `payment` a
+    /// ``PaymentRequest``. The server sets `id`, `v`, `sourceId` and `destinationId`, does not send ``fallback`` and
+    /// `reusable`, and writes an attachment's `size` as a string; all other members are sent unchanged. Throws when
     /// ``problems(in:needsEnvelope:for:now:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
-        if document.root["signIn"] != nil {
-            let root = document.root
-            self = OutboundMessage.signIn(try SignInRequest(json: root)).labelled(
+        let root = document.root
+        if root["signIn"] != nil || root["payment"] != nil {
+            let message: OutboundMessage =
+                root["signIn"] != nil
+                ? .signIn(try SignInRequest(json: root)) : .payment(try PaymentRequest(json: root))
+            self = message.labelled(
                 locale: root["locale"]?.string, intent: root["intent"]?.string, group: root["group"]?.string)
             fallback = root["fallback"]?.string
             return

@@ -15,6 +15,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case applePay(ApplePayRequest)
         case authentication(AuthenticationRequest)
         case signIn(SignInRequest)
+        case payment(PaymentRequest)
         case app(AppRequest)
         case invitation(InvitationRequest)
         case uploadedInteraction(UploadedPayload, Kind)
@@ -115,6 +116,13 @@ public struct OutboundMessage: Hashable, Sendable {
         OutboundMessage(.signIn(request))
     }
 
+    /// Asks for a payment; the server does everything except charging the customer.
+    ///
+    /// In JSON it is `{"payment": {…}}`. The business needs `applePay` in its file, and its handler a payment gateway.
+    public static func payment(_ request: PaymentRequest) -> OutboundMessage {
+        OutboundMessage(.payment(request))
+    }
+
     /// Shows a bubble of an iMessage app.
     public static func app(_ request: AppRequest) -> OutboundMessage { OutboundMessage(.app(request)) }
 
@@ -201,15 +209,13 @@ public struct OutboundMessage: Hashable, Sendable {
     ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             if forServer { writeServersMembers(to: &writer) }
-            if forServer, case .signIn(let request) = body { return write(request, to: &writer) }
+            if forServer, writeRequest(to: &writer) { return }
             writer.field("id", id.rawValue)
             writer.field("v", 1)
             writer.field("type", type)
             writer.field("sourceId", business.rawValue)
             writer.field("destinationId", customer.rawValue)
-            writer.field("locale", attributes.locale)
-            writer.field("intent", attributes.intent)
-            writer.field("group", attributes.group)
+            writeLabels(to: &writer)
             writeBody(to: &writer, id: id)
         }
     }
@@ -221,11 +227,9 @@ public struct OutboundMessage: Hashable, Sendable {
     package func draft() -> [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writeServersMembers(to: &writer)
-            if case .signIn(let request) = body { return write(request, to: &writer) }
+            if writeRequest(to: &writer) { return }
             writer.field("type", type)
-            writer.field("locale", attributes.locale)
-            writer.field("intent", attributes.intent)
-            writer.field("group", attributes.group)
+            writeLabels(to: &writer)
             writeBody(to: &writer, id: MessageID(""))
         }
     }
@@ -235,13 +239,27 @@ public struct OutboundMessage: Hashable, Sendable {
         if isReusable { writer.field("reusable", true) }
     }
 
-    /// Writes a sign-in request as ``SignInRequest/json`` has it, with the message's labels.
-    private func write(_ request: SignInRequest, to writer: inout JSONWriter) {
+    /// Writes a request whose message the server completes, as its own JSON has it, with the message's labels; false for
+    /// any other message.
+    private func writeRequest(to writer: inout JSONWriter) -> Bool {
+        switch body {
+        case .signIn(let request):
+            writeLabels(to: &writer)
+            writer.key("signIn")
+            request.write(to: &writer)
+        case .payment(let request):
+            writeLabels(to: &writer)
+            writer.key("payment")
+            request.write(to: &writer)
+        default: return false
+        }
+        return true
+    }
+
+    private func writeLabels(to writer: inout JSONWriter) {
         writer.field("locale", attributes.locale)
         writer.field("intent", attributes.intent)
         writer.field("group", attributes.group)
-        writer.key("signIn")
-        request.write(to: &writer)
     }
 
     private func writeBody(to writer: inout JSONWriter, id: MessageID) {
@@ -260,6 +278,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case .applePay(let request): request.write(to: &writer, id: id)
         case .authentication(let request): request.write(to: &writer, id: id)
         case .signIn(let request): request.writeMessage(to: &writer, id: id)
+        case .payment(let request): request.writeMessage(to: &writer, id: id)
         case .app(let request): request.write(to: &writer)
         case .invitation(let request): request.write(to: &writer, id: id)
         case .uploadedInteraction(let payload, _):
@@ -279,8 +298,8 @@ public struct OutboundMessage: Hashable, Sendable {
         case .json: nil
         case .text, .files: "text"
         case .richLink, .uploadedLink: "richLink"
-        case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .signIn, .app,
-            .invitation, .uploadedInteraction:
+        case .quickReply, .listPicker, .timePicker, .form, .applePay, .authentication, .signIn,
+            .payment, .app, .invitation, .uploadedInteraction:
             "interactive"
         case .typingStart: "typing_start"
         case .typingEnd: "typing_end"

@@ -119,24 +119,3 @@ public struct SignInRequest: Hashable, Sendable {
         }
     }
 }
-
-extension OutboundBubble {
-    /// Reads a bubble that was checked.
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            value["title"]?.string ?? "", subtitle: value["subtitle"]?.string,
-            style: value["style"]?.string.flatMap(Style.init), image: value["imageIdentifier"]?.scalarString,
-            imageTitle: value["imageTitle"]?.string, imageSubtitle: value["imageSubtitle"]?.string,
-            secondarySubtitle: value["secondarySubtitle"]?.string,
-            tertiarySubtitle: value["tertiarySubtitle"]?.string)
-    }
-}
-
-extension OutboundImage {
-    /// Reads an image that was checked.
-    fileprivate init?(_ value: JSONValue) {
-        guard let identifier = value["identifier"]?.scalarString, let bytes = value["data"]?.base64Bytes
-        else { return nil }
-        self.init(identifier, bytes: bytes, description: value["description"]?.string)
-    }
-}

@@ -23,7 +23,7 @@ extension Checks {
 
     /// Checks that images are unique, used and of the right size, and that every `imageIdentifier` names one of them.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
-        // A sign-in request has its images beside its bubbles.
+        // A request that the server completes has its images beside its bubbles.
         let list = interactiveData["data"]?["images"] ?? interactiveData["images"]
         let images = list?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
@@ -69,7 +69,8 @@ extension Checks {
             if let reference = owner?["imageIdentifier"] { found.append((reference, size)) }
         }
         for name in ["receivedMessage", "replyMessage"] {
-            add(value[name], .of(style: value[name]?["style"]?.string))
+            let isPayment = value["paymentRequest"] != nil && name == "receivedMessage"
+            add(value[name], .of(style: isPayment ? "large" : value[name]?["style"]?.string))
         }
         let data = value["data"]
         for section in data?["listPicker"]?["sections"]?.objects ?? [] {

@@ -50,24 +50,3 @@ extension Checks {
         }
     }
 }
-
-/// An amount of money in Apple Pay's format: digits, optionally with a minus sign and a decimal point.
-struct Money {
-    let isNegative: Bool
-    let isPositive: Bool
-    /// The number of digits after the decimal point.
-    let decimals: Int
-
-    /// Parses an amount; `nil` when the text has another format.
-    init?(_ text: String) {
-        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
-        let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
-            parts.joined().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        let isZero = parts.joined().allSatisfy { $0 == UInt8(ascii: "0") }
-        isNegative = !isZero && digits.count < text.utf8.count
-        isPositive = !isZero && !isNegative
-        decimals = parts.count == 2 ? parts[1].count : 0
-    }
-}

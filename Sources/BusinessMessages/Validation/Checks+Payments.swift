@@ -7,13 +7,14 @@ extension Checks {
     static let payment = object(
         "Data.Payment Dictionary",
         [
-            .required("endpoints", endpoints), .required("merchantSession", merchantSession),
+            .required("endpoints", unlessAddedWhenSent(endpoints)),
+            .required("merchantSession", unlessAddedWhenSent(merchantSession)),
             .required("paymentRequest", paymentRequest),
         ],
         then: { payment, inspection in
             checkInitiativeContext(of: payment, &inspection)
             guard let methods = payment["paymentRequest"]?["shippingMethods"],
-                payment["endpoints"]?["shippingMethodUpdateUrl"] == nil
+                let endpoints = payment["endpoints"]?.object, endpoints["shippingMethodUpdateUrl"] == nil
             else { return }
             inspection.report(
                 .shippingUpdate, at: methods, found: "no shippingMethodUpdateUrl",
@@ -26,6 +27,13 @@ extension Checks {
             !text.utf8.elementsEqual(gateway.utf8)
         else { return }
         inspection.report(.initiativeContext, at: context, allowed: gateway)
+    }
+
+    /// Accepts the placeholder of a part that the server adds when it sends the message.
+    private static func unlessAddedWhenSent(_ check: @escaping Check) -> Check {
+        { value, inspection in
+            if value.string != SignInRequest.placeholder { check(value, &inspection) }
+        }
     }
 
     private static let endpoints = object(
@@ -47,7 +55,13 @@ extension Checks {
             .optional("signature", text), .optional("signedFields", list(of: text)),
             .optional("domainName", text), .optional("operationalAnalyticsIdentifier", any),
             .optional("retries", any), .optional("pspId", any),
-        ])
+        ],
+        then: { session, inspection in
+            guard let expiry = session["expiresAt"], let ends = expiry.scalarInt,
+                let begins = session["epochTimestamp"]?.scalarInt, ends <= begins
+            else { return }
+            inspection.report(.sessionExpiry, at: expiry, allowed: "a time after epochTimestamp")
+        })
 
     private static let displayName: Check = { value, inspection in
         guard let bytes = value.string?.utf8.count, bytes > maximumDisplayNameBytes else { return }
@@ -65,21 +79,23 @@ extension Checks {
 
     private static let paymentRequest = object(
         "ApplePayPaymentRequest Dictionary",
-        [
-            .required("applePay", applePay), .required("countryCode", country),
-            .required("currencyCode", currency), .optional("lineItems", list(of: lineItem, minimum: 1)),
-            .optional("requiredBillingContactFields", list(of: contactField)),
-            .optional("requiredShippingContactFields", list(of: contactField)),
-            .optional("shippingMethods", list(of: shippingMethod)),
-            .optional("supportedCountries", list(of: country)),
-            // Apple does not document this member, but its samples have it.
-            .optional("merchantName", text), .required("total", all(lineItem, total)),
-        ],
+        // Apple does not document `merchantName`, but its samples have it.
+        paymentRequestMembers + [.required("applePay", applePay), .optional("merchantName", text)],
         then: { request, inspection in
             unique(
                 request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
             checkDecimals(in: request, &inspection)
         })
+
+    /// The members of `paymentRequest` that a hand-made request and ``PaymentRequest`` have in common.
+    static let paymentRequestMembers: [Member] = [
+        .required("countryCode", country), .required("currencyCode", currency),
+        .optional("lineItems", list(of: lineItem, minimum: 1)),
+        .optional("requiredBillingContactFields", list(of: contactField)),
+        .optional("requiredShippingContactFields", list(of: contactField)),
+        .optional("shippingMethods", list(of: shippingMethod)),
+        .optional("supportedCountries", list(of: country)), .required("total", all(lineItem, total)),
+    ]
 
     private static let country = text(.countryCode, allowed: "two letters of ISO 3166, such as US") {
         ISO.countries.contains($0)
@@ -93,13 +109,13 @@ extension Checks {
         ApplePayRequest.ContactField.allCases.map(\.rawValue), .contactField)
 
     private static let applePay = object(
-        "ApplePayItem Dictionary",
-        [
-            .required("merchantIdentifier", words),
-            .required(
-                "merchantCapabilities", all(list(of: merchantCapability, minimum: 1), threeDSecure)),
-            .required("supportedNetworks", list(of: network, minimum: 1)),
-        ])
+        "ApplePayItem Dictionary", applePayMembers + [.required("merchantIdentifier", words)])
+
+    /// The members of `applePay` that a hand-made request and ``PaymentRequest`` have in common.
+    static let applePayMembers: [Member] = [
+        .required("merchantCapabilities", all(list(of: merchantCapability, minimum: 1), threeDSecure)),
+        .required("supportedNetworks", list(of: network, minimum: 1)),
+    ]
 
     private static let merchantCapability = oneOf(
         ApplePayRequest.Capability.allCases.map(\.rawValue), .merchantCapability)

@@ -12,6 +12,7 @@ extension MessageRule {
             .startPage, .nextPage, .pageItemIdentifiers, .branchItem, .submitPage, .dateMaximum, .dateValue,
             .inputType, .characterCount,
             .keyboardType, .textContentType, .initiative, .initiativeContext, .displayName,
+            .sessionExpiry, .paymentMember, .paymentSum,
             .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
             .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
             .authenticationProcedure, .encryptionKey, .redirectAddress, .signInMember, .signInParameters,
@@ -54,8 +55,9 @@ extension MessageRule {
             .slotIdentifiers, .timezoneOffset, .coordinates, .radius, .formVersion, .pageIdentifiers,
             .startPage, .nextPage, .unreachablePage, .pageCycle, .pageQuestion, .pageItemIdentifiers,
             .itemNextPage, .selectedItem, .dateFormat, .dateValue, .dateSpelling, .dateOrder, .regex,
-            .singleLineOnly, .splashButton, .initiativeContext, .displayName, .paymentNetwork,
-            .countryCode, .currencyCode, .moneyDecimals, .total, .shippingAmount, .shippingIdentifiers,
+            .singleLineOnly, .splashButton, .initiativeContext, .sessionExpiry, .displayName,
+            .paymentMember, .paymentSum, .paymentNetwork, .countryCode, .currencyCode, .moneyDecimals, .total,
+            .shippingAmount, .shippingIdentifiers,
             .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
             .signInMember, .signInParameters, .appURL, .appDescription, .appIconBytes, .invitationLogo,
             .reusableContent,
@@ -106,7 +108,8 @@ extension MessageRule {
             .dateOrder, .dateMaximum, .inputType, .characterCount, .keyboardType, .textContentType, .regex,
             .singleLineOnly:
             "Apple MSP API, \"Types of Pages\""
-        case .initiative, .displayName: "Apple MSP API, \"Payment.MerchantSession Dictionary\""
+        case .initiative, .displayName, .sessionExpiry:
+            "Apple MSP API, \"Payment.MerchantSession Dictionary\""
         case .initiativeContext: "Apple MSP API, \"Payment.ApplePayEndpoints Dictionary\""
         case .merchantCapability, .threeDSecure, .paymentNetwork: "Apple MSP API, \"ApplePayItem Dictionary\""
         case .countryCode, .currencyCode, .total: "Apple MSP API, \"ApplePayPaymentRequest Dictionary\""
@@ -117,6 +120,7 @@ extension MessageRule {
         case .contactField: "Apple MSP API, \"PaymentRequest.requiredBillingContactFields Dictionary\""
         case .shippingUpdate: "Apple MSP API, \"Updating Shipping Methods\""
         case .paymentStyle: "Apple MSP API, \"ReceivedMessage Dictionary\""
+        case .paymentMember, .paymentSum: "Balloon, \"PaymentRequest\""
         case .responseType, .redirectAddress: "Apple MSP API, \"Data.Authenticate.Oauth2 Dictionary\""
         case .authenticationProcedure: "Apple MSP API, \"Authentication Message\""
         case .encryptionKey: "Apple MSP API, \"Sending an Authentication Message\""

@@ -173,6 +173,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case initiative
     /// A merchant session's `initiativeContext` equals `paymentGatewayUrl`.
     case initiativeContext
+    /// A merchant session's `expiresAt` is after its `epochTimestamp`.
+    case sessionExpiry
     /// A merchant session's `displayName` has at most 64 bytes.
     case displayName
     /// A merchant capability is one that Apple documents.
@@ -203,6 +205,10 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case shippingUpdate
     /// A payment's bubble is large.
     case paymentStyle
+    /// A payment request has no member that only the server sets, such as `merchantSession` or `endpoints`.
+    case paymentMember
+    /// The amounts of a payment request fit its currency, and line items of which none is pending sum to the total.
+    case paymentSum
 
     /// The `responseType` of an authentication request is `code`.
     case responseType

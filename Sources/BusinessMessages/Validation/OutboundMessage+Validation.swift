@@ -11,6 +11,7 @@ extension OutboundMessage {
         now seconds: Int? = nil
     ) -> [MessageProblem] {
         if message["signIn"] != nil, !needsEnvelope { return signInProblems(in: message, for: capabilities) }
+        if message["payment"] != nil, !needsEnvelope { return PaymentRequest.problems(in: message) }
         var inspection = Inspection(now: seconds)
         Checks.message(needsEnvelope: needsEnvelope)(message, &inspection)
         if let capabilities, let needed = message.neededCapability, !capabilities.contains(needed) {

@@ -1,12 +1,11 @@
-// Renders the content of a conversation's line as Apple's Messages app shows it.
+// Renders texts, files and pictures as Apple's Messages app shows them, and reads the parts of a message.
 import { element, fill, icon } from "./dom.js";
-import { isEmoji, link, linked, safe, size, slot, visible, webAddress } from "./text.js";
+import { isEmoji, link, linked, safe, size, visible, webAddress } from "./text.js";
 
 const shortTextLength = 4_000;
 const longTextLength = 200_000;
 const shortJSONLength = 20_000;
 const longestPicture = 1_500_000;
-const notKept = "[not kept]";
 
 export const list = (value, type = "object") => (Array.isArray(value) ? value.filter((item) => item && typeof item === type) : []);
 export const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
@@ -63,36 +62,12 @@ export function kindName(kind) {
   }[kind] ?? "Message";
 }
 
-/// The nodes that show a line. `options.download(index)` returns a promise of a file's `Blob`; it is absent when there
-/// are no files. `options.isOwn` is true on the device that sent the files.
-export function content(line, options = {}) {
-  const message = object(line.message);
-  const isFromCustomer = line.direction === "inbound";
-  try {
-    switch (line.kind) {
-      case "text": return message.type === "richLink" ? richLink(message) : textAndFiles(line, message, options);
-      case "quickReply": return quickReply(message, isFromCustomer);
-      case "listPicker": return listPicker(message, isFromCustomer);
-      case "timePicker": return timePicker(message, isFromCustomer);
-      case "form": return form(message, isFromCustomer);
-      case "authentication": return authentication(message, isFromCustomer, line.signIn);
-      case "applePay": return applePay(message, isFromCustomer);
-      case "app": return [...app(message), ...files(line, message, options)];
-      case "invitation": return invitation(message, isFromCustomer);
-      default: return [card("Unknown message", [raw(message, true)])];
-    }
-  } catch {
-    // Parts of the message have unexpected types, so show it as JSON.
-    return [card(kindName(line.kind), [raw(message, true)])];
-  }
-}
-
 export function bubble(children, extra = "") {
   return element("div", { class: `bubble ${extra}`.trim(), dir: "auto" }, children);
 }
 
 /// A bubble with a heading, as Messages shows interactive messages.
-function card(label, children, { title, subtitle, picture, trail } = {}) {
+export function card(label, children, { title, subtitle, picture, trail } = {}) {
   return element("div", { class: "bubble card" },
     picture && pictureOf(picture),
     element("div", { class: "card-body" },
@@ -117,6 +92,17 @@ export function longText(body) {
   return [holder];
 }
 
+/// The nodes of a line that is neither interactive nor a change of the conversation: text and files, a rich link, or JSON.
+/// `options.download(index)` returns a promise of a file's `Blob`; it is absent when there are no files. `options.isOwn` is true
+/// on the device that sent the files.
+export function plainContent(line, options = {}) {
+  const message = object(line.message);
+  try {
+    if (line.kind === "text") return message.type === "richLink" ? richLink(message) : textAndFiles(line, message, options);
+  } catch { /* A part of the message has an unexpected type: it is shown as JSON. */ }
+  return [card(kindName(line.kind), [raw(message, true)])];
+}
+
 function textAndFiles(line, message, options) {
   const body = text(message.body).replaceAll("\ufffc", "").trim();
   const subject = text(message.subject);
@@ -131,7 +117,7 @@ function textAndFiles(line, message, options) {
 const shownTypes = { "image/png": 1, "image/jpeg": 1, "image/jpg": 1, "image/gif": 1, "image/webp": 1 };
 const shownPictureBytes = 5_000_000;
 
-function files(line, message, { download, isOwn }) {
+export function files(line, message, { download, isOwn }) {
   return list(message.attachments).map((file, index) => {
     const name = visible(text(file.name) || `file ${index + 1}`);
     const result = line.files?.[index];
@@ -215,101 +201,6 @@ export function chosenChip(data) {
   return reply.selectedIdentifier === undefined && reply.selectedIndex === undefined ? "" : text(item?.title) || text(reply.selectedIdentifier);
 }
 
-function quickReply(message, isFromCustomer) {
-  const { data } = interaction(message);
-  const question = text(object(data["quick-reply"]).summaryText);
-  const chosen = chosenChip(data);
-  if (isFromCustomer || chosen) {
-    return [question && element("p", { class: "context", dir: "auto" }, `Answer to “${safe(question)}”`), bubble(safe(chosen || "Nothing chosen"))].filter(Boolean);
-  }
-  return [
-    question && bubble(longText(question)),
-    element("ul", { class: "chips", "aria-label": "Choices" },
-      list(object(data["quick-reply"]).items).map((item) => element("li", { class: "chip", dir: "auto" }, safe(text(item.title))))),
-  ].filter(Boolean);
-}
-
-function listPicker(message, isFromCustomer) {
-  const { data, received, reply, picture } = interaction(message);
-  const sections = list(object(data.listPicker).sections).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
-  const items = (section) => list(section.items).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
-  const row = (item) => element("li", {},
-    picture(item.imageIdentifier) && pictureOf(picture(item.imageIdentifier)),
-    element("span", { dir: "auto" }, safe(text(item.title) || text(item.identifier)),
-      text(item.subtitle) && element("small", { dir: "auto" }, safe(text(item.subtitle)))));
-  if (isFromCustomer) {
-    return [card("Chosen from a list", [element("ul", { class: "rows" }, sections.flatMap(items).map(row))],
-      { subtitle: text(reply.alternateTitle) || text(received.title) })];
-  }
-  return [card("List picker", sections.map((section) => [
-    element("p", { class: "section", dir: "auto" }, safe(text(section.title)), section.multipleSelection ? " (several)" : ""),
-    element("ul", { class: "rows" }, items(section).map(row)),
-  ]).flat(), { title: text(received.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
-}
-
-function timePicker(message, isFromCustomer) {
-  const { data, received, reply, picture } = interaction(message);
-  const event = object(data.event ?? object(data.timePicker).event);
-  const slots = element("ul", { class: "rows" }, list(event.timeslots).map((one) => element("li", {}, slot(text(one.startTime), one.duration))));
-  const place = text(object(event.location).title);
-  return [card(isFromCustomer ? "Chosen time" : "Time picker", [slots, place && element("p", { class: "card-subtitle", dir: "auto" }, safe(place))], {
-    title: text(event.title) || text(received.title), subtitle: isFromCustomer ? text(reply.subtitle) : text(received.subtitle),
-    picture: picture(received.imageIdentifier ?? event.imageIdentifier),
-  })];
-}
-
-function form(message, isFromCustomer) {
-  const { data, received, picture } = interaction(message);
-  const dynamic = object(data.dynamic);
-  if (!isFromCustomer) {
-    const pages = list(object(dynamic.data).pages);
-    return [card(`Form, ${pages.length} ${pages.length === 1 ? "page" : "pages"}`, [
-      element("ol", { class: "rows" }, pages.slice(0, 50).map((page) => element("li", { dir: "auto" }, safe(text(page.title) || text(page.pageIdentifier))))),
-    ], { title: text(received.title) || text(object(object(dynamic.data).splash).header), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
-  }
-  if (dynamic.private === true || dynamic.private === "true") {
-    return [card("Private form", [element("p", { class: "card-subtitle" }, "Answered. The answers are not kept here.")])];
-  }
-  return [card("Answered form", [element("dl", { class: "answers" }, list(dynamic.selections).map((page) => [
-    element("dt", { dir: "auto" }, safe(text(page.title) || text(page.pageIdentifier))),
-    element("dd", { dir: "auto" }, safe(list(page.items).map((item) => text(item.title) || text(item.value)).join(", ")) || "no answer"),
-  ]).flat())], { title: text(received.title) })];
-}
-
-/// The titles of the results that the server checked, for sign-ins that ended while a person had the conversation.
-const signInResults = {
-  signedIn: "Signed in", unverified: "Signed in, not verified", declined: "Declined", failed: "Sign-in failed", expired: "Too late",
-  unproven: "Not proven",
-};
-
-function authentication(message, isFromCustomer, signIn) {
-  const { data, received, reply } = interaction(message);
-  const status = text(object(data.authenticate).status);
-  if (!isFromCustomer) return [card("Asks to sign in", [], { title: text(received.title) || "Sign in", subtitle: text(received.subtitle) })];
-  if (signIn) {
-    const { result, issuer, subject } = object(signIn);
-    const facts = [text(subject), text(issuer)].filter(Boolean).join(" at ");
-    return [card("Sign-in", [], { title: signInResults[result] ?? "Sign-in", subtitle: facts })];
-  }
-  const isDone = ["authenticated", "success", "completed"].includes(status);
-  return [card("Sign-in", [], { title: isDone ? "Signed in" : "Not signed in", subtitle: isDone ? text(reply.title) : status || "no status" })];
-}
-
-function applePay(message, isFromCustomer) {
-  const { data, received, reply } = interaction(message);
-  const payment = object(data.payment);
-  const request = object(payment.paymentRequest);
-  const money = (item) => [text(item.amount), text(request.currencyCode)].filter((part) => part && part !== notKept).join(" ");
-  const total = object(request.total);
-  const row = (item, kind) => element("li", { class: kind }, element("span", { dir: "auto" }, safe(text(item.label))), element("span", { class: "amount" }, safe(money(item))));
-  const lines = element("ul", { class: "rows amounts" }, list(request.lineItems).map((item) => row(item)), text(total.amount) && row(total, "total"));
-  const status = text(payment.status) || text(payment.state);
-  return [card(isFromCustomer ? "Apple Pay, result" : "Apple Pay", [lines], {
-    title: (isFromCustomer ? text(reply.title) : text(received.title)) || (isFromCustomer ? "Payment" : "Payment request"),
-    subtitle: isFromCustomer ? safe(status) : text(received.subtitle),
-  })];
-}
-
 function richLink(message) {
   const data = object(message.richLinkData ?? message.preview);
   const target = webAddress(data.url);
@@ -329,27 +220,6 @@ function richLink(message) {
     fill(holder, body);
   }
   return [holder];
-}
-
-function app(message) {
-  const { outer, received, reply, picture } = interaction(message);
-  const name = text(outer.appName) || "App";
-  return [card(visible(name), [
-    [received.imageTitle, received.imageSubtitle, received.secondarySubtitle, received.tertiarySubtitle].map(text).filter(Boolean)
-      .map((part) => element("p", { class: "card-subtitle", dir: "auto" }, safe(part))),
-    text(outer.URL) && element("p", { class: "card-data" }, visible(text(outer.URL).slice(0, 300))),
-  ], { title: text(received.title) || text(reply.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) ?? (text(outer.appIcon) ? { data: outer.appIcon } : undefined) })];
-}
-
-function invitation(message, isFromCustomer) {
-  const { data } = interaction(message);
-  const notification = object(data.notification);
-  const response = object(object(notification.displayContent).determinateResponse);
-  if (isFromCustomer) return [card("Answer to an invitation", [], { title: text(response.title) || text(notification.id), subtitle: text(response.subtitle) })];
-  const parameters = Object.entries(object(notification.parameters)).slice(0, 20);
-  return [card("Invitation", [element("dl", { class: "answers" }, parameters.map(([name, value]) => [
-    element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value) || "…")),
-  ]).flat())], { title: text(notification.templateId) })];
 }
 
 /// A section that shows the message as JSON; the JSON is rendered when the section is opened.

@@ -28,25 +28,15 @@ export function sheet(title, build, { place } = {}) {
     dialog.addEventListener("pointerdown", (event) => { if (event.target === dialog) finish(undefined); });
     document.body.append(dialog);
     dialog.showModal();
-    (dialog.querySelector("[data-first]") ?? heading).focus();
+    const first = dialog.querySelector("[data-first]") ?? heading;
+    first.focus();
+    // A long text is shown from its beginning.
+    if (first.tagName === "TEXTAREA" && first.selectionStart > 0) { first.setSelectionRange(0, 0); first.scrollTop = 0; }
   });
 }
 
 export function actions(...buttons) {
   return element("div", { class: "actions" }, buttons);
-}
-
-/// Asks whether a conversation is released to the handler or to another person, and for a note.
-export function askRelease() {
-  return sheet("Release the conversation", (finish) => {
-    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
-    const to = (value) => () => finish({ to: value, note: note.value.trim() });
-    return element("div", { class: "sheet-body" },
-      element("label", { for: "note" }, "Note for the record (optional)"), note,
-      actions(
-        button("To another person", { class: "secondary" }, to("waiting")),
-        button("To the bot", { class: "primary" }, to("handler"))));
-  });
 }
 
 /// Asks for confirmation of a change that a colleague or the customer notices.
@@ -56,26 +46,8 @@ export function confirm(title, text, label) {
       button(label, { class: "primary", "data-first": true }, () => finish(true)))));
 }
 
-/// Asks for the text that customers are sent while nobody answers.
-export function askClosedText() {
-  return sheet("Close the help desk", (finish) => {
-    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
-    const form = element("form", { class: "sheet-body" },
-      element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Close")));
-    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ text: text.value.trim() }); });
-    return form;
-  });
-}
-
-const keys = [
-  ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
-  ["c", "Claim"], ["t", "Take over"], ["r", "Release"], ["x", "Close the conversation"], ["m", "Write a message"],
-  ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
-];
-
 /// Lists the keys; single keys can be switched off, because speech input could press them by accident.
-export function showKeys(listed = keys) {
+export function showKeys(listed) {
   return sheet("Keys", (finish) => {
     const single = element("input", { type: "checkbox", id: "single-keys" });
     single.checked = hasSingleKeys();

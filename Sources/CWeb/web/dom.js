@@ -45,6 +45,13 @@ export function recall(name) {
   try { return sessionStorage.getItem(`balloon.${name}`) ?? undefined; } catch { return undefined; }
 }
 
+/// Loads a module that a page needs only for some of its screens; throws a sentence when the server does not answer.
+export async function whenNeeded(load) {
+  try { return await load(); } catch (cause) {
+    throw new Error("A part of the page cannot be loaded. Start the server again, and then try once more or reload the page.", { cause });
+  }
+}
+
 const shapes = {
   back: "M15 5l-7 7 7 7",
   attach: "M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.5-8.5a3.4 3.4 0 0 1 4.8 4.8l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.7-7.7",

@@ -1,12 +1,18 @@
 // The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { askClosedText, showKeys } from "./dialogs.js";
+import { actions, sheet, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
 import { visible } from "./text.js";
 import { Thread } from "./thread.js";
+
+const keys = [
+  ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
+  ["c", "Claim"], ["t", "Take over"], ["r", "Release"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
+];
 
 const page = document.getElementById("page");
 
@@ -56,6 +62,18 @@ function showSignIn(message = "", name = "") {
   });
   fill(page, element("main", { class: "start-page" }, form));
   token.focus();
+}
+
+/// Asks for the text that customers are sent while nobody answers.
+function askClosedText() {
+  return sheet("Close the help desk", (finish) => {
+    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
+    const form = element("form", { class: "sheet-body" },
+      element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text,
+      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Close")));
+    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ text: text.value.trim() }); });
+    return form;
+  });
 }
 
 function signOut(desk, message, name) {
@@ -151,7 +169,7 @@ function show(desk, session, isKept) {
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
-      button("Keys", { class: "plain" }, () => void showKeys()), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
+      button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, element("section", { class: "main", "aria-label": "Conversation" }, thread.node));
   fill(page, banner.node, main, note);
 
@@ -175,7 +193,7 @@ function show(desk, session, isKept) {
     if (document.visibilityState === "visible" && desk.selected) desk.markRead(desk.selected);
   }, { signal });
   listenToKeys({
-    "?": () => void showKeys(), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
+    "?": () => void showKeys(keys), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
     1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
     c: () => void thread.act("claim"), t: () => void thread.act("take"), r: () => void thread.act("release"),
     x: () => void thread.act("close"), m: () => thread.composer.focus(),

@@ -1,5 +1,5 @@
 // A conversation's line as a customer's device shows it: chips to tap, and bubbles that open sheets.
-import { bubble, chosenChip, content, interaction, list, object, pictureOf, text } from "./bubbles.js";
+import { bubble, chosenChip, interaction, list, object, pictureOf, plainContent, text } from "./bubbles.js";
 import { button, element } from "./dom.js";
 import { safe, slot, visible } from "./text.js";
 
@@ -19,6 +19,14 @@ export function notShown(line, customer) {
   return undefined;
 }
 
+/// The name by which the server finds the item at `position`: its title, or its number when another item has that title.
+export function nameOf(position, titles) {
+  const same = (a, b) => text(a).trim().toLowerCase() === text(b).trim().toLowerCase();
+  const title = text(titles[position]);
+  if (title.trim() && titles.filter((one) => same(one, title)).length === 1) return title;
+  return String(position + 1);
+}
+
 /// Whether a tap on the message opens a sheet.
 export function opensSheet(line) {
   return line.direction === "outbound" && sheetKinds.includes(line.kind) && !line.message?.interactiveDataRef;
@@ -36,9 +44,9 @@ export function deviceContent(entry, customer, actions) {
     if (opensSheet(line)) return [interactive(line, message, entry.answered, actions)];
   } catch {
     // A part of the message has an unexpected type: the message is shown as JSON.
-    return content({ ...line, kind: "unrecognized" });
+    return plainContent({ ...line, kind: "unrecognized" });
   }
-  return content(line, { download: actions.download });
+  return plainContent(line, { download: actions.download });
 }
 
 /// Quick replies disappear after one tap; then the device shows the summary.
@@ -104,11 +112,11 @@ function interactive(line, message, isAnswered, actions) {
 function reply(line, message, actions) {
   if (line.kind === "quickReply") return [bubble(safe(chosenChip(interaction(message).data) || "Nothing chosen"))];
   if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
-  if (!sheetKinds.includes(line.kind)) return content(line, { isOwn: true });
+  if (!sheetKinds.includes(line.kind)) return plainContent(line, { isOwn: true });
   const { data, received, reply: bubbleOf, picture } = interaction(message);
   const event = object(data.event);
   const time = list(event.timeslots)[0];
-  const status = text(object(data.authenticate).status) || text(object(data.payment).status);
+  const status = text(object(data.authenticate).status) || text(object(data.payment).state);
   const title = line.kind === "timePicker" && time ? slot(text(time.startTime), time.duration) : text(bubbleOf.title) || text(received.title);
   const subtitle = text(bubbleOf.subtitle) || text(bubbleOf.alternateTitle) || (line.kind === "invitation" ? "Accepted" : status);
   const image = picture(bubbleOf.imageIdentifier);

@@ -1,5 +1,6 @@
 // One delivery in every part: message, stages, attempts, replies, headers, problems, state; copies and replay.
-import { content, list, object } from "./bubbles.js";
+import { list, object } from "./bubbles.js";
+import { content } from "./cards.js";
 import { actions, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { stageNames } from "./phone-timeline.js";
@@ -53,11 +54,10 @@ export function jsonWithProblems(value, problems = []) {
 function lines(text) { return text.split("\n").map((line) => visible(line)).join("\n"); }
 
 export class Detail {
-  /// Whether the server has no simulator, and therefore no replay.
-  isReadOnly = false;
   #session;
   #notify;
   #close;
+  #isReadOnly;
   #record;
   #answer;
   #title = element("h2", { tabindex: -1 });
@@ -65,10 +65,12 @@ export class Detail {
   #buttons = element("div", { class: "detail-actions" });
   #generation = 0;
 
-  constructor(session, notify, close) {
+  /// `close` is called by the buttons that close the details; `isReadOnly` is true for a server without a simulator, which has no replay.
+  constructor(session, { notify, close, isReadOnly }) {
     this.#session = session;
     this.#notify = notify;
     this.#close = close;
+    this.#isReadOnly = isReadOnly;
     this.node = element("div", { class: "detail" },
       element("header", { class: "pane-top" }, button(icon("back"), { class: "icon-button back", "aria-label": "Back to the timeline" }, () => this.#close()),
         this.#title, button(icon("cross"), { class: "icon-button wide-only", "aria-label": "Close the details" }, () => this.#close())),
@@ -81,8 +83,6 @@ export class Detail {
       timer = setTimeout(() => void this.#read(), 300);
     });
   }
-
-  get record() { return this.#record; }
 
   focus() { this.#title.focus(); }
 
@@ -133,7 +133,7 @@ export class Detail {
     fill(this.#buttons,
       button("Copy as curl", { class: "secondary compact" }, () => void this.#copy(answer.curl ?? "", "The curl command is copied")),
       button("Copy as fixture", { class: "secondary compact" }, () => void this.#copy(json(answer.fixture), "The fixture is copied")),
-      !this.isReadOnly && button("Replay…", { class: "primary compact" }, () => void this.replay(answer)));
+      !this.#isReadOnly && button("Replay…", { class: "primary compact" }, () => void this.replay(answer)));
     const line = { kind: event.kind ?? "unrecognized", direction: "inbound", message };
     fill(this.#body,
       problems.length > 0 && this.#section("Problems", element("ul", { class: "problem-list" }, problems.map((one) => element("li", {}, element("code", {}, visible(one.pointer) || "/"), ` ${visible(one.message)}`)))),
@@ -264,7 +264,9 @@ export class Detail {
     try {
       if (wanted.to) {
         this.#notify("The other handler is called…");
-        return await this.#showTrial(await this.#session.tryHandler(this.#record, wanted));
+        const trial = await this.#session.tryHandler(this.#record, wanted);
+        this.#notify("");
+        return await this.#showTrial(trial);
       }
       const result = await this.#session.replay(this.#record, wanted);
       const posts = list(result.posts);

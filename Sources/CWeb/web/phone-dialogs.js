@@ -103,7 +103,8 @@ export async function askMisbehaviour(session) {
   area.value = rules.join("\n");
   return formSheet("Misbehaviour of the gateway", "Use", [
     element("label", { for: "rules" }, "Rules, one on each line"), area,
-    element("p", { class: "hint", id: "rules-hint" }, `A rule names an endpoint and what it does: message=503,times=1. Endpoints: ${session.info.endpoints.map((one) => visible(one)).join(", ") || "message"}.`),
+    element("p", { class: "hint", id: "rules-hint" }, `A rule is an endpoint and what it does: message=503,times=1 or blob=garble,every=2. Endpoints: ${session.info.endpoints.map((one) => visible(one)).join(", ") || "message"}.`),
+    element("p", { class: "hint" }, "What: a status (503, 429/7 with Retry-After), delay/250, silence, drop, expired, truncate/100, longer/1, shorter/1, garble, slow/1000, endless."),
   ], async (values) => {
     const wanted = String(values.rules).split("\n").map((line) => line.trim()).filter(Boolean);
     await session.setMisbehaviour(wanted);

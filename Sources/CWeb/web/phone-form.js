@@ -1,7 +1,8 @@
 // A form as a device shows it: first page, questions with branches and a way back, and the summary.
 import { interaction, list, object, pictureOf, text } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
-import { dateOf, dateText, formOf, nameOf, nextPage, patternOf, today } from "./phone-offer.js";
+import { nameOf } from "./phone-bubbles.js";
+import { dateOf, dateText, formOf, nextPage, patternOf, today } from "./phone-offer.js";
 import { safe, visible } from "./text.js";
 
 const inputModes = {

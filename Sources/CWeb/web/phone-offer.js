@@ -7,14 +7,6 @@ export function inOrder(elements) {
     .sort((a, b) => a.order - b.order || a.index - b.index).map(({ one }) => one);
 }
 
-/// The name by which the server finds the item at `position`: its title, or its number when another item has that title.
-export function nameOf(position, titles) {
-  const same = (a, b) => text(a).trim().toLowerCase() === text(b).trim().toLowerCase();
-  const title = text(titles[position]);
-  if (title.trim() && titles.filter((one) => same(one, title)).length === 1) return title;
-  return String(position + 1);
-}
-
 /// The sections of a list picker with `{title, isMultiple, items: [{position, title, subtitle, image}]}`.
 export function sectionsOf(message) {
   const { data, picture } = interaction(message);

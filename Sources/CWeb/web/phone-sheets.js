@@ -2,9 +2,13 @@
 import { interaction, kindName, list, object, pictureOf, text } from "./bubbles.js";
 import { sheet } from "./dialogs.js";
 import { button, element, fill, say } from "./dom.js";
+import { nameOf } from "./phone-bubbles.js";
 import { formSheet } from "./phone-form.js";
-import { nameOf, sectionsOf, timesOf } from "./phone-offer.js";
+import { sectionsOf, timesOf } from "./phone-offer.js";
 import { safe, size, visible } from "./text.js";
+
+/// The value of a part that the server adds when it sends a request to sign in.
+const addedWhenSent = "[added when sent]";
 
 /// The time that a device waits for a business's payment addresses.
 const paymentSeconds = 30;
@@ -128,10 +132,12 @@ function authentication({ message, answer, body }) {
   const { data } = interaction(message);
   const isVersion2 = text(data.version) === "2.0";
   const oauth = object(object(data.authenticate).oauth2);
-  const scope = Array.isArray(oauth.scope) ? oauth.scope.map(text) : [];
+  const scope = (Array.isArray(oauth.scope) ? oauth.scope.map(text) : []).filter((one) => one !== addedWhenSent);
+  // The server adds the state and processes the sign-in; the message of a handler alone is only answered.
+  const isProcessed = text(oauth.state) === addedWhenSent;
   const fact = (name, value) => [element("dt", {}, name), element("dd", { dir: "auto" }, value || "none")];
   const finish = (outcome) => () => void answer({ outcome });
-  const rules = [
+  const rules = isProcessed ? [] : [
     !isVersion2 && !text(oauth.responseEncryptionKey) && "Version 1 needs a responseEncryptionKey.",
     isVersion2 && !/^https:/u.test(text(oauth.redirectURI)) && "The redirectURI is no https address; a device refuses it.",
     scope.length === 0 && "The request has no scope.",
@@ -141,10 +147,12 @@ function authentication({ message, answer, body }) {
   return [
     element("div", { class: "provider" },
       element("p", { class: "provider-name" }, "Example Accounts"),
-      element("p", { class: "hint" }, `Sign-in of version ${isVersion2 ? 2 : 1}. This provider belongs to the simulated phone, which plays the device alone: it opens no address of the business.`),
+      element("p", { class: "hint" }, `Sign-in of version ${isVersion2 ? 2 : 1}. ${isProcessed
+        ? "The phone opens the provider of balloon dev, which asks for no password, and follows it to the server's callback."
+        : "The phone plays the device alone: it opens no address of the business."}`),
       element("dl", { class: "answers" },
-        fact("The business asks for", scope.map((one) => visible(one)).join(", ")),
-        isVersion2 && fact("After the sign-in the browser opens", visible(text(oauth.redirectURI))),
+        fact("The business asks for", scope.map((one) => visible(one)).join(", ") || (isProcessed && "the scope of its configuration")),
+        isVersion2 && fact("After the sign-in the browser opens", isProcessed ? "the callback of the server" : visible(text(oauth.redirectURI))),
         isVersion2 && fact("and it ends at", "messages-auth://?status=success"))),
     rules.map(rule),
     element("div", { class: "sheet-foot stack" },

@@ -1,10 +1,8 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
 import { isShown, summary } from "./bubbles.js";
-import { button, element, fill, icon, say } from "./dom.js";
+import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
 import { confirm, sheet } from "./dialogs.js";
-import { deviceContent, opensSheet } from "./phone-bubbles.js";
-import { nameOf } from "./phone-offer.js";
-import { openSheet } from "./phone-sheets.js";
+import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { dayOf, size, visible, when } from "./text.js";
 
 const inlineFileBytes = 1_000_000;
@@ -36,6 +34,7 @@ export class PhoneScreen {
   #levers = element("p", { class: "levers-on", hidden: true });
   #isWriting = false;
   #isSending = false;
+  #isOpening = false;
   #isAtEnd = true;
 
   constructor(session, notify) {
@@ -286,16 +285,20 @@ export class PhoneScreen {
   }
 
   async #open(entry) {
-    if (!opensSheet({ ...entry.line, direction: entry.direction, kind: entry.kind })) return;
-    const isSent = await openSheet(entry, this.#session.customer, {
-      send: async (choice) => {
-        const answer = await this.#session.answer(entry.id, choice);
-        const refused = answer.posts?.find((one) => one.status !== 200);
-        if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
-      },
-      place: (dialog) => this.place(dialog),
-    });
-    if (isSent) this.#text.focus();
+    if (this.#isOpening || !opensSheet({ ...entry.line, direction: entry.direction, kind: entry.kind })) return;
+    this.#isOpening = true;
+    try {
+      const { openSheet } = await whenNeeded(() => import("./phone-sheets.js"));
+      const isSent = await openSheet(entry, this.#session.customer, {
+        send: async (choice) => {
+          const answer = await this.#session.answer(entry.id, choice);
+          const refused = answer.posts?.find((one) => one.status !== 200);
+          if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
+        },
+        place: (dialog) => this.place(dialog),
+      });
+      if (isSent) this.#text.focus();
+    } catch (error) { this.#notify(error.message, true); } finally { this.#isOpening = false; }
   }
 
   async #react(entry) {

@@ -1,12 +1,9 @@
 // The phone on the desk: signs in with the token of the printed address, and connects phone, timeline, detail and keys.
 import { API } from "./api.js";
 import { confirm, showKeys } from "./dialogs.js";
-import { button, element, fill, recall, remember, say } from "./dom.js";
+import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
-import { Detail } from "./phone-detail.js";
-import { askHandler, askLevers, askMisbehaviour, askProfile } from "./phone-dialogs.js";
 import { Session } from "./phone-session.js";
-import { Recorder, showScenario } from "./phone-scenario.js";
 import { PhoneScreen } from "./phone-thread.js";
 import { Timeline } from "./phone-timeline.js";
 import { customerName, visible } from "./text.js";
@@ -76,27 +73,35 @@ function show(session) {
   const banner = lostBanner("Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token.", notify);
   const phone = new PhoneScreen(session, notify);
   const timeline = new Timeline(session);
-  const recorder = new Recorder(session);
-  const detail = new Detail(session, notify, () => { history.replaceState(null, "", "#/"); goTo(); });
+  // A server without a simulator has no device: the page shows its timeline, and changes nothing.
+  const hasPhone = session.info.devices.length > 0;
+  let recorder;
+  let detail;
 
   const customer = element("select", { id: "customer", "aria-label": "Customer" });
   customer.addEventListener("change", () => void session.choose(customer.value));
   const tools = { };
   // Without a phone only the keys of the timeline and of the details do something.
-  const shownKeys = () => (session.info.devices.length > 0 ? keys : keys.filter(([key]) => readingKeys.has(key)));
+  const shownKeys = () => (hasPhone ? keys : keys.filter(([key]) => readingKeys.has(key)));
   const tool = (name, label, action) => { tools[name] = button(label, { class: "plain" }, action); return tools[name]; };
+  let isAsking = false;
   const ask = async (question) => {
-    try { await question(); } catch (error) { notify(error.message, true); }
+    if (isAsking) return;
+    isAsking = true;
+    try { await question(); } catch (error) { notify(error.message, true); } finally { isAsking = false; }
     phone.drawLevers();
     drawTools();
   };
+  const dialogs = () => whenNeeded(() => import("./phone-dialogs.js"));
   const commands = {
-    profile: () => ask(() => (session.customer ? askProfile(session, session.customer) : askProfile(session))),
-    add: () => ask(async () => { if (await askProfile(session)) phone.focus(); }),
-    levers: () => ask(() => askLevers(session)),
-    handler: () => ask(() => askHandler(session)),
-    gateway: () => ask(() => askMisbehaviour(session)),
-    scenario: () => ask(() => {
+    profile: () => ask(async () => (await dialogs()).askProfile(session, session.customer)),
+    add: () => ask(async () => { if (await (await dialogs()).askProfile(session)) phone.focus(); }),
+    levers: () => ask(async () => (await dialogs()).askLevers(session)),
+    handler: () => ask(async () => (await dialogs()).askHandler(session)),
+    gateway: () => ask(async () => (await dialogs()).askMisbehaviour(session)),
+    scenario: () => ask(async () => {
+      const { Recorder, showScenario } = await whenNeeded(() => import("./phone-scenario.js"));
+      recorder ??= new Recorder(session);
       if (recorder.isOn) return showScenario(session, recorder.stop());
       return showScenario(session, undefined, () => { recorder.start(); drawTools(); });
     }),
@@ -109,31 +114,49 @@ function show(session) {
     element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
     element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("handler", "Handler", commands.handler), tool("scenario", "Scenario", commands.scenario),
       tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(shownKeys()))));
+  const detailPane = element("section", { class: "pane detail-pane", "aria-label": "Detail" });
   const main = element("main", { class: "panes", "data-pane": "phone" },
     element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
-    element("section", { class: "pane timeline-pane", "aria-label": "Timeline" }, timeline.node),
-    element("section", { class: "pane detail-pane", "aria-label": "Detail" }, detail.node));
+    element("section", { class: "pane timeline-pane", "aria-label": "Timeline" }, timeline.node), detailPane);
   const places = element("nav", { class: "places", "aria-label": "Panes" }, [["phone", "Phone"], ["timeline", "Timeline"], ["detail", "Detail"]]
-    .map(([name, label]) => button(label, { class: "place", "data-pane": name }, () => showPane(name))));
+    .map(([name, label]) => button(label, { class: "place", "data-pane": name }, () => { showPane(name); if (name === "detail") void openDetail(); })));
   fill(page, banner.node, top, main, places, note);
 
   const showPane = (name) => {
     main.dataset.pane = name;
     for (const one of places.children) one.setAttribute("aria-pressed", String(one.dataset.pane === name));
   };
-  const focusPane = (name) => {
+  const focusPane = async (name) => {
     showPane(name);
-    ({ phone, timeline, detail })[name].focus();
+    if (name === "detail") await openDetail();
+    ({ phone, timeline, detail })[name]?.focus();
   };
+  const shownRecord = () => /^#\/d\/([0-9]{1,19})$/u.exec(location.hash)?.[1];
+  const closeDetail = () => { history.replaceState(null, "", "#/"); goTo(); };
+
+  /// Shows the delivery of the address in its pane, or that none is chosen.
+  async function openDetail() {
+    try {
+      const { Detail } = await whenNeeded(() => import("./phone-detail.js"));
+      if (!detail) {
+        detail = new Detail(session, { notify, close: closeDetail, isReadOnly: !hasPhone });
+        fill(detailPane, detail.node);
+      }
+      void detail.open(shownRecord());
+    } catch (error) {
+      fill(detailPane, element("div", { class: "empty" }, element("p", { class: "empty-title" }, "The details cannot be shown"), element("p", { role: "alert" }, error.message),
+        button("Try again", { class: "secondary compact" }, () => void focusPane("detail"))));
+    }
+  }
 
   function drawTools() {
     const rules = session.info.misbehaviour?.length ?? 0;
     say(tools.gateway, rules > 0 ? `Gateway (${rules})` : "Gateway");
     tools.gateway.classList.toggle("changed", rules > 0);
     tools.levers.classList.toggle("changed", Boolean(session.changedLevers.levers));
-    say(tools.scenario, recorder.isOn ? `Stop (${recorder.count})` : "Scenario");
-    tools.scenario.setAttribute("aria-label", recorder.isOn ? `Stop the recording, ${recorder.count} steps` : "Scenario");
-    tools.scenario.classList.toggle("changed", recorder.isOn);
+    say(tools.scenario, recorder?.isOn ? `Stop (${recorder.count})` : "Scenario");
+    tools.scenario.setAttribute("aria-label", recorder?.isOn ? `Stop the recording, ${recorder.count} steps` : "Scenario");
+    tools.scenario.classList.toggle("changed", Boolean(recorder?.isOn));
   }
 
   function drawCustomers() {
@@ -152,16 +175,13 @@ function show(session) {
 
   /// Shows the delivery of the address.
   function goTo() {
-    const record = /^#\/d\/([0-9]{1,19})$/u.exec(location.hash)?.[1];
+    const record = shownRecord();
     main.classList.toggle("with-detail", record !== undefined);
     timeline.mark(record);
-    void detail.open(record);
-    if (record !== undefined) {
-      showPane("detail");
-      detail.focus();
-    } else if (main.dataset.pane === "detail") {
-      focusPane("timeline");
-    }
+    if (record !== undefined) return void focusPane("detail");
+    if (detail) void openDetail();
+    if (main.dataset.pane === "detail") void focusPane("timeline");
+    return undefined;
   }
   addEventListener("hashchange", goTo);
 
@@ -179,12 +199,11 @@ function show(session) {
     if (next && next.id !== session.selected) void session.choose(next.id);
   };
   listenToKeys({
-    "?": () => void showKeys(shownKeys()), ...(session.info.devices.length > 0 ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+    "?": () => void showKeys(shownKeys()), ...(hasPhone ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
     "/": () => focusPane("timeline"), " ": () => timeline.pause(),
   }, () => {
-    if (detail.record === undefined) return false;
-    history.replaceState(null, "", "#/");
-    goTo();
+    if (shownRecord() === undefined) return false;
+    closeDetail();
     return true;
   });
   function phoneKeys() {
@@ -194,10 +213,7 @@ function show(session) {
     };
   }
 
-  // A server without a simulator has no device: the page shows its timeline, and changes nothing.
-  const hasPhone = session.info.devices.length > 0;
   main.classList.toggle("no-phone", !hasPhone);
-  detail.isReadOnly = !hasPhone;
   if (!hasPhone) for (const one of [customer.parentNode, places.children[0], ...["profile", "levers", "gateway", "handler", "scenario", "reset"].map((name) => tools[name])]) one.hidden = true;
   showPane(hasPhone ? "phone" : "timeline");
   drawCustomers();

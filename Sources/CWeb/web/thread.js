@@ -1,7 +1,8 @@
 // The view of one conversation: who has it, its lines as bubbles, and the buttons that change its state.
-import { content, isShown, raw, summary } from "./bubbles.js";
+import { isShown, raw, summary } from "./bubbles.js";
+import { content } from "./cards.js";
 import { Composer } from "./composer.js";
-import { askRelease, confirm } from "./dialogs.js";
+import { actions, confirm, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { age, customerName, dayOf, safe, visible, when } from "./text.js";
 
@@ -366,6 +367,19 @@ export class Thread {
       this.dispatch("failed", error.message);
     }
   }
+}
+
+/// Asks whether a conversation is released to the handler or to another person, and for a note.
+function askRelease() {
+  return sheet("Release the conversation", (finish) => {
+    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
+    const to = (value) => () => finish({ to: value, note: note.value.trim() });
+    return element("div", { class: "sheet-body" },
+      element("label", { for: "note" }, "Note for the record (optional)"), note,
+      actions(
+        button("To another person", { class: "secondary" }, to("waiting")),
+        button("To the bot", { class: "primary" }, to("handler"))));
+  });
 }
 
 function isSameGroup(a, b) {

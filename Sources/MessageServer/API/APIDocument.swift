@@ -16,69 +16,42 @@ enum APIDocument {
 
     /// The OpenAPI document of these operations as JSON.
     static func json(of operations: [APIRoute]) -> [UInt8] {
-        var paths: [String] = []
-        for operation in operations where !paths.contains(operation.path) { paths.append(operation.path) }
-        return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
-            writer.field("openapi", "3.1.0")
-            writer.key("info")
+        OpenAPIDocument(title: "Balloon's business API").json(
+            of: operations, at: { ($0.path, $0.method) }, write: write
+        ) { writer in
+            writer.key("schemas")
             writer.object { writer in
-                writer.field("title", "Balloon's business API")
-                writer.field("version", "1")
-            }
-            writer.key("security")
-            writer.raw(Array(#"[{"token":[]}]"#.utf8))
-            writer.key("paths")
-            writer.object { writer in
-                for path in paths {
-                    writer.key(path)
-                    writer.object { writer in
-                        for operation in operations where operation.path == path {
-                            writer.key(operation.method.rawValue.lowercased())
-                            write(operation, to: &writer)
-                        }
-                    }
-                }
-            }
-            writer.key("components")
-            writer.object { writer in
-                writer.key("securitySchemes")
-                writer.raw(Array(#"{"token":{"type":"http","scheme":"bearer"}}"#.utf8))
-                writer.key("schemas")
-                writer.object { writer in
-                    for schema in APISchema.allCases {
-                        writer.key(schema.rawValue)
-                        writer.raw(Array(schema.json.utf8))
-                    }
+                for schema in APISchema.allCases {
+                    writer.key(schema.rawValue)
+                    writer.raw(Array(schema.json.utf8))
                 }
             }
         }
     }
 
     private static func write(_ operation: APIRoute, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("operationId", operation.identifier)
-            writer.field("summary", operation.summary)
-            writer.field("description", "Requires the right \(operation.right.rawValue).")
-            let path = APIPath.names(in: operation.path).compactMap(APIPath.parameter)
-            if !path.isEmpty || !operation.query.isEmpty || !operation.headers.isEmpty {
-                writer.key("parameters")
-                writer.array { writer in
-                    for parameter in path { write(parameter, in: "path", to: &writer) }
-                    for parameter in operation.query { write(parameter, in: "query", to: &writer) }
-                    for parameter in operation.headers { write(parameter, in: "header", to: &writer) }
-                }
+        writer.field("operationId", operation.identifier)
+        writer.field("summary", operation.summary)
+        writer.field("description", "Requires the right \(operation.right.rawValue).")
+        let path = APIPath.names(in: operation.path).compactMap(APIPath.parameter)
+        if !path.isEmpty || !operation.query.isEmpty || !operation.headers.isEmpty {
+            writer.key("parameters")
+            writer.array { writer in
+                for parameter in path { write(parameter, in: "path", to: &writer) }
+                for parameter in operation.query { write(parameter, in: "query", to: &writer) }
+                for parameter in operation.headers { write(parameter, in: "header", to: &writer) }
             }
-            if let type = operation.body.mediaType {
-                writer.key("requestBody")
-                writer.object { writer in
-                    writer.field("required", true)
-                    writer.key("content")
-                    content(type, operation.bodySchema, to: &writer)
-                }
-            }
-            writer.key("responses")
-            writer.object { writer in writeResponses(operation, to: &writer) }
         }
+        if let type = operation.body.mediaType {
+            writer.key("requestBody")
+            writer.object { writer in
+                writer.field("required", true)
+                writer.key("content")
+                content(type, operation.bodySchema, to: &writer)
+            }
+        }
+        writer.key("responses")
+        writer.object { writer in writeResponses(operation, to: &writer) }
     }
 
     private static func writeResponses(_ operation: APIRoute, to writer: inout JSONWriter) {

@@ -204,7 +204,8 @@ enum APISchema: String, CaseIterable, Sendable {
         {"type":"object","required":["seq","at","direction","id","kind","customer","record"],\#
         "properties":{"seq":{"type":"integer"},"at":{"type":"string"},"direction":{"enum":["inbound","outbound"]},\#
         "id":{"type":"string"},"kind":{"type":"string"},"customer":{"type":"string"},"record":{"type":"integer"},\#
-        "message":{"type":"object"},"files":{"type":"array"},"signIn":{"type":"object"}}}
+        "message":{"type":"object"},"files":{"type":"array"},"signIn":{"type":"object"},
+        "payment":{"type":"object"}}}
         """#
     private static let file = object(
         ["sha256": hash, "size": count, "failure": text], optional: ["sha256", "size", "failure"])

@@ -250,6 +250,9 @@ extension ConversationLine {
 
     /// A short summary of the message for people; it contains customer text.
     var summary: String {
+        // The result of a sign-in or a payment is in the customer's answer only.
+        if direction == .outbound, kind == .authentication { return "sign-in" }
+        if direction == .outbound, kind == .applePay { return "payment request" }
         // The message is a value of a parsed JSON document, so parsing it cannot fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         let event = InboundEvent.decode(message: document)

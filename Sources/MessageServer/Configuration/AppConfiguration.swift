@@ -1,5 +1,6 @@
 package import BalloonWire
 package import RetentionClient
+package import RetentionMessages
 
 /// One app of the folder `apps`: its identity at the App Store, and the content of its own folder.
 ///
@@ -9,11 +10,13 @@ package import RetentionClient
 /// {
 ///   "bundleID": "com.example.app", "appleID": 1234567890,
 ///   "issuerID": "11111111-2222-3333-4444-555555555555", "keyID": "ABC1234567", "keyFile": "/run/secrets/iap.p8",
-///   "rootFile": "AppleRootCA-G3.cer", "noAnswer": "empty", "decisionDays": 30
+///   "rootFile": "AppleRootCA-G3.cer", "noAnswer": "empty", "decisionDays": 30,
+///   "handler": { "exec": ["./loyalty.py"] }, "budgetMilliseconds": 450, "concurrency": 16,
+///   "stateRefreshMinutes": 60
 /// }
 /// ```
 ///
-/// `noAnswer` and `decisionDays` may be missing.
+/// `noAnswer`, `decisionDays` and the keys after it may be missing.
 package struct AppConfiguration: Sendable {
     /// The answer when no rule matches; both let the App Store show the default message.
     package enum NoAnswer: String, Sendable, CaseIterable {
@@ -27,10 +30,24 @@ package struct AppConfiguration: Sendable {
     package let slug: String
     /// The app and its key.
     package let identity: AppIdentity
-    /// The certificate to which the App Store's chains must lead.
-    package let root: RootCertificate
+    /// The certificate to which the App Store's chains must lead; a simulation replaces it.
+    package var root: RootCertificate
     /// The content of the folder beside the file.
     package let folder: RetentionFolder
+    /// The handler that chooses answers before the rule file; nil without one.
+    package var handler: HandlerBinding?
+    /// The folder of the file, to which paths of the handler are relative.
+    package var directory = ""
+    /// The time for an answer of the handler, from the arrival of the question; JSON: `budgetMilliseconds`.
+    package var budget = Duration.milliseconds(450)
+    /// The maximum number of concurrent questions to the handler; further ones are for the rule file.
+    package var concurrency = 16
+    /// The time between two questions to the App Store for states; nil for none.
+    ///
+    /// JSON: `stateRefreshMinutes`, 0 for none.
+    package var refreshInterval: Duration? = .seconds(3600)
+    /// The addresses of simulators instead of Apple's; not configurable in the file.
+    package var simulators: [RetentionEnvironment: String] = [:]
     /// The answer without a matching rule.
     package var noAnswer = NoAnswer.empty
     /// The days for which decisions are kept.

@@ -1,6 +1,9 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
+import BusinessMessages
+import HandlerKit
+import Logging
 import RetentionClient
 import RetentionMessages
 
@@ -8,13 +11,20 @@ import RetentionMessages
 enum AppFolder {
     private static let keys = [
         "bundleID", "appleID", "issuerID", "keyID", "keyFile", "rootFile", "noAnswer", "decisionDays",
+        "handler", "budgetMilliseconds", "concurrency", "stateRefreshMinutes",
     ]
+    /// The keys that every file has.
+    private static let requiredKeys = keys.prefix(6)
+    /// The budgets that leave time for the network: the App Store waits 700 ms.
+    private static let budgets = 50...649
 
     /// Reads every app's file, sorted by slug; an absent folder has none.
     ///
-    /// Appends errors to `problems`, and what does not prevent a start to `warnings`.
+    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Unless `needsRoot`, a file may
+    /// lack its root, and then no chain leads to it. Appends errors to `problems`, and what does not prevent a start to `warnings`.
     static func read(
-        _ folder: String, noting problems: inout [ConfigurationProblem],
+        _ folder: String, handlers: [any HandlerFactory]?, needsRoot: Bool = true,
+        noting problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
     ) -> [AppConfiguration] {
         guard Directory.exists(folder) else { return [] }
@@ -35,7 +45,8 @@ enum AppFolder {
             let slug = Setting(text: String(name.dropLast(".json".count)), place: .file(path))
                 .parsed(SettingFormat.slug, noting: &problems)
             guard let document = ConfigurationFile.document(path, noting: &problems), let slug,
-                let app = read(document.root, path, slug, noting: &problems, warnings: &warnings)
+                let app = read(
+                    document.root, path, slug, handlers, needsRoot, noting: &problems, warnings: &warnings)
             else { continue }
             apps.append(app)
         }
@@ -43,11 +54,12 @@ enum AppFolder {
     }
 
     private static func read(
-        _ root: JSONValue, _ file: String, _ slug: String, noting problems: inout [ConfigurationProblem],
+        _ root: JSONValue, _ file: String, _ slug: String, _ handlers: [any HandlerFactory]?,
+        _ needsRoot: Bool, noting problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
     ) -> AppConfiguration? {
         var reader = ObjectReader(root, file: file, keys: keys)
-        for key in keys.dropLast(2) where !reader.has(key) {
+        for key in requiredKeys where !reader.has(key) && (needsRoot || key != "rootFile") {
             reader.problem("has no \"\(key)\"", hint: "add it; App Store Connect shows it")
         }
         let bundleID = word("bundleID", &reader)
@@ -56,9 +68,22 @@ enum AppFolder {
         let appleID = reader.integer("appleID", in: 1...Int(Int32.max) * 64)
         let directory = Directory.parent(of: file)
         let key = key(&reader, directory)
-        let certificate = certificate(&reader, directory)
+        let certificate =
+            needsRoot || reader.has("rootFile") ? certificate(&reader, directory) : absentRoot
         let noAnswer = noAnswer(&reader)
         let days = reader.integer("decisionDays", in: 1...3650)
+        let request = root["handler"].map { binding in
+            HandlerBindingRequest(
+                binding: binding, business: BusinessID(bundleID ?? ""), slug: slug, directory: directory,
+                scratchDirectory: "", deadline: .seconds(1), maximumInFlight: 1,
+                logger: Logger(label: "balloon"))
+        }
+        let handler = reader.object("handler", keys: HandlerBinding.keys) {
+            HandlerBinding.read(&$0, request, handlers)
+        }
+        let budget = reader.integer("budgetMilliseconds", in: budgets)
+        let refresh = reader.integer("stateRefreshMinutes", in: 0...1440)
+        let concurrency = reader.integer("concurrency", in: 1...1024)
         problems += reader.problems
         let (folder, found) = RetentionFolder.read(directory + "/" + slug)
         for problem in found {
@@ -69,7 +94,7 @@ enum AppFolder {
             }
         }
         guard let bundleID, let issuerID, let keyID, let appleID, let key, let certificate else { return nil }
-        if certificate.fingerprint != RootCertificate.appleG3Fingerprint {
+        if needsRoot, certificate.fingerprint != RootCertificate.appleG3Fingerprint {
             warnings.append(
                 ConfigurationProblem(
                     at: .file(file), "has a \"rootFile\" that is not Apple Root CA - G3",
@@ -84,6 +109,11 @@ enum AppFolder {
         app.noAnswer = noAnswer ?? app.noAnswer
         app.decisionDays = days ?? app.decisionDays
         app.keyFile = key.file
+        app.handler = handler
+        app.directory = directory
+        app.budget = budget.map { .milliseconds($0) } ?? app.budget
+        if let refresh { app.refreshInterval = refresh == 0 ? nil : .seconds(refresh * 60) }
+        app.concurrency = concurrency ?? app.concurrency
         return app
     }
 
@@ -146,6 +176,14 @@ enum AppFolder {
                 hint: "download Apple Root CA - G3 from https://www.apple.com/certificateauthority/")
             return nil
         }
+    }
+
+    /// A root whose key nobody has, for a simulation that replaces it; nil without memory.
+    private static var absentRoot: RootCertificate? {
+        let request = IssuedCertificate.Request(
+            name: "no root", key: .p384, isAuthority: true, validity: 0...1)
+        guard let root = try? IssuedCertificate(request) else { return nil }
+        return try? RootCertificate(root.der)
     }
 
     private static func absolute(_ path: String, in directory: String) -> String {

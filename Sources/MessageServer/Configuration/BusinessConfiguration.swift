@@ -7,8 +7,8 @@ package import Logging
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// These three members are required; `fallback`, `people`, `authentication`, `concurrency`, `deadlineSeconds`, `logLevel` and
-/// `quota` are optional. The slug is the file's name.
+/// These three members are required; `fallback`, `people`, `authentication`, `applePay`, `concurrency`, `deadlineSeconds`,
+/// `logLevel` and `quota` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -24,6 +24,8 @@ package struct BusinessConfiguration: Sendable {
     package var people: PeopleConfiguration?
     /// The provider at which its customers sign in; when nil, its sign-in messages are refused.
     package var authentication: AuthenticationConfiguration?
+    /// The merchant that takes its payments with Apple Pay; when nil, its payment requests are refused.
+    package var applePay: ApplePayConfiguration?
     /// The log level of its handler; the server's level when nil.
     package var logLevel: Logger.Level?
     /// The folder of the business's file, to which paths in it are relative.

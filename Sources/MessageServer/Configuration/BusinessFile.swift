@@ -7,18 +7,15 @@ import Logging
 /// One file of the folder `businesses`.
 enum BusinessFile {
     private static let keys = [
-        "businessID", "name", "handler", "fallback", "people", "authentication", "concurrency",
-        "deadlineSeconds", "logLevel", "quota",
+        "businessID", "name", "handler", "fallback", "people", "authentication", "applePay",
+        "concurrency", "deadlineSeconds", "logLevel", "quota",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
-    /// The keys under which `handler` binds a handler outside the program.
-    private static let bindings = ["exec", "http"]
-    private static let handlerKeys = ["builtin", "config", "environment"] + bindings
 
     /// Reads a business; nil after reporting problems.
     ///
     /// `handlers` are the handlers of the program; nil leaves the binding unchecked. Without `secrets`, `authentication`
-    /// is not read.
+    /// and `applePay` are not read.
     static func read(
         _ root: JSONValue, file: String, slug: String, handlers: [any HandlerFactory]?,
         secrets: BusinessSecrets? = nil, noting problems: inout [ConfigurationProblem]
@@ -26,7 +23,7 @@ enum BusinessFile {
         var reader = ObjectReader(root, file: file, keys: keys)
         let id = required("businessID", of: &reader)
         let name = required("name", of: &reader)
-        if !reader.has("handler") { reader.problem("has no \"handler\"", hint: handlerHint) }
+        if !reader.has("handler") { reader.problem("has no \"handler\"", hint: HandlerBinding.hint) }
         let request = { (binding: JSONValue) in
             HandlerBindingRequest(
                 binding: binding, business: BusinessID(id?.text ?? ""), slug: slug,
@@ -34,8 +31,8 @@ enum BusinessFile {
                 maximumInFlight: 1, logger: Logger(label: "balloon"))
         }
         let object = root["handler"]
-        let handler = reader.object("handler", keys: handlerKeys) { reader in
-            self.handler(&reader, object.map(request), handlers)
+        let handler = reader.object("handler", keys: HandlerBinding.keys) { reader in
+            HandlerBinding.read(&reader, object.map(request), handlers)
         }
         let fallback = reader.object("fallback", keys: fallbackKeys) { reader in
             self.fallback(&reader, root["fallback"]?["handler"].map(request), handlers)
@@ -47,6 +44,12 @@ enum BusinessFile {
                 AuthenticationConfiguration.read(&$0, directory: directory, secrets: secrets)
             }
         }
+        let applePay =
+            secrets == nil
+            ? nil
+            : reader.object("applePay", keys: ApplePayConfiguration.keys) {
+                ApplePayConfiguration.read(&$0, directory: directory)
+            }
         let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
@@ -60,6 +63,7 @@ enum BusinessFile {
         var business = BusinessConfiguration(slug: slug, businessID: businessID, name: name, handler: handler)
         business.directory = directory
         business.authentication = authentication
+        business.applePay = applePay
         business.fallback = fallback
         business.people = people
         business.logLevel = logLevel
@@ -88,7 +92,9 @@ enum BusinessFile {
         _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
     ) -> FallbackConfiguration? {
         let text = reader.text("text")
-        let binding = reader.object("handler", keys: handlerKeys) { handler(&$0, request, handlers) }
+        let binding = reader.object("handler", keys: HandlerBinding.keys) {
+            HandlerBinding.read(&$0, request, handlers)
+        }
         let after = reader.integer("afterSeconds", in: 0...86400)
         guard reader.has("text") != reader.has("handler") else {
             reader.problem(
@@ -106,66 +112,6 @@ enum BusinessFile {
         fallback.after = after.map { .seconds($0) } ?? fallback.after
         return fallback
     }
-
-    private static func handler(
-        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
-    ) -> HandlerBinding? {
-        let configuration = reader.anyObject("config")
-        let named = bindings.filter { reader.has($0) } + (reader.has("builtin") ? ["builtin"] : [])
-        guard named.count <= 1 else {
-            reader.problem("names more than one handler", hint: handlerHint)
-            return nil
-        }
-        if let key = named.first, key != "builtin", let request {
-            if let handlers { check(key, request, among: handlers, &reader) }
-            return .bound(by: key, request.binding)
-        }
-        guard reader.has("builtin") else {
-            reader.problem("names no handler", hint: handlerHint)
-            return nil
-        }
-        guard let name = reader.text("builtin") else { return nil }
-        if let handlers, name.text != HandlerBinding.none {
-            check(name, configuration, among: handlers, &reader)
-        }
-        return .builtin(name: name.text, configuration: configuration)
-    }
-
-    /// Creates the handler once, because only its factory can check its configuration.
-    private static func check(
-        _ name: Setting, _ configuration: JSONValue?, among handlers: [any HandlerFactory],
-        _ reader: inout ObjectReader
-    ) {
-        guard let handler = handlers.builtin(name.text) else {
-            let known = handlers.builtinNames.joined(separator: ", ")
-            return reader.report(name, "is not a handler of this program", hint: "use one of: \(known)")
-        }
-        do {
-            try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()
-        } catch {
-            reader.problem("is refused by the handler: \(error)", hint: "correct \"config\"")
-        }
-    }
-
-    private static func check(
-        _ key: String, _ request: HandlerBindingRequest, among handlers: [any HandlerFactory],
-        _ reader: inout ObjectReader
-    ) {
-        guard let binder = handlers.binder(key) else {
-            let known = handlers.builtinNames.map { "{\"builtin\": \"\($0)\"}" }.joined(separator: ", ")
-            return reader.problem(
-                "is bound by \"\(key)\", which this program cannot run",
-                hint: known.isEmpty ? handlerHint : "use one of: \(known)")
-        }
-        do {
-            try (try binder.make(request) as? any LifecycleHandler)?.validate()
-        } catch {
-            reader.problem("\(error)", hint: "correct the binding")
-        }
-    }
-
-    private static let handlerHint =
-        "write {\"builtin\": \"demo\"}, {\"exec\": [\"./bot.py\"]}, or {\"builtin\": \"none\"} to only record"
 }
 
 extension [any HandlerFactory] {

@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 package import BusinessMessages
 package import HandlerKit
 
@@ -29,26 +30,24 @@ package enum ConfigurationLoader {
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
         // A file with a problem is not among the businesses.
         if late.isEmpty { draft.file.api?.checkBusinesses(businesses, noting: &problems) }
-        if purpose == .server, businesses.contains(where: { $0.authentication != nil }),
-            loaded?.publicURL?.lowercased().hasPrefix("https://") != true
-        {
-            let reason = "has no \"publicURL\" with https, to which a provider sends customers back"
-            late.append(
-                ConfigurationProblem(
-                    at: .file(file), reason, hint: "add it, or remove \"authentication\" from the businesses")
-            )
-        }
+        late += missingAddress(for: businesses, publicURL: loaded?.publicURL, purpose, at: file)
+        if late.isEmpty { late += businesses.problemsOfDomains }
         var warnings: [ConfigurationProblem] = []
         let apps =
             purpose == .customer
-            ? [] : AppFolder.read(folder + "apps", noting: &late, warnings: &warnings)
+            ? []
+            : AppFolder.read(
+                folder + "apps", handlers: handlers, needsRoot: purpose != .development, noting: &late,
+                warnings: &warnings)
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
         configuration.apps = apps
         let secretFiles =
             draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses) + apps.map(\.keyFile)
         configuration.warnings =
-            purpose == .server ? SecretFiles.warnings(about: secretFiles) + warnings : []
+            purpose == .server
+            ? SecretFiles.warnings(about: secretFiles) + warnings
+                + businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970()) : []
         if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
             configuration.warnings.append(
                 ConfigurationProblem(
@@ -71,6 +70,25 @@ package enum ConfigurationLoader {
                         + " again that was sent late", hint: "make deduplicationHours at least as great"))
         }
         return configuration
+    }
+
+    /// A problem for each setting that needs our public address with https, when there is none.
+    private static func missingAddress(
+        for businesses: [BusinessConfiguration], publicURL: String?, _ purpose: ConfigurationPurpose,
+        at file: String
+    ) -> [ConfigurationProblem] {
+        guard purpose == .server, publicURL?.lowercased().hasPrefix("https://") != true else { return [] }
+        let needs = [
+            (
+                "authentication", "to which a provider sends customers back",
+                businesses.contains { $0.authentication != nil }
+            ), ("applePay", "at which devices pay", businesses.contains { $0.applePay != nil }),
+        ]
+        return needs.filter(\.2).map { key, use, _ in
+            ConfigurationProblem(
+                at: .file(file), "has no \"publicURL\" with https, \(use)",
+                hint: "add it, or remove \"\(key)\" from the businesses")
+        }
     }
 
     /// The data directory that a server with this file uses; reads no secret and no business.
@@ -109,13 +127,17 @@ package enum ConfigurationLoader {
     }
 
     /// The apps beside a server's file, with what does not prevent a start; reads no secret of the server.
+    ///
+    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Unless `needsRoot`, `rootFile` may
+    /// be missing.
     package static func apps(
-        file: String
+        file: String, handlers: [any HandlerFactory]? = nil, needsRoot: Bool = true
     ) throws(ConfigurationError) -> (apps: [AppConfiguration], warnings: [ConfigurationProblem]) {
         var problems: [ConfigurationProblem] = []
         var warnings: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file) + "apps"
-        let apps = AppFolder.read(folder, noting: &problems, warnings: &warnings)
+        let apps = AppFolder.read(
+            folder, handlers: handlers, needsRoot: needsRoot, noting: &problems, warnings: &warnings)
         guard problems.isEmpty else { throw .problems(problems) }
         return (apps, warnings)
     }

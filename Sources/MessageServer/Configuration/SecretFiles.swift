@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import Payments
 
 /// The files with secrets that a configuration names.
 enum SecretFiles {
@@ -12,12 +13,16 @@ enum SecretFiles {
         }
     }
 
-    /// The secret files of the businesses' handlers and providers.
+    /// The secret files of the businesses' handlers, providers and merchants.
     static func files(of businesses: [BusinessConfiguration]) -> [String] {
         businesses.flatMap { business in
-            (business.authentication?.secretFiles ?? [])
-                + [business.handler, business.fallback?.binding].compactMap { $0 }.flatMap(\.secretFiles)
-                .map { $0.hasPrefix("/") ? $0 : business.directory + "/" + $0 }
+            var files = business.authentication?.secretFiles ?? []
+            if let applePay = business.applePay { files.append(applePay.merchant.keyFile) }
+            let bindings = [business.handler, business.fallback?.binding].compactMap { $0 }
+            return files
+                + bindings.flatMap(\.secretFiles).map {
+                    $0.hasPrefix("/") ? $0 : business.directory + "/" + $0
+                }
         }
     }
 }

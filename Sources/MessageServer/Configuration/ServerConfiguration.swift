@@ -17,6 +17,7 @@ package import BalloonWire
 ///   "gateway": { "url": "https://mspgw.push.apple.com/v1", "downloadHosts": ["icloud-content.com"] },
 ///   "shutdownSeconds": 25,
 ///   "removedBusinessDays": 7,
+///   "landing": false,
 ///   "attachments": { "retentionDays": 365 },
 ///   "store": { "deduplicationHours": 72 },
 ///   "limits": { "tokenAgeSeconds": 3600 },
@@ -72,6 +73,8 @@ package struct ServerConfiguration: Sendable {
     /// After this time without a message, the unfinished messages of a removed business become dead letters;
     /// JSON: `removedBusinessDays`.
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
+    /// Whether the server has a landing page for brands that choose it; JSON: `landing`.
+    package var hasLandingPage = false
     /// Problems that do not prevent a start.
     package var warnings: [ConfigurationProblem] = []
     /// The apps whose retention messages this server answers for, sorted by slug; from the folder `apps`.
@@ -97,6 +100,7 @@ package struct ServerConfiguration: Sendable {
             ("shutdownSeconds", shutdownTime == other.shutdownTime),
             ("drainDelaySeconds", drainDelay == other.drainDelay),
             ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
+            ("landing", hasLandingPage == other.hasLandingPage),
             // Without an app the server has no route for them.
             ("apps", !apps.isEmpty || other.apps.isEmpty),
         ]

@@ -47,6 +47,7 @@ struct ServerDraft {
         result.shutdownTime = file.shutdownTime
         result.drainDelay = file.drainDelay
         result.removedBusinessAge = file.removedBusinessAge
+        result.hasLandingPage = file.hasLandingPage
         return result
     }
 

@@ -20,6 +20,7 @@ struct ServerFile {
     private(set) var drainDelay = Duration.seconds(5)
     var shutdownTime = Duration.seconds(25)
     private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
+    private(set) var hasLandingPage = false
     /// Required keys that the file does not contain.
     private(set) var missing: [(name: String, key: EnvironmentKey)] = []
 
@@ -28,7 +29,7 @@ struct ServerFile {
         + [
             "secret", "previousSecret", "tls", "gateway", "attachments", "store", "limits", "http",
             "shutdownSeconds",
-            "drainDelaySeconds", "removedBusinessDays", "api",
+            "drainDelaySeconds", "removedBusinessDays", "landing", "api",
         ]
     static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
 
@@ -75,6 +76,7 @@ struct ServerFile {
         if let days = reader.integer("removedBusinessDays", in: 1...3650) {
             removedBusinessAge = .seconds(days * 86_400)
         }
+        hasLandingPage = reader.flag("landing") ?? false
         if http.maximumBufferedBytes < limits.maximumBodyBytes {
             reader.problem(
                 "allows all requests together less memory than the body of one message",

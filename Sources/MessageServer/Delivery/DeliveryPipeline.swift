@@ -19,6 +19,8 @@ struct DeliveryPipeline: Sendable {
     let logger: Logger
     /// Releases the results of sign-ins; nil without them.
     var signIns: SignInReleases?
+    /// The records of payments for Apple's events.
+    var payments: PaymentResults?
     /// Records the calls of handlers for the inspector; nil without one.
     var attempts: InspectorAttempts?
     /// Slows handlers down, or stops them, for the inspector; nil without one.
@@ -113,7 +115,8 @@ struct DeliveryPipeline: Sendable {
         return delivery.original.map { .repeated(of: $0) }
     }
 
-    /// Ends a delivery whose conversation a person has; the conversation gets the result of a sign-in, for the person.
+    /// Ends a delivery whose conversation a person has; the conversation gets the result of a sign-in or a payment, for
+    /// the person.
     private func finishWithPerson(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws {
@@ -121,6 +124,10 @@ struct DeliveryPipeline: Sendable {
             let signIn = try await signIns.recorded(event)
         {
             try await store.recordSignIn(delivery, signIn)
+        } else if let payments, delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure,
+            let payment = try await payments.recorded(event)
+        {
+            try await store.recordPayment(delivery, payment)
         }
         try await finish(delivery, .withPerson, &stages)
     }
@@ -364,6 +371,7 @@ struct DeliveryPipeline: Sendable {
             unrecognizedReason: delivery.unrecognizedReason(of: event),
             deadline: .now + business.deadline, logger: business.logger)
         if case .result(let result)? = try await signIns?.meaning(of: event) { context.signIn = result }
+        context.payment = try await payments?.result(of: event)
         context.traceparent = TraceID(delivery.business, delivery.id).parent(
             delivery: delivery.record, attempt: delivery.attempt)
         context.globalDeliveryID = "\(store.identity).\(delivery.record)"

@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
 import Logging
+import RetentionClient
 
 /// Creates the handlers of businesses without starting them, and throws all failures together.
 struct HandlerBuilder: Sendable {
@@ -22,11 +23,57 @@ struct HandlerBuilder: Sendable {
             do throws(HandlerProblem) {
                 handlers.append(try make(business, configuration, fingerprint))
             } catch {
-                problems.append(ConfigurationProblem(business: business, error))
+                problems.append(
+                    ConfigurationProblem(at: .file("businesses/\(business.slug).json"), error))
             }
         }
         guard problems.isEmpty else { throw .problems(problems) }
         return handlers
+    }
+
+    /// Creates the handlers of all apps that have one, by slug, except those whose fingerprint equals the `known` one.
+    func makeForApps(
+        _ configuration: ServerConfiguration, unless known: (String) -> [UInt8]? = { _ in nil }
+    ) throws(ConfigurationError) -> [String: RetentionResponder] {
+        var handlers: [String: RetentionResponder] = [:]
+        var problems: [ConfigurationProblem] = []
+        for app in configuration.apps {
+            guard let binding = app.handler else { continue }
+            // A binder knows the owner of a handler as a business.
+            var owner = BusinessConfiguration(
+                slug: app.slug, businessID: BusinessID(app.identity.bundleID), name: app.slug,
+                handler: binding)
+            (owner.directory, owner.concurrency, owner.deadline) = (
+                app.directory, app.concurrency, app.budget
+            )
+            let fingerprint = fingerprint(of: owner, configuration)
+            if known(app.slug) == fingerprint { continue }
+            do throws(HandlerProblem) {
+                handlers[app.slug] = try makeForApp(owner, configuration, fingerprint)
+            } catch {
+                problems.append(ConfigurationProblem(at: .file("apps/\(app.slug).json"), error))
+            }
+        }
+        guard problems.isEmpty else { throw .problems(problems) }
+        return handlers
+    }
+
+    private func makeForApp(
+        _ owner: BusinessConfiguration, _ configuration: ServerConfiguration, _ fingerprint: [UInt8]
+    ) throws(HandlerProblem) -> RetentionResponder? {
+        // A slug has no full stop, so no business has this folder.
+        guard let handler = try handler(owner.handler, owner, configuration, scratch: ".app") else {
+            return nil
+        }
+        guard let answering = handler as? any RetentionHandler else { throw .noRetention }
+        var logger = logger
+        logger[metadataKey: "app"] = "\(owner.slug)"
+        let host = HandlerHost(business: owner.businessID, slug: owner.slug, logger: logger) { _, _, _ in
+            throw HandlerHostError.noConversations
+        }
+        return RetentionResponder(
+            answering, HandlerLifecycle(handler, host: host), slug: owner.slug, fingerprint: fingerprint,
+            concurrency: bounds(of: owner, configuration).concurrency, logger: logger)
     }
 
     private func make(
@@ -147,8 +194,10 @@ struct HandlerBuilder: Sendable {
 enum HandlerProblem: Error, Sendable {
     /// The program has no handler with that name.
     case unknown(name: String, known: [String])
-    /// The handler refuses the business's configuration.
+    /// The handler refuses its configuration.
     case refused(name: String, reason: String)
+    /// The handler of an app answers no retention questions.
+    case noRetention
 }
 
 extension HandlerBinding {
@@ -163,8 +212,7 @@ extension HandlerBinding {
 }
 
 extension ConfigurationProblem {
-    fileprivate init(business: BusinessConfiguration, _ problem: HandlerProblem) {
-        let place = ConfigurationPlace.file("businesses/\(business.slug).json")
+    fileprivate init(at place: ConfigurationPlace, _ problem: HandlerProblem) {
         switch problem {
         case .unknown(let name, let known):
             self.init(
@@ -174,6 +222,10 @@ extension ConfigurationProblem {
             self.init(
                 at: place, "the handler \"\(name)\" refuses its configuration: \(reason)",
                 hint: "correct the handler's \"config\"")
+        case .noRetention:
+            self.init(
+                at: place, "the handler answers no retention questions",
+                hint: "make it conform to RetentionHandler, or name another")
         }
     }
 }

@@ -35,6 +35,9 @@ final class HandlerLifecycle: Sendable {
     /// How many events the handler accepts at a time; nil when it names no limit.
     var maximumInFlight: Int? { bridge?.maximumInFlight }
 
+    /// Whether the handler was provisioned, so that it can be called.
+    var isProvisioned: Bool { state.withLock { $0.isProvisioned && !$0.isEnding } }
+
     /// Since when the handler accepts no events; nil while it accepts them.
     var downSince: ContinuousClock.Instant? {
         if let made = state.withLock({ $0.isProvisioned ? nil : $0.made }) { return made }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BusinessMessages
 import HandlerKit
 
@@ -30,6 +31,19 @@ struct HandlerStatus: Sendable {
         stuck = business.slots.stuckCount
         noiseLines = report?.noiseLines
         downSeconds = business.life?.downSince.map { Int((ContinuousClock.now - $0).components.seconds) }
+    }
+
+    /// Writes the members of the handler's object, as operators and the inspector read it.
+    func write(to writer: inout JSONWriter) {
+        writer.field("business", slug)
+        writer.field("health", health)
+        writer.field("restarts", restarts)
+        writer.field("process", process)
+        writer.field("inFlight", inFlight)
+        writer.field("waiting", waiting)
+        writer.field("stuck", stuck)
+        writer.field("noiseLines", noiseLines)
+        writer.field("downSeconds", downSeconds)
     }
 }
 

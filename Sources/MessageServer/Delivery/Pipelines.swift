@@ -17,12 +17,13 @@ struct Pipelines: Sendable {
     /// Composes the pipelines for the messages of `store`.
     ///
     /// `people` are the settings of the businesses' people, and `signIns` those of their providers. Without `signInClient` no
-    /// result of a sign-in is released.
+    /// result of a sign-in is released, and without `payments` no payment is requested.
     /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
     /// ``TransportError`` for lack of descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, inspector: Inspector? = nil,
+        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, payments: PaymentServices? = nil,
+        inspector: Inspector? = nil,
         observer: any StageObserver,
         logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
@@ -65,12 +66,14 @@ struct Pipelines: Sendable {
             deliveries.signIns = SignInReleases(
                 requests: store.requests, settings: signIns, client: signInClient, logger: logger)
         }
+        deliveries.payments = payments?.results
         deliveries.attempts = inspector?.attempts
         deliveries.levers = inspector?.levers
         self.deliveries = deliveries
         sender = ReplySender(
-            store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns, observer: observer,
-            logger: logger, lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
+            store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
+            payments: payments?.parts, observer: observer, logger: logger,
+            lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
     }
 }
 

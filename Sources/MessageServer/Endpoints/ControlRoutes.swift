@@ -24,28 +24,37 @@ package import MessageStore
 /// - `GET /statistics` answers with the numbers of `StoreStatistics`, and `GET /status` with a ``ServerStatus``.
 /// - `GET /log-level` and `POST /log-level` are those of `LogLevelRoute`.
 ///
-/// The socket also serves `SendRoute`, `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
+/// A service manager may pass a second control socket with the name `control`, so that operators need not be the server's user. The
+/// sockets also serve `SendRoute`, `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
 /// trust the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
 
-    /// The listener of the control socket; none when the socket's path is too long.
+    /// The listeners of the control socket in the data directory, unless its path is too long, and of the socket that
+    /// the service manager passed, if any.
     ///
-    /// Without it, commands can change the directory only while the server is stopped.
+    /// Without them, commands can change the directory only while the server is stopped.
     static func listeners(
-        _ directory: String, _ store: Store, isServed: @escaping @Sendable (BusinessID) -> Bool,
-        others: [HTTPRoute], describeRefusal: @escaping RefusalDescription, _ logger: Logger
+        _ directory: String, inherited: Int32?, _ store: Store,
+        isServed: @escaping @Sendable (BusinessID) -> Bool, others: [HTTPRoute],
+        describeRefusal: @escaping RefusalDescription, _ logger: Logger
     ) -> [HTTPListener] {
-        guard let address = SocketAddress("unix:" + directory + "/" + socketName) else {
+        let routes = (make(store: store, isServed: isServed, logger) + others).map(\.forLocalCallers)
+        let own = SocketAddress("unix:" + directory + "/" + socketName)
+        if own == nil {
             logger.warning(
                 "data directory path too long for a control socket; commands cannot reach this server")
-            return []
         }
-        let routes = make(store: store, isServed: isServed, logger) + others
-        return [
-            HTTPListener(address, routes: routes.map(\.forLocalCallers), describeRefusal: describeRefusal)
-        ]
+        var listeners: [HTTPListener] = []
+        if let own { listeners.append(HTTPListener(own, routes: routes, describeRefusal: describeRefusal)) }
+        if let inherited {
+            // The address of an inherited socket is the socket's own.
+            let address = SocketAddress.unix(path: socketName)
+            listeners.append(
+                HTTPListener(address, routes: routes, inherited: inherited, describeRefusal: describeRefusal))
+        }
+        return listeners
     }
 
     static func make(

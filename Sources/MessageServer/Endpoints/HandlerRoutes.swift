@@ -32,21 +32,9 @@ enum HandlerRoutes {
         for business in registry.all { statuses.append(await HandlerStatus(business)) }
         return JSONWriter.object(reservingCapacity: 1024) { writer in
             writer.key("handlers")
-            writer.array { writer in for status in statuses { write(status, to: &writer) } }
-        }
-    }
-
-    private static func write(_ status: HandlerStatus, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("business", status.slug)
-            writer.field("health", status.health)
-            writer.field("restarts", status.restarts)
-            writer.field("process", status.process)
-            writer.field("inFlight", status.inFlight)
-            writer.field("waiting", status.waiting)
-            writer.field("stuck", status.stuck)
-            writer.field("noiseLines", status.noiseLines)
-            writer.field("downSeconds", status.downSeconds)
+            writer.array { writer in
+                for status in statuses { writer.object { status.write(to: &$0) } }
+            }
         }
     }
 

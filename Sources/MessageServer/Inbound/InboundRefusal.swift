@@ -78,7 +78,8 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .gzipMalformed, .gzipTruncated, .gzipTrailingData: self = .badGzip
         case .tokenHeader: self = .badHeader
         case .tokenMalformed, .tokenSignatureMismatch, .base64Malformed, .hexMalformed, .secretEmpty,
-            .keyLength, .attachmentKeyPrefix, .publicKeyRefused, .signingKeyRefused, .sealedTokenRefused,
+            .keyLength, .attachmentKeyPrefix, .publicKeyRefused, .signingKeyRefused, .paymentKeyRefused,
+            .sealedTokenRefused,
             .tokenCertificates, .chainRefused, .rootRefused:
             self = .badSignature
         }

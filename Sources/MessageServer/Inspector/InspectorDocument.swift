@@ -17,31 +17,11 @@ enum InspectorDocument {
     }
 
     static func json(of routes: [InspectorRoute]) -> [UInt8] {
-        var paths: [String] = []
-        for route in routes where !paths.contains(route.path) { paths.append(route.path) }
-        return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
-            writer.field("openapi", "3.1.0")
-            writer.key("info")
-            writer.object { writer in
-                writer.field("title", "Balloon's inspector")
-                writer.field("version", "1")
-            }
-            writer.key("security")
-            writer.raw(Array(#"[{"token":[]}]"#.utf8))
-            writer.key("paths")
-            writer.object { writer in
-                for path in paths {
-                    writer.key(path)
-                    writer.object { writer in
-                        for route in routes where route.path == path {
-                            writer.key(route.method.rawValue.lowercased())
-                            writer.object { write(route, to: &$0) }
-                        }
-                    }
-                }
-            }
-            writer.key("components")
-            writer.raw(Array(components.utf8))
+        OpenAPIDocument(title: "Balloon's inspector").json(
+            of: routes, at: { ($0.path, $0.method) }, write: write
+        ) { writer in
+            writer.key("responses")
+            writer.raw(Array(responses.utf8))
         }
     }
 
@@ -112,9 +92,9 @@ enum InspectorDocument {
         return ([route.method.rawValue.lowercased()] + words).joined(separator: "-")
     }
 
-    private static let components = """
-        {"securitySchemes":{"token":{"type":"http","scheme":"bearer"}},"responses":{"problem":{"description":\
-        "The reason of a refusal (RFC 9457)","content":{"application/problem+json":{"schema":\(problem)}}}}}
+    private static let responses = """
+        {"problem":{"description":"The reason of a refusal (RFC 9457)","content":{"application/problem+json":\
+        {"schema":\(problem)}}}}
         """
 
     private static let problem = InspectorSchema.object(

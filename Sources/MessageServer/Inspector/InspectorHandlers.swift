@@ -53,8 +53,13 @@ struct InspectorHandlers: Sendable {
         [
             "business": InspectorSchema.text, "health": InspectorSchema.text,
             "inFlight": InspectorSchema.count, "waiting": InspectorSchema.count,
-            "delaySeconds": InspectorSchema.number, "stopped": InspectorSchema.flag,
-        ], optional: ["restarts": InspectorSchema.count, "process": InspectorSchema.count])
+            "stuck": InspectorSchema.count, "delaySeconds": InspectorSchema.number,
+            "stopped": InspectorSchema.flag,
+        ],
+        optional: [
+            "restarts": InspectorSchema.count, "process": InspectorSchema.count,
+            "noiseLines": InspectorSchema.count, "downSeconds": InspectorSchema.count,
+        ])
 
     private func change(_ object: JSONValue) async throws -> [UInt8] {
         let business = try business(object["business"])
@@ -118,12 +123,7 @@ struct InspectorHandlers: Sendable {
         let status = await HandlerStatus(business)
         let lever = levers[business.business]
         return JSONWriter.object { writer in
-            writer.field("business", status.slug)
-            writer.field("health", status.health)
-            writer.field("restarts", status.restarts)
-            writer.field("process", status.process)
-            writer.field("inFlight", status.inFlight)
-            writer.field("waiting", status.waiting)
+            status.write(to: &writer)
             writer.field("delaySeconds", lever.delay / .seconds(1))
             writer.field("stopped", lever.isStopped)
         }

@@ -74,7 +74,14 @@ package struct JSONStageLog: StageObserver {
         writer.field("result", facts.how)
         writer.field("stage", event.stage.rawValue)
         writer.field("status", facts.status.map { String($0) })
-        writer.field("trace_id", event.trace?.text)
+        if let trace = event.trace {
+            writer.key("trace_id")
+            writer.raw {
+                $0.append(UInt8(ascii: "\""))
+                trace.append(to: &$0)
+                $0.append(UInt8(ascii: "\""))
+            }
+        }
         writer.field("us", String(event.nanoseconds / 1000))
     }
 }

@@ -20,6 +20,8 @@ struct MetricsRoute: Sendable {
         var isReloaded: @Sendable () -> Bool
         /// The expiry of the listeners' certificate, in seconds since 1970; nil without TLS.
         var certificateExpiry: @Sendable () -> Int? = { nil }
+        /// How many sign-ins failed in a way that a setting may correct, by setting.
+        var suspectedSettings: @Sendable () -> [(setting: String, count: UInt64)] = { [] }
     }
 
     let version: String
@@ -58,6 +60,14 @@ struct MetricsRoute: Sendable {
                 "balloon_log_lines_dropped_total", .counter,
                 "Log lines that were dropped because the reader of standard error was too slow.",
                 LogStream.standardError.dropped.value)
+            text.family(
+                "balloon_sign_in_suspected_settings_total", .counter,
+                "Sign-ins that failed as if the provider did not support a setting of authentication, by setting."
+            ) { samples in
+                for (setting, count) in server.suspectedSettings() {
+                    samples.add([("setting", setting)], count)
+                }
+            }
             text.family("balloon_http_connections", .gauge, "Open connections, by listener.") { samples in
                 for (listener, count) in server.connections() { samples.add([("listener", listener)], count) }
             }

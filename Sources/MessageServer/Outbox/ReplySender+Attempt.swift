@@ -38,7 +38,7 @@ extension ReplySender {
             if let reason = reasonNotToSend(message, entry) {
                 return .ended(.refused(status: nil, reason: reason))
             }
-            switch try await signIns.complete(message, entry) {
+            switch try await complete(message, entry) {
             case .refused(let reason): return .ended(.refused(status: nil, reason: reason))
             case .message(let message):
                 return .tried(.accepted(status: try await post(message, entry).status))
@@ -52,6 +52,15 @@ extension ReplySender {
         } catch {
             // An error of the disk or of the conversation's file does not mean that the reply must not be sent.
             return .tried(.wait(reason: "\(error)", atLeast: nil, isOutage: false))
+        }
+    }
+
+    /// The message with the parts that are added when it is sent.
+    private func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
+        switch entry.reply.kind {
+        case .authentication: try await signIns.complete(message, entry)
+        case .applePay: try await payments.complete(message, entry)
+        default: .message(message)
         }
     }
 

@@ -20,6 +20,8 @@ final class ReplySender: Sendable {
     let replyFiles: ReplyFiles
     /// The parts of sign-ins that are added when they are sent.
     let signIns: SignInParts
+    /// The parts of payments that are added when they are sent.
+    let payments: PaymentParts
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
@@ -57,7 +59,8 @@ final class ReplySender: Sendable {
 
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
-        signIns: SignInSettings? = nil, observer: any StageObserver, logger: Logger,
+        signIns: SignInSettings? = nil, payments: PaymentParts? = nil, observer: any StageObserver,
+        logger: Logger,
         lifetime: Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
@@ -67,6 +70,7 @@ final class ReplySender: Sendable {
         self.gateway = gateway
         self.replyFiles = replyFiles
         self.signIns = SignInParts(requests: store.requests, settings: signIns)
+        self.payments = payments ?? PaymentParts(requests: store.requests)
         self.observer = observer
         self.logger = logger
         self.lifetime = lifetime
@@ -214,7 +218,7 @@ final class ReplySender: Sendable {
             action(ConversationName(business: entry.business, customer: entry.customer))
         }
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
-        guard await store.settleUntilDone(entry, result, isReported: isReported, signIns) else {
+        guard await store.settleUntilDone(entry, result, isReported: isReported, signIns, payments) else {
             return stages.end(
                 .released(reason: "the reply's end was not recorded; it is sent again after a restart"))
         }
@@ -276,7 +280,8 @@ extension Store {
     /// Writes the end of a reply until that succeeds; false when the store stops, after which a restart may
     /// send it again.
     fileprivate func settleUntilDone(
-        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, _ signIns: SignInParts
+        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, _ signIns: SignInParts,
+        _ payments: PaymentParts
     ) async -> Bool {
         var backoff = diskBackoff
         var failures = 0
@@ -284,6 +289,7 @@ extension Store {
             do {
                 // Before the end is recorded: after a crash between them the reply is sent again, with the same request.
                 try await signIns.settle(entry, result)
+                try await payments.settle(entry, result)
                 try await settle(entry, result, leavesLine: failures >= 5, isReported: isReported)
                 return true
             } catch {

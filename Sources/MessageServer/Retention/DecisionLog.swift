@@ -16,8 +16,10 @@ struct DecisionLog: Sendable {
         let locale: StoreLocale
         /// The shape and the message of the answer; nil without one.
         let answer: String?
-        /// The origin: `rule` or `none`.
+        /// The origin: `handler`, `rule` or `none`.
         let source: String
+        /// The reason why the handler did not decide; nil when it did, or there is none.
+        let failure: RetentionResponder.Failure?
         let milliseconds: Int
         let at: Timestamp
 
@@ -29,6 +31,7 @@ struct DecisionLog: Sendable {
                 writer.field("locale", locale.code)
                 writer.field("answer", answer)
                 writer.field("source", source)
+                writer.field("handler", failure?.rawValue)
                 writer.field("milliseconds", milliseconds)
             }
         }

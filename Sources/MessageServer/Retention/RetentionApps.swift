@@ -5,7 +5,15 @@ import Synchronization
 
 /// The apps of the configuration with the states of their messages; a reload replaces the apps.
 final class RetentionApps: Sendable {
+    /// An app with the states of its messages and its handler.
+    struct Served: Sendable {
+        let app: AppConfiguration
+        let states: RetentionStates
+        let handler: RetentionResponder?
+    }
+
     private struct State {
+        var handlers: [String: RetentionResponder] = [:]
         var apps: [String: AppConfiguration] = [:]
         var states: [String: [RetentionEnvironment: RetentionStates]] = [:]
     }
@@ -14,29 +22,53 @@ final class RetentionApps: Sendable {
     private let dataDirectory: String
     private let logger: Logger
 
-    init(_ apps: [AppConfiguration], dataDirectory: String, logger: Logger) {
+    init(
+        _ apps: [AppConfiguration], handlers: [String: RetentionResponder] = [:], dataDirectory: String,
+        logger: Logger
+    ) {
         state = Mutex(State())
         self.dataDirectory = dataDirectory
         self.logger = logger
-        change(to: apps)
+        _ = change(to: apps, handlers: handlers)
     }
 
-    /// The app with this slug, and the states of its messages; nil for an unknown one.
-    func app(
-        _ slug: String, _ environment: RetentionEnvironment
-    ) -> (app: AppConfiguration, states: RetentionStates)? {
+    /// The app with this slug; nil for an unknown one.
+    func app(_ slug: String, _ environment: RetentionEnvironment) -> Served? {
         state.withLock { state in
-            state.apps[slug].map { ($0, state.states[slug]?[environment] ?? RetentionStates()) }
+            state.apps[slug].map {
+                Served(
+                    app: $0, states: state.states[slug]?[environment] ?? RetentionStates(),
+                    handler: state.handlers[slug])
+            }
         }
     }
 
     /// All apps.
     var all: [AppConfiguration] { state.withLock { Array($0.apps.values) } }
 
-    /// Replaces the apps, and reads the states of their messages.
-    func change(to apps: [AppConfiguration]) {
-        state.withLock { $0.apps = Dictionary(apps.map { ($0.slug, $0) }) { first, _ in first } }
+    /// The handlers of all apps.
+    var handlers: [RetentionResponder] { state.withLock { Array($0.handlers.values) } }
+
+    /// The fingerprint of an app's handler; nil without one.
+    func fingerprint(of slug: String) -> [UInt8]? { state.withLock { $0.handlers[slug]?.fingerprint } }
+
+    /// Replaces the apps, and reads the states of their messages; returns the handlers that are not used any more.
+    ///
+    /// An app that has a handler and is not in `handlers` keeps its own.
+    func change(to apps: [AppConfiguration], handlers: [String: RetentionResponder]) -> [RetentionResponder] {
+        let unused = state.withLock { state in
+            state.apps = Dictionary(apps.map { ($0.slug, $0) }) { first, _ in first }
+            var unused: [RetentionResponder] = []
+            for (slug, old) in state.handlers
+            where handlers[slug] != nil || state.apps[slug]?.handler == nil {
+                unused.append(old)
+                state.handlers[slug] = nil
+            }
+            state.handlers.merge(handlers) { $1 }
+            return unused
+        }
         readStates()
+        return unused
     }
 
     /// Reads the states that `balloon retention` wrote; the old ones stay when a file is unusable.

@@ -6,17 +6,28 @@ import RetentionClient
 import RetentionMessages
 import Synchronization
 
-/// Answers the questions of the App Store: verify → repeat → decide → sign → answer → record.
+/// Answers the questions of the App Store: verify → repeat → handler or rule → sign → answer → record.
 ///
-/// The App Store waits 700 ms. Nothing here waits for the disk or for another machine.
+/// The App Store waits 700 ms. Nothing here waits for the disk; only an app's handler may wait for another machine,
+/// within the app's budget.
 final class RetentionEndpoint: Sendable {
+    /// The JSON of an answer; nil for the status 503 without one.
+    private typealias Decided = Result<[UInt8]?, RetentionRefusal>
+
+    /// The questions that were asked.
+    private struct Questions {
+        var answered = RepeatedAnswers()
+        /// The questions whose first answer is being decided.
+        var inFlight: [RepeatedAnswers.Key: Task<Decided, Never>] = [:]
+    }
+
     private let apps: RetentionApps
     private let verifier: QuestionVerifier
     private let clock: QuestionVerifier.Clock
     private let decisions: DecisionLog
     private let threads: PublicKeyThreads
     private let logger: Logger
-    private let repeated = Mutex(RepeatedAnswers())
+    private let questions = Mutex(Questions())
     private let references = Mutex(ReferenceSequence())
 
     init(
@@ -54,32 +65,87 @@ final class RetentionEndpoint: Sendable {
         _ body: ArraySlice<UInt8>, _ slug: String, _ environment: RetentionEnvironment
     ) async throws(RetentionRefusal) -> HTTPResponse {
         let start = clock.uptime()
-        guard let (app, states) = apps.app(slug, environment) else { throw .unknownApp }
-        let request = try await verifier.verify(body, for: app, environment)
-        if environment == .sandbox, request.appAppleID != app.identity.appleID {
+        guard let served = apps.app(slug, environment) else { throw .unknownApp }
+        let request = try await verifier.verify(body, for: served.app, environment)
+        if environment == .sandbox, request.appAppleID != served.app.identity.appleID {
             logger.info(
                 "retention question of the sandbox has another Apple ID; answered",
                 metadata: ["app": "\(slug)"])
         }
         let key = RepeatedAnswers.Key(
             slug: slug, environment: environment, identifier: request.requestIdentifier)
-        if let first = repeated.withLock({ $0.answer(to: key, at: start) }) {
-            return HTTPResponse(.ok, json: first)
+        let decision = questions.withLock { questions -> Task<Decided, Never> in
+            if let first = questions.answered.answer(to: key, at: start) {
+                return Task { .success(first) }
+            }
+            // A repetition that arrives before the first answer waits for it.
+            if let task = questions.inFlight[key] { return task }
+            let task = Task { @concurrent in
+                let decided = await self.decide(request, served, start)
+                self.finish(key, decided)
+                return decided
+            }
+            questions.inFlight[key] = task
+            return task
         }
-        let choice = app.folder.rules.answer(to: request) { Self.isPossible($0, app.folder, states) }
-        let answer = try await signed(choice, request, app)
-        let now = clock.uptime()
-        decisions.append(
-            DecisionLog.Decision(
-                slug: slug, environment: environment, product: request.productID, locale: request.locale,
-                answer: answer?.summary, source: answer == nil ? "none" : "rule",
-                milliseconds: Int((now - start) / .milliseconds(1)),
-                at: Timestamp(milliseconds: Int64(clock.milliseconds()))))
-        guard answer != nil || app.noAnswer == .empty else {
+        guard let bytes = try await decision.value.get() else {
             return HTTPResponse(.serviceUnavailable, text: "No answer\n")
         }
-        let bytes = answer?.json ?? Array("{}".utf8)
-        return HTTPResponse(.ok, json: repeated.withLock { $0.keep(bytes, to: key, at: now) })
+        return HTTPResponse(.ok, json: bytes)
+    }
+
+    private func finish(_ key: RepeatedAnswers.Key, _ decided: Decided) {
+        questions.withLock { questions in
+            questions.inFlight[key] = nil
+            guard case .success(let bytes?) = decided else { return }
+            _ = questions.answered.keep(bytes, to: key, at: clock.uptime())
+        }
+    }
+
+    private func decide(
+        _ request: RetentionRequest, _ served: RetentionApps.Served, _ start: Duration
+    ) async -> Decided {
+        let (choice, source, failure) = await choice(for: request, served, start)
+        let answer: RetentionAnswer?
+        do throws(RetentionRefusal) { answer = try await signed(choice, request, served.app) } catch {
+            return .failure(error)
+        }
+        decisions.append(
+            DecisionLog.Decision(
+                slug: served.app.slug, environment: request.environment, product: request.productID,
+                locale: request.locale, answer: answer?.summary, source: answer == nil ? "none" : source,
+                failure: failure, milliseconds: Int((clock.uptime() - start) / .milliseconds(1)),
+                at: Timestamp(milliseconds: Int64(clock.milliseconds()))))
+        guard answer != nil || served.app.noAnswer == .empty else { return .success(nil) }
+        return .success(answer?.json ?? Array("{}".utf8))
+    }
+
+    /// The choice of the app's handler, or else of its rule file, with its origin and the handler's failure.
+    private func choice(
+        for request: RetentionRequest, _ served: RetentionApps.Served, _ start: Duration
+    ) async -> (choice: RetentionChoice?, source: String, failure: RetentionResponder.Failure?) {
+        let app = served.app
+        var failure: RetentionResponder.Failure?
+        if let handler = served.handler {
+            do throws(RetentionResponder.Failure) {
+                let left = app.budget - (clock.uptime() - start)
+                if let choice = try await handler.choice(for: request, within: left) {
+                    guard Self.isPossible(choice, app.folder, served.states) else {
+                        handler.report(.invalid, "the App Store would not show the message")
+                        throw .invalid
+                    }
+                    handler.recordSuccess()
+                    return (choice, "handler", nil)
+                }
+                handler.recordSuccess()
+            } catch {
+                failure = error
+            }
+        }
+        let choice = app.folder.rules.answer(to: request) {
+            Self.isPossible($0, app.folder, served.states)
+        }
+        return (choice, "rule", failure)
     }
 
     /// Whether the App Store would show an answer: its message is in the folder and approved, and plain where it must be.

@@ -8,6 +8,7 @@ final class RetentionRoutes: Sendable {
     private let apps: RetentionApps
     private let decisions: DecisionLog
     private let endpoint: RetentionEndpoint
+    private let refresh: StateRefresh
     private let logger: Logger
 
     /// The maximum bytes of a question.
@@ -18,11 +19,16 @@ final class RetentionRoutes: Sendable {
     private static let looksPerSweep = 120
 
     /// Creates the service; nil without an app.
-    init?(_ configured: [AppConfiguration], dataDirectory: String, logger: Logger) {
+    init?(
+        _ configured: [AppConfiguration], handlers: [String: RetentionResponder], dataDirectory: String,
+        logger: Logger
+    ) {
         guard !configured.isEmpty else { return nil }
-        apps = RetentionApps(configured, dataDirectory: dataDirectory, logger: logger)
+        apps = RetentionApps(
+            configured, handlers: handlers, dataDirectory: dataDirectory, logger: logger)
         decisions = DecisionLog(dataDirectory: dataDirectory, logger: logger)
         endpoint = RetentionEndpoint(apps, decisions: decisions, logger: logger)
+        refresh = StateRefresh(apps, dataDirectory: dataDirectory, logger: logger)
         self.logger = logger
     }
 
@@ -44,14 +50,32 @@ final class RetentionRoutes: Sendable {
         }
     }
 
-    /// Replaces the apps.
-    func change(to configured: [AppConfiguration]) { apps.change(to: configured) }
+    /// The fingerprint of an app's handler; nil without one.
+    func fingerprint(of slug: String) -> [UInt8]? { apps.fingerprint(of: slug) }
 
-    /// Starts the tasks that record decisions, read states and sweep; each has a thread of its own while it works.
+    /// Replaces the apps, starts the new handlers, and ends the old ones.
+    func change(to configured: [AppConfiguration], handlers: [String: RetentionResponder]) async {
+        let unused = apps.change(to: configured, handlers: handlers)
+        for handler in handlers.values { handler.start() }
+        await withDiscardingTaskGroup { group in
+            for handler in unused { group.addTask { await handler.shutdown() } }
+        }
+    }
+
+    /// Ends the handlers, each within `time`.
+    func shutdown(within time: Duration) async {
+        await withDiscardingTaskGroup { group in
+            for handler in apps.handlers { group.addTask { await handler.shutdown(within: time) } }
+        }
+    }
+
+    /// Starts the handlers, and the tasks that record decisions, read states and sweep; each has a thread of its own while it works.
     func begin() -> [Task<Void, Never>] {
-        [
+        for handler in apps.handlers { handler.start() }
+        return [
             Task(executorPreference: BlockingTaskExecutor()) { [decisions] in await decisions.run() },
             Task(executorPreference: BlockingTaskExecutor()) { await self.upkeep() },
+            Task(executorPreference: BlockingTaskExecutor()) { [refresh] in await refresh.run() },
         ]
     }
 

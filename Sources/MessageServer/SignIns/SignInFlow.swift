@@ -1,5 +1,6 @@
 import BalloonHTTP
 import BalloonJSON
+import BalloonMetrics
 import BalloonPOSIX
 import BalloonWire
 import HandlerKit
@@ -64,7 +65,20 @@ final class SignInFlow: Sendable {
     private let settings: SignInSettings
     private let client: SignInClient
     private let logger: Logger
-    private let running = Mutex(0)
+    private let running = Mutex(Running())
+    private let suspected = ProviderSwitch.allCases.map { (setting: $0, count: Counter()) }
+
+    /// How many sign-ins failed in a way that a setting of `authentication` may correct, by setting.
+    var suspectedSettings: [(setting: String, count: UInt64)] {
+        suspected.map { ($0.setting.rawValue, $0.count.value) }
+    }
+
+    /// The callbacks that are processed.
+    private struct Running {
+        var tasks: [Int: Task<Answer, Never>] = [:]
+        var number = 0
+        var isStopping = false
+    }
 
     init(requests: OpenRequests, settings: SignInSettings, client: SignInClient, logger: Logger) {
         self.requests = requests
@@ -77,11 +91,25 @@ final class SignInFlow: Sendable {
     func callback(_ text: [UInt8], slug: String) async -> Answer {
         do throws(Failure) {
             guard let business = settings.business(slug: slug) else { throw .state }
-            guard enter() else { throw .busy }
-            defer { running.withLock { $0 -= 1 } }
-            return try await callback(text, of: business, before: .now + Self.callbackTime)
+            let (number, task) = try begin { [self] in
+                do throws(Failure) {
+                    return try await callback(text, of: business, before: .now + Self.callbackTime)
+                } catch {
+                    return answer(to: error, slug)
+                }
+            }
+            defer { running.withLock { $0.tasks[number] = nil } }
+            return await task.value
         } catch {
             return answer(to: error, slug)
+        }
+    }
+
+    /// Cancels the callbacks that wait for their providers, and refuses further ones: failure 503.
+    func stop() {
+        running.withLock { running in
+            running.isStopping = true
+            for task in running.tasks.values { task.cancel() }
         }
     }
 
@@ -118,6 +146,8 @@ final class SignInFlow: Sendable {
         } catch {
             throw .provider(error)
         }
+        // A request that is not consumed can be used after the restart.
+        if Task.isCancelled { throw .provider(.stopping) }
         guard try await update(name, { request, now in request?.consume(at: now) ?? false }) else {
             throw .state
         }
@@ -173,11 +203,17 @@ final class SignInFlow: Sendable {
         }
     }
 
-    private func enter() -> Bool {
-        running.withLock { running in
-            guard running < Self.maximumCallbacks else { return false }
-            running += 1
-            return true
+    /// Starts the work of a callback in a task that ``stop()`` can cancel.
+    private func begin(
+        _ work: @escaping @Sendable () async -> Answer
+    ) throws(Failure) -> (number: Int, task: Task<Answer, Never>) {
+        try running.withLock { running throws(Failure) in
+            guard !running.isStopping else { throw .provider(.stopping) }
+            guard running.tasks.count < Self.maximumCallbacks else { throw .busy }
+            running.number += 1
+            let task = Task { @concurrent in await work() }
+            running.tasks[running.number] = task
+            return (running.number, task)
         }
     }
 
@@ -185,6 +221,9 @@ final class SignInFlow: Sendable {
         if case .provider(.denied) = failure { return .cancel }
         // Anybody can send an unknown state, so it is no warning.
         let level: Logger.Level = if case .state = failure { .info } else { .warning }
+        if case .provider(let failure) = failure, let setting = failure.suspectedSwitch {
+            for suspect in suspected where suspect.setting == setting { suspect.count.add() }
+        }
         logger.log(
             level: level, "sign-in failed; the customer can begin again",
             metadata: ["business": "\(slug)", "code": "\(failure.code)", "reason": "\(failure.reason)"])

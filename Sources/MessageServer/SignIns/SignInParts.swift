@@ -24,12 +24,6 @@ struct SignInParts: Sendable {
         let description = "too many operations wait for the public-key threads"
     }
 
-    /// A message ready to send, or the reason why it never can be sent.
-    enum Completion: Sendable {
-        case message([UInt8])
-        case refused(reason: String)
-    }
-
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
         guard let oauth2 = oauth2(of: message) else { return false }
@@ -44,7 +38,7 @@ struct SignInParts: Sendable {
     /// The message with its parts; another message is returned unchanged.
     ///
     /// Throws the disk's errors, after which the send is retried.
-    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> Completion {
+    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
         guard entry.reply.kind == .authentication else { return .message(message) }
         let document = try JSONDocument(message, limits: .stored)
         guard Self.isIncomplete(document.root), let oauth2 = Self.oauth2(of: document.root) else {
@@ -84,7 +78,7 @@ struct SignInParts: Sendable {
 
     private func complete(
         _ parts: Parts, _ entry: OutboxEntry, redirectURI: String
-    ) async throws -> Completion {
+    ) async throws -> LateParts {
         let attempt = SignInAttempt(
             at: parts.authentication.provider, redirectURI: redirectURI, scope: parts.scope)
         let parameters: String?
@@ -108,7 +102,7 @@ struct SignInParts: Sendable {
     }
 
     /// Adds a new key of P-384; its private number stays in the open request, whose name is that of the key.
-    private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> Completion {
+    private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> LateParts {
         guard let client = parts.authentication.provider.classic else {
             return .refused(reason: "not sent: the business has no \"classic\" in its \"authentication\"")
         }

@@ -12,6 +12,8 @@ struct SignInRoutes: Sendable {
     private static let callbackPath = "/auth/{slug}/callback"
     private static let confirmPath = "/auth/{slug}/confirm"
     private static let keyPath = "/auth/{slug}/key"
+    /// The time limit of a confirmation.
+    private static let confirmTime = Duration.seconds(5)
     /// The time limit of a question about a key.
     private static let auditTime = Duration.seconds(1)
     /// The maximum bytes of a form.
@@ -22,15 +24,24 @@ struct SignInRoutes: Sendable {
             HTTPRoute(.get, Self.callbackPath) { request, responder in
                 // A GET route gets HEAD too, which must not consume the request.
                 guard request.method == .get else { return Self.methodNotAllowed }
-                return answer(request, responder) { await flow.callback(Array(request.query), slug: $0) }
+                // A request that is kept while the provider works keeps the shard's whole buffer.
+                let query = Array(request.query)
+                return answer(request, responder) { await flow.callback(query, slug: $0) }
             },
             HTTPRoute(.post, Self.callbackPath, body: .collected(maximumBytes: Self.maximumFormBytes)) {
                 request, responder in
-                answer(request, responder) { await flow.callback(Array(request.body), slug: $0) }
+                let form = Array(request.body)
+                return answer(request, responder) { await flow.callback(form, slug: $0) }
             },
             HTTPRoute(.post, Self.confirmPath, body: .collected(maximumBytes: Self.maximumFormBytes)) {
                 request, responder in
-                answer(request, responder) { await flow.confirm(request.body, slug: $0) }
+                let slug = request.parameter("slug") ?? ""
+                // The buffer of the connection is reused, so the body is copied.
+                let form = Array(request.body)[...]
+                respond(
+                    responder, within: Self.confirmTime, or: Self.response(.failure(code: 503), slug: slug)
+                ) { Self.response(await flow.confirm(form, slug: slug), slug: slug) }
+                return nil
             },
             HTTPRoute(.get, Self.keyPath) { request, responder in
                 guard request.method == .get else { return Self.methodNotAllowed }
@@ -61,25 +72,34 @@ struct SignInRoutes: Sendable {
             audit.isAuthorized(request.field(.authorization), slug: slug)
         else { return Self.unauthorized }
         guard let question = SignInAudit.Question(text) else { return Self.unknownKey }
+        respond(responder, within: Self.auditTime, or: Self.unavailable) {
+            do {
+                let isValid = try await onDisk { [audit] in try audit.isValid(question, slug: slug) }
+                return isValid ? Self.validKey : Self.unknownKey
+            } catch {
+                return Self.unavailable
+            }
+        }
+        return nil
+    }
+
+    /// Answers with the result of `work`, or with `late` when that takes longer than `limit`, as on a disk that hangs.
+    private func respond(
+        _ responder: HTTPResponder, within limit: Duration, or late: HTTPResponse,
+        _ work: @escaping @Sendable () async -> HTTPResponse
+    ) {
         let isAnswered = OnceFlag()
         let timer = Task {
             // A cancelled sleep means that the answer was sent.
-            try? await Task.sleep(for: Self.auditTime)
-            if isAnswered.claim() { responder.respond(Self.unavailable) }
+            try? await Task.sleep(for: limit)
+            if isAnswered.claim() { responder.respond(late) }
         }
         // Not on a shard: the answer is in a file.
-        Task { @concurrent [audit] in
-            let response: HTTPResponse
-            do {
-                let isValid = try await onDisk { try audit.isValid(question, slug: slug) }
-                response = isValid ? Self.validKey : Self.unknownKey
-            } catch {
-                response = Self.unavailable
-            }
+        Task { @concurrent in
+            let response = await work()
             if isAnswered.claim() { responder.respond(response) }
             timer.cancel()
         }
-        return nil
     }
 
     private static let validKey = HTTPResponse(
@@ -96,13 +116,7 @@ struct SignInRoutes: Sendable {
         case .cancel: redirect("messages-auth://?status=cancel&error_code=403")
         case .failure(let code): redirect("messages-auth://?status=failure&error_code=\(code)")
         case .confirmation(let value, let business):
-            HTTPResponse(
-                .ok, contentType: "text/html; charset=utf-8",
-                body: SignInPage.html(business: business, slug: slug, value: value),
-                fields: fields + [
-                    ("Content-Security-Policy", SignInPage.policy), ("X-Content-Type-Options", "nosniff"),
-                    ("X-Frame-Options", "DENY"),
-                ])
+            SignInPage.page(business: business, slug: slug, value: value).response()
         }
     }
 
@@ -113,5 +127,5 @@ struct SignInRoutes: Sendable {
     private static let methodNotAllowed = HTTPResponse(
         .methodNotAllowed, fields: fields + [("Allow", "GET, POST")])
 
-    private static let fields = [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")]
+    private static let fields = PublicPage.fields
 }

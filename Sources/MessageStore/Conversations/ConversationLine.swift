@@ -11,7 +11,8 @@ package import BusinessMessages
 /// them, and that of a repeated choice `"repeats":"…"`. The results
 /// of a message's attachments are a separate later line with the message's id and record, no message, and
 /// `"files":[{"sha256":"…","size":148861}]`; so is the result of a sign-in that ended while a person had the conversation, as
-/// `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`. Files of earlier versions have that member in the message's own
+/// `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`, and that of a payment as
+/// `"files":[],"payment":{"state":"paid","amount":"63.99","currency":"EUR"}`. Files of earlier versions have that member in the message's own
 /// line.
 package struct ConversationLine: Sendable {
     /// The direction of a message.
@@ -54,6 +55,8 @@ package struct ConversationLine: Sendable {
     package private(set) var files: [RecordedFile]
     /// Inbound: the result of the sign-in, if a person had the conversation.
     package private(set) var signIn: RecordedSignIn?
+    /// Inbound: the record of the payment, if a person had the conversation.
+    package private(set) var payment: RecordedPayment?
 
     /// The valid range of line numbers; larger ones are damaged digits.
     private static let sequences = 1...(1 << 48)
@@ -77,6 +80,7 @@ package struct ConversationLine: Sendable {
             else { continue }
             merged[index].files = line.files
             merged[index].signIn = line.signIn
+            merged[index].payment = line.payment
         }
         return merged
     }
@@ -108,6 +112,7 @@ package struct ConversationLine: Sendable {
         capabilities = root["capabilities"]?.string
         files = RecordedFile.list(in: root) ?? []
         signIn = RecordedSignIn(root["signIn"])
+        payment = RecordedPayment(root["payment"])
     }
 }
 
@@ -146,6 +151,8 @@ struct ConversationEntry: Sendable {
     var files: [RecordedFile] = []
     /// Lines of results only: the result of the sign-in.
     var signIn: RecordedSignIn?
+    /// Lines of results only: the record of the payment.
+    var payment: RecordedPayment?
     /// Whether the line only contains the results of an earlier line's attachments, or of its sign-in.
     var isFilesOnly = false
 
@@ -220,6 +227,7 @@ struct ConversationEntry: Sendable {
             writer.field("repeats", repeats?.rawValue)
             if !files.isEmpty || isFilesOnly { writer.files(files) }
             writer.field(signIn: signIn)
+            writer.field(payment: payment)
             if isFilesOnly { return }
             writer.key("message")
             writer.raw(oneLine(keptMessage))

@@ -75,7 +75,7 @@ extension MessageRecords {
             entry,
             ConversationEntry(
                 conversation: conversation, record: record, at: filesLineAt, id: id, kind: kind, message: [],
-                files: files, signIn: signIn, isFilesOnly: true),
+                files: files, signIn: signIn, payment: payment, isFilesOnly: true),
         ]
     }
 }

@@ -243,20 +243,26 @@ extension Store {
         try await recordResults(delivery, [], signIn)
     }
 
+    /// Journals the record of a message's payment, as ``recordSignIn(_:_:)`` does the result of a sign-in.
+    package func recordPayment(_ delivery: Delivery, _ payment: RecordedPayment) async throws {
+        try await recordResults(delivery, [], payment: payment)
+    }
+
     private func recordResults(
-        _ delivery: Delivery, _ files: [RecordedFile], _ signIn: RecordedSignIn? = nil
+        _ delivery: Delivery, _ files: [RecordedFile], _ signIn: RecordedSignIn? = nil,
+        payment: RecordedPayment? = nil
     ) async throws {
         let pending = try leased(delivery)
         let now = Timestamp.now()
         let record = try await journal.append(
-            JournalBody.files(of: delivery.record, files, signIn: signIn, at: now))
+            JournalBody.files(of: delivery.record, files, signIn: signIn, payment: payment, at: now))
         relate(record.location, to: delivery)
         guard !pending.isReplay else { return }
         try write(
             ConversationEntry(
                 conversation: delivery.conversation, record: delivery.record, at: now, id: delivery.id,
                 kind: pending.recording.kind ?? .unrecognized, message: [], files: files,
-                signIn: signIn, isFilesOnly: true),
+                signIn: signIn, payment: payment, isFilesOnly: true),
             mightBeThere: pending.isRecovered)
     }
 

@@ -80,13 +80,14 @@ enum JournalBody {
         }
     }
 
-    /// The results of a message's attachments, in order, and of its sign-in.
+    /// The results of a message's attachments, in order, and of its sign-in or its payment.
     ///
     /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`;
     /// `ownLine` means that the conversation has a separate files line, which earlier versions did not write.
-    /// With ``RecordedSignIn`` as `"signIn":{…}`.
+    /// With ``RecordedSignIn`` as `"signIn":{…}`, and ``RecordedPayment`` as `"payment":{…}`.
     static func files(
-        of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil, at: Timestamp
+        of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil,
+        payment: RecordedPayment? = nil, at: Timestamp
     ) -> [UInt8] {
         object("files") { writer in
             writer.field("of", Int(record))
@@ -94,6 +95,7 @@ enum JournalBody {
             writer.field("ownLine", true)
             writer.files(files)
             writer.field(signIn: signIn)
+            writer.field(payment: payment)
         }
     }
 

@@ -15,6 +15,8 @@ struct MessageRecords: Sendable {
     private(set) var files: [RecordedFile]?
     /// The result of the sign-in, for the person who had the conversation.
     private(set) var signIn: RecordedSignIn?
+    /// The record of the payment, for the person who had the conversation.
+    private(set) var payment: RecordedPayment?
     /// The time of the files record, if the conversation has a files line for it.
     private(set) var filesLineAt: Timestamp?
 
@@ -50,6 +52,7 @@ struct MessageRecords: Sendable {
         } else if type.equals("files") {
             files = RecordedFile.list(in: root)
             signIn = RecordedSignIn(root["signIn"])
+            payment = RecordedPayment(root["payment"])
             filesLineAt = root["ownLine"]?.bool == true ? root.timestamp("at") : nil
         } else if type.equals("outcome"), decided == nil {
             decided = (DecidedOutcome(root), root.record("record") ?? 0)

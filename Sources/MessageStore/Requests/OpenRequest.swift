@@ -7,6 +7,9 @@ package import BusinessMessages
 ///   waiting ──gateway accepted──> open ──callback──> consumed ──> recorded ──> confirmed ──Apple's event──> released
 ///                                   └────────── too late ───────────┴──────────────┴────> expired
 /// ```
+/// A payment has no callback that consumes it: it is open until Apple's event, its `deadline`, or an end that its payload
+/// tells, and keeps its payload, which then has no secret, for a day. It is not removed while `isBusy`.
+///
 /// In a sign-in of version 1 there is no callback: Apple's event itself consumes the request, with `begin(for:by:at:)`, and
 /// `end(with:by:)` releases it.
 ///
@@ -95,12 +98,18 @@ package struct OpenRequest: Hashable, Sendable {
     package private(set) var confirmation: String?
     /// The event that released the request.
     package private(set) var releasedBy: MessageID?
+    /// The time limit of an accepted payment; nil for a sign-in, which has ``stateLifetime``.
+    package private(set) var deadline: Timestamp?
+    /// Whether a charge of a payment may have to be reversed.
+    package private(set) var isBusy = false
 
     /// How long a message may wait for the gateway; longer than the outbox keeps one.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
     /// How long a released request is kept for a delivery that has not ended, and an expired one for a late event.
     private static let endedLifetime = Duration.seconds(24 * 3600)
     private static let repetitionWindow = Duration.seconds(10)
+    /// The year 9999.
+    private static let never = Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Creates a request whose message is queued.
     package init(
@@ -134,13 +143,16 @@ package struct OpenRequest: Hashable, Sendable {
         result = parts.result
         confirmation = parts.confirmation
         releasedBy = parts.releasedBy
+        deadline = parts.deadline
+        isBusy = parts.isBusy
     }
 
     /// The end of the current time limit.
     package var until: Timestamp {
         switch phase {
+        case _ where isBusy: Self.never
         case .waiting: since.advanced(by: Self.waitingLifetime)
-        case .open: since.advanced(by: stateLifetime)
+        case .open: deadline ?? since.advanced(by: stateLifetime)
         case .consumed where releasedBy != nil: since.advanced(by: Self.endedLifetime)
         case .consumed, .recorded, .confirmed: since.advanced(by: releaseLifetime)
         case .released, .expired: since.advanced(by: Self.endedLifetime)
@@ -229,13 +241,27 @@ package struct OpenRequest: Hashable, Sendable {
         (phase, payload, self.result) = (.released, nil, result)
     }
 
+    /// Replaces the payload of a payment, the time limit of its open phase, and whether it must not be removed.
+    package mutating func set(payload: [UInt8], deadline: Timestamp?, isBusy: Bool) {
+        (self.payload, self.deadline, self.isBusy) = (payload, deadline, isBusy)
+    }
+
+    /// Ends a payment, which keeps its payload for a day; `event` is Apple's event, if that is the reason.
+    ///
+    /// A later end changes nothing.
+    package mutating func endPayment(by event: MessageID?, at now: Timestamp) {
+        guard kind == .payment, phase.isOpen else { return }
+        (phase, since, releasedBy) = (.released, now, event)
+    }
+
     /// Whether the customer may still use the request.
     package func isUsable(at now: Timestamp) -> Bool {
         (phase == .waiting || phase == .open) && !isLate(at: now)
     }
 
-    /// Removes the secrets and the result of a request whose time has passed.
+    /// Removes the secrets and the result of a request whose time has passed; the payload of an accepted payment has none.
     package mutating func expire(at now: Timestamp) {
-        (phase, since, payload, result, confirmation) = (.expired, now, nil, nil, nil)
+        if kind != .payment || phase == .waiting { payload = nil }
+        (phase, since, result, confirmation) = (.expired, now, nil, nil)
     }
 }

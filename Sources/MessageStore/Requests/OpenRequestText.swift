@@ -10,7 +10,7 @@ import BusinessMessages
 ///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
 /// ```
 /// Later phases add `result`, `confirmation` and `releasedBy`; the callback, or the end of the event of version 1, removes
-/// `payload`.
+/// `payload`. A payment has `deadline`, and `"busy":true` while a charge may have to be reversed.
 enum OpenRequestText {
     /// The members of a file.
     struct Parts {
@@ -28,6 +28,8 @@ enum OpenRequestText {
         let result: [UInt8]?
         let confirmation: String?
         let releasedBy: MessageID?
+        let deadline: Timestamp?
+        let isBusy: Bool
     }
 
     /// The longest time limit that a file may have, so that no sum overflows.
@@ -53,6 +55,8 @@ enum OpenRequestText {
             }
             writer.field("confirmation", request.confirmation)
             writer.field("releasedBy", request.releasedBy?.rawValue)
+            writer.field("deadline", request.deadline?.rfc3339)
+            if request.isBusy { writer.field("busy", true) }
         } + [UInt8(ascii: "\n")]
     }
 
@@ -77,7 +81,8 @@ enum OpenRequestText {
                 payload: root["payload"].map { Array($0.text) },
                 result: root["result"].map { Array($0.text) },
                 confirmation: root["confirmation"]?.string,
-                releasedBy: (root["releasedBy"]?.string).map { MessageID($0) }))
+                releasedBy: (root["releasedBy"]?.string).map { MessageID($0) },
+                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false))
     }
 
     private static func seconds(_ value: JSONValue?) -> Duration? {

@@ -114,6 +114,14 @@ package final class OpenRequests: Sendable {
         }
     }
 
+    /// The payments with a charge that may have to be reversed; reads all files of earlier processes.
+    package func busyPayments() async throws -> [RequestName] {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            return store.table.withLock(\.busy)
+        }
+    }
+
     /// The number of requests; reads all files of earlier processes.
     package func count() async throws -> Int {
         try await perform { store, batch in

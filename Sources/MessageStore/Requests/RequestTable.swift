@@ -17,6 +17,8 @@ struct RequestTable {
         let begunAt: Timestamp
         let until: Timestamp
         let isOpen: Bool
+        let isBusy: Bool
+        let isPayment: Bool
     }
 
     /// The part of Apple's event that names a request.
@@ -44,6 +46,9 @@ struct RequestTable {
         bySubject[Subject(business: business, requestIdentifier: requestIdentifier)]
     }
 
+    /// The payments with a charge that may have to be reversed.
+    var busy: [RequestName] { rows.filter(\.value.isBusy).map(\.key) }
+
     /// The requests whose time has passed.
     func late(at now: Timestamp) -> [RequestName] { rows.filter { $0.value.until <= now }.map(\.key) }
 
@@ -51,7 +56,8 @@ struct RequestTable {
     func surplus(of business: BusinessID, _ customer: CustomerID) -> RequestName? {
         let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
         guard open.count >= Self.maximumOfCustomer else { return nil }
-        return open.min { left, right in
+        // A payment whose charge may have to be reversed stays.
+        return open.filter { rows[$0]?.isBusy == false }.min { left, right in
             guard let first = rows[left], let second = rows[right] else { return false }
             return (first.begunAt, first.entry) < (second.begunAt, second.entry)
         }
@@ -74,19 +80,20 @@ struct RequestTable {
             conversation: ConversationKey(business: request.business, customer: request.customer),
             subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
             entry: request.entry, begunAt: request.begunAt, until: request.until,
-            isOpen: request.phase.isOpen)
+            isOpen: request.phase.isOpen, isBusy: request.isBusy, isPayment: request.kind == .payment)
         rows[name] = row
         bySubject[row.subject] = name
+        // An ended payment is found too: a repeated send of its message must not ask for the sum again.
+        if row.isOpen || row.isPayment { byEntry[row.entry] = name }
         guard row.isOpen else { return }
-        byEntry[row.entry] = name
         openOfCustomer[row.conversation, default: []].insert(name)
         openOfBusiness[request.business, default: 0] += 1
     }
 
     private mutating func forget(_ name: RequestName, _ row: Row) {
         if bySubject[row.subject] == name { bySubject[row.subject] = nil }
-        guard row.isOpen else { return }
         if byEntry[row.entry] == name { byEntry[row.entry] = nil }
+        guard row.isOpen else { return }
         openOfCustomer[row.conversation]?.remove(name)
         if openOfCustomer[row.conversation]?.isEmpty ?? false { openOfCustomer[row.conversation] = nil }
         let business = row.conversation.business

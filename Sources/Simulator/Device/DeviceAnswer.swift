@@ -37,6 +37,11 @@ package struct DeviceAnswer: Sendable {
         }
     }
 
+    /// Makes the event that reports the end of a payment.
+    package init(to offer: DeviceOffer, reporting state: ApplePay.State) {
+        json = Self.message(offer.paymentResult(state))
+    }
+
     private static func message(_ interactiveData: [UInt8]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
             writer.field("v", 1)
@@ -85,12 +90,16 @@ extension DeviceOffer {
         case .listPicker:
             return frame(replyTitle: chosen.map(\.title).joined(separator: ", ")) { $0.listPicker(chosen) }
         case .timePicker: return frame(replyTitle: first.title) { $0.event(data?["event"], first) }
-        case .applePay:
-            return frame(replyTitle: bubble("replyMessage")?["title"]?.string) {
-                $0.payment(data?["payment"], status: first.title)
-            }
+        case .applePay: return paymentResult(ApplePay.State(rawValue: first.title))
         case .invitation: return acceptance
         default: return authentication(first.title)
+        }
+    }
+
+    /// The answer to a payment request: the state, beside what the business sent.
+    fileprivate func paymentResult(_ state: ApplePay.State) -> [UInt8] {
+        frame(replyTitle: bubble("replyMessage")?["title"]?.string) {
+            $0.payment(data?["payment"], state: state.rawValue)
         }
     }
 
@@ -290,18 +299,17 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the result of a payment, in a form that is assumed, because Apple does not document it.
+    /// Writes the result of a payment: what the business sent, and the state, as in a message that was captured.
     ///
-    /// Only the identifier of the merchant session is written: the rest of the session is secret.
-    fileprivate mutating func payment(_ payment: JSONValue?, status: String) {
+    /// A part that a stored message has no longer is left out.
+    fileprivate mutating func payment(_ payment: JSONValue?, state: String) {
         key("payment")
         object { writer in
-            writer.field("status", status)
-            writer.field("paymentRequest", payment?["paymentRequest"])
-            if let session = payment?["merchantSession"]?["merchantSessionIdentifier"] {
-                writer.key("merchantSession")
-                writer.object { $0.field("merchantSessionIdentifier", session) }
+            for (name, value) in payment?.members.map({ $0 }) ?? []
+            where name != "state" && value.string != InboundEvent.redactedText {
+                writer.field(name, value)
             }
+            writer.field("state", state)
         }
     }
 

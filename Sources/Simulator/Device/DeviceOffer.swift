@@ -62,7 +62,7 @@ package struct DeviceOffer: Sendable {
                 Section(
                     outcomes: isVersion2 ? ["success", "failure", "cancel"] : ["authenticated", "failed"])
             ]
-        case .applePay: sections = [Section(outcomes: ["STATUS_SUCCESS", "STATUS_FAILURE"])]
+        case .applePay: sections = [Section(outcomes: ["paid", "declined", "paymentNotCompleted"])]
         case .invitation: sections = [Section(outcomes: ["yes", "no"])]
         case .form, .app: sections = []
         case .text, .typingStart, .typingEnd, .close, .unrecognized: throw .noQuestion

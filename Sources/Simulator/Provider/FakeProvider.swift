@@ -103,6 +103,8 @@ package enum ProviderFault: Sendable, Hashable {
     case redirects(ProviderEndpoint)
     /// The endpoint's JSON ends in the middle.
     case truncates(ProviderEndpoint)
+    /// The keys have this `Cache-Control`.
+    case cachesKeys(String)
     /// The token answer has no id_token.
     case omitsIDToken
     /// Each code is refused: `invalid_grant`.
@@ -117,6 +119,8 @@ package enum ProviderFault: Sendable, Hashable {
     case otherClient
     /// Introspection says that the token is not active.
     case inactive
+    /// The callback has the state with one bit changed.
+    case changesState
     /// The callback names another issuer.
     case wrongIssuer
     /// The callback names no issuer, though discovery announces one.

@@ -97,7 +97,9 @@ struct FakeProviderEndpoints: Sendable {
                 }
             }
         }
-        return HTTPResponse(.ok, json: json)
+        var fields: [(String, String)] = []
+        for case .cachesKeys(let rule) in memory.faults { fields.append(("Cache-Control", rule)) }
+        return HTTPResponse(.ok, contentType: "application/json", body: json, fields: fields)
     }
 
     /// The page with the form; what an app asks for travels in hidden fields.
@@ -113,7 +115,7 @@ struct FakeProviderEndpoints: Sendable {
             memory.isClient(client),
             let redirectURI = form["redirect_uri"], let state = form["state"]
         else { return FakeProviderPage.failure(400) }
-        var answer = [("state", state)]
+        var answer = [("state", memory.has(.changesState) ? changed(state) : state)]
         if memory.has(.denies) || form["deny"] != nil {
             answer.append(("error", "access_denied"))
         } else if form["response_type"] != "code" {
@@ -216,6 +218,13 @@ struct FakeProviderEndpoints: Sendable {
         }
         return HTTPResponse(.ok, json: json)
     }
+}
+
+/// The text with the lowest bit of its first byte changed.
+private func changed(_ text: String) -> String {
+    var bytes = Array(text.utf8)
+    if !bytes.isEmpty { bytes[0] ^= 1 }
+    return String(decoding: bytes, as: UTF8.self)
 }
 
 extension FakeGrant {

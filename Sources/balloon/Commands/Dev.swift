@@ -89,7 +89,17 @@ struct Dev: AsyncParsableCommand {
             let provider = try await DevelopmentProvider.start(logger)
             known.provider = provider.url
             do {
-                try await serve(known, binding, gateway, provider, logger, levels)
+                let appStore = try DevelopmentAppStore(logger)
+                let merchant = try await DevelopmentMerchant.start(in: try data, logger)
+                do {
+                    try await serve(known, binding, gateway, provider, appStore, merchant, logger, levels)
+                } catch {
+                    await merchant.stop()
+                    await appStore.stop()
+                    throw error
+                }
+                await merchant.stop()
+                await appStore.stop()
             } catch {
                 await provider.stop()
                 throw error
@@ -120,7 +130,8 @@ struct Dev: AsyncParsableCommand {
 
     private func serve(
         _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway,
-        _ provider: DevelopmentProvider, _ logger: Logger, _ levels: LogLevels
+        _ provider: DevelopmentProvider, _ appStore: DevelopmentAppStore, _ merchant: DevelopmentMerchant,
+        _ logger: Logger, _ levels: LogLevels
     ) async throws {
         let (listen, webDir, data) = (listen, webDir, try data)
         let events = InspectorEvents(passingTo: LogObserver(logger))
@@ -133,6 +144,8 @@ struct Dev: AsyncParsableCommand {
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)
                 provider.adjust(&$0)
+                appStore.adjust(&$0)
+                merchant.adjust(&$0)
                 $0.listen = listen
                 $0.webFolder = webDir
                 $0.drainDelay = .zero
@@ -143,7 +156,12 @@ struct Dev: AsyncParsableCommand {
         // No load balancer waits for a developer's server.
         configuration.drainDelay = .zero
         provider.adjust(&configuration)
-        if let source { configuration = try source.load() }
+        merchant.adjust(&configuration)
+        if let source {
+            configuration = try source.load()
+            try await appStore.start(configuration.apps)
+            appStore.adjust(&configuration)
+        }
         let businesses = configuration.businesses
         var reloading: HandlerReloading?
         try await Server.run(
@@ -153,13 +171,16 @@ struct Dev: AsyncParsableCommand {
             var known = known
             known.server = addresses.first?.localURL ?? ""
             known.businesses = businesses.map { .init(slug: $0.slug, id: $0.businessID) }
+            known.apps = appStore.apps
+            try appStore.ask(known.server, writingRootTo: data)
             // Write the addresses only after the server has locked the directory, so that they never overwrite those
             // of another running server.
             try known.write(in: data)
             phone.open(known, businesses)
             if reload { reloading = HandlerReloading(of: businesses, data: data, logger: logger) }
             let greeting = DevelopmentGreeting(
-                server: known, directory: data, handlers: businesses, page: page.pageURL ?? "")
+                server: known, directory: data, handlers: businesses, config: choice.config,
+                page: page.pageURL ?? "")
             StandardStream.output.write(greeting.text)
         }
         withExtendedLifetime(reloading) {}

@@ -12,7 +12,8 @@ struct RetentionCommands: AsyncParsableCommand {
         commandName: "retention",
         abstract: "Prepare the messages that the App Store shows before a cancellation.",
         subcommands: [
-            Check.self, Status.self, Plan.self, Apply.self, Address.self, PerformanceTest.self,
+            Check.self, Status.self, Plan.self, Apply.self, RetentionImages.self, RetentionTexts.self,
+            RetentionDefaults.self, Address.self, PerformanceTest.self, RetentionRehearsal.self,
         ])
 
     /// `balloon retention check`: reads the apps as the server would.
@@ -25,7 +26,7 @@ struct RetentionCommands: AsyncParsableCommand {
         var config: String
 
         func run() throws {
-            let (apps, warnings) = try ConfigurationLoader.apps(file: config)
+            let (apps, warnings) = try ConfigurationLoader.apps(file: config, handlers: BuiltinHandlers.all)
             for warning in warnings { StandardStream.error.write("warning: \(terminalText("\(warning)"))\n") }
             for app in apps {
                 let folder = app.folder
@@ -75,7 +76,7 @@ struct RetentionCommands: AsyncParsableCommand {
 
         func run() async throws {
             let target = try options.target()
-            RetentionCommands.print(RetentionPlan(target.app.folder, try await target.application.states()))
+            try await target.printPlan()
         }
     }
 
@@ -108,8 +109,7 @@ struct RetentionCommands: AsyncParsableCommand {
         func run() async throws {
             let target = try options.target()
             guard !dryRun else {
-                return RetentionCommands.print(
-                    RetentionPlan(target.app.folder, try await target.application.states()))
+                return try await target.printPlan()
             }
             try target.confirm(yes)
             switch try await target.application.run(longestWait: .seconds(wait * 60)) {
@@ -201,17 +201,6 @@ struct RetentionCommands: AsyncParsableCommand {
             StandardStream.output.write(Array(answer.text) + Array("\n".utf8))
         }
     }
-
-    fileprivate static func print(_ plan: RetentionPlan) {
-        var lines = plan.uploadedImages.map { "upload image \($0.id) \(terminalText($0.name))" }
-        lines += plan.uploadedMessages.map { "upload message \($0.id) \(terminalText($0.name))" }
-        lines += plan.deletedMessages.map { "delete message \($0)" }
-        lines += plan.deletedImages.map { "delete image \($0)" }
-        lines += plan.pending.map { "pending \(terminalText($0))" }
-        lines += plan.rejected.map { "rejected \(terminalText($0))" }
-        if lines.isEmpty { lines = ["nothing to do"] }
-        StandardStream.output.write(lines.joined(separator: "\n") + "\n")
-    }
 }
 
 /// The options that name an app and an environment of the App Store.
@@ -230,6 +219,12 @@ struct RetentionOptions: ParsableArguments {
     )
     var api: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The data directory of balloon dev, whose simulated App Store is called instead of Apple's.",
+            valueName: "dir"))
+    var data: String?
+
     func validate() throws {
         guard RetentionEnvironment(name: environment) != nil else {
             throw ValidationError("--environment takes sandbox or production.")
@@ -237,25 +232,32 @@ struct RetentionOptions: ParsableArguments {
         if let api, !api.hasPrefix("http://127.0.0.1:") {
             throw ValidationError("--api takes http://127.0.0.1:PORT.")
         }
+        if api != nil, data != nil { throw ValidationError("--api and --data exclude each other.") }
     }
 
     /// The app with a client for its environment; throws for an unknown app.
     func target() throws -> Target {
-        let (apps, _) = try ConfigurationLoader.apps(file: config)
+        let (apps, _) = try ConfigurationLoader.apps(file: config, needsRoot: false)
         let found = apps.count == 1 && app == nil ? apps.first : apps.first { $0.slug == app }
         guard let found, let environment = RetentionEnvironment(name: environment) else {
             throw CommandFailure.unknownArgument(
                 "--app", reason: "names no app",
                 hint: "the apps are \(apps.map(\.slug).joined(separator: ", "))")
         }
-        let data =
-            try ConfigurationLoader.dataDirectory(file: config, environment: ProcessEnvironment.variables())
+        let simulator = try data.map { data throws(CommandFailure) in
+            try SimulatedCancellation.simulator(of: found.slug, environment, in: data)
+        }
+        let directory =
+            try data
+            ?? ConfigurationLoader.dataDirectory(file: config, environment: ProcessEnvironment.variables())
             ?? Dev.defaultDirectory
-        let client = RetentionAPI(
-            environment, found.identity, transport: try CurlTransport(), baseURL: api)
-        let path = RetentionStates.path(dataDirectory: data, slug: found.slug, environment)
+        let client =
+            try api.map {
+                RetentionAPI(environment, found.identity, transport: try CurlTransport(), baseURL: $0)
+            } ?? RetentionAPI(environment, found.identity, simulator: simulator)
+        let path = RetentionStates.path(dataDirectory: directory, slug: found.slug, environment)
         return Target(
-            app: found, api: client,
+            app: found, api: client, directory: directory,
             application: RetentionApplication(client, found.folder, statesPath: path) { Self.report($0) })
     }
 
@@ -263,7 +265,23 @@ struct RetentionOptions: ParsableArguments {
     struct Target {
         let app: AppConfiguration
         let api: RetentionAPI
+        /// The data directory.
+        let directory: String
         let application: RetentionApplication
+
+        /// Prints the difference between the folder and the App Store.
+        func printPlan() async throws {
+            let plan = RetentionPlan(app.folder, try await application.states())
+            var lines = plan.uploadedImages.map { "upload image \($0.id) \(terminalText($0.name))" }
+            lines += plan.uploadedMessages.map { "upload message \($0.id) \(terminalText($0.name))" }
+            lines += try application.oldDefaults().map { "delete default \($0.product) \($0.locale)" }
+            lines += plan.deletedMessages.map { "delete message \($0)" }
+            lines += plan.deletedImages.map { "delete image \($0)" }
+            lines += plan.pending.map { "pending \(terminalText($0))" }
+            lines += plan.rejected.map { "rejected \(terminalText($0))" }
+            if lines.isEmpty { lines = ["nothing to do"] }
+            StandardStream.output.write(lines.joined(separator: "\n") + "\n")
+        }
 
         /// Throws unless a change of production is confirmed.
         func confirm(_ yes: Bool) throws(CommandFailure) {
@@ -281,6 +299,7 @@ struct RetentionOptions: ParsableArguments {
             case .uploadsMessage(let name): "uploading message \(name)"
             case .waits(let count): "waiting for Apple's approval of \(count)"
             case .setsDefault(let key): "setting the default of \(key.product) \(key.locale)"
+            case .deletesDefault(let key): "deleting the default of \(key.product) \(key.locale)"
             case .deletesMessage(let id): "deleting message \(id)"
             case .deletesImage(let id): "deleting image \(id)"
             }

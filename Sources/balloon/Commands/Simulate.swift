@@ -15,6 +15,10 @@ struct Simulate: AsyncParsableCommand {
             message in JSON, in which id, sourceId and destinationId may be missing. --choose and --fill answer the \
             newest interactive message of the business that the customer has not answered. The server is the one that \
             balloon dev runs, unless --config names another.
+
+            The message cancel plays a subscriber who is about to cancel: the simulated App Store of balloon dev asks the \
+            server which retention message to show. --product and --locale (en-US) choose among the products with a default \
+            message; the exit status is 1 when the App Store would show nothing.
             """)
 
     /// The identifier of the customer when `--customer` names no other.
@@ -51,6 +55,19 @@ struct Simulate: AsyncParsableCommand {
 
     @Flag(help: "With authentication: answer the newest request of version 1.")
     var classic = false
+
+    @Flag(help: "With applePay: pay with a card that the bank refuses.")
+    var decline = false
+
+    @Flag(help: "With applePay: close the payment sheet instead of paying.")
+    var cancel = false
+
+    @Flag(help: "With applePay: select an address in another country first.")
+    var changeAddress = false
+
+    @Option(
+        help: ArgumentHelp("With applePay: select another shipping method first.", valueName: "id"))
+    var shippingMethod: String?
 
     @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
     var to: String?
@@ -93,15 +110,26 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "Write one JSON object for each message sent and each reply.")
     var json = false
 
+    @OptionGroup var cancellation: SimulatedCancellation
     @OptionGroup var device: DeviceOptions
     @OptionGroup var options: ServerOptions
 
     func validate() throws {
+        let isCancellation = messages == [SimulatedCancellation.name]
+        guard isCancellation || cancellation.isEmpty else {
+            throw ValidationError(
+                "--app, --product, --subscription and --environment need the message cancel.")
+        }
         guard messages.isEmpty != (choose.isEmpty && fill.isEmpty) else {
             throw ValidationError("Name a kind or a file, or answer the business with --choose or --fill.")
         }
         guard !wantsSignIn || messages == [Kind.authentication.rawValue] else {
             throw ValidationError("--user, --deny and --classic need the message authentication alone.")
+        }
+        guard !wantsPayment || messages == [Kind.applePay.rawValue] else {
+            throw ValidationError(
+                "--decline, --cancel, --change-address and --shipping-method need the message applePay alone."
+            )
         }
         guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
         guard (1...86_400).contains(timeout) else {
@@ -121,6 +149,9 @@ struct Simulate: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if messages == [SimulatedCancellation.name] {
+            return try await cancellation.run(locale: device.locale, data: options.place.data, json: json)
+        }
         var inputs = try messages.map { argument throws(CommandFailure) in try SimulatedInput(argument) }
         if inputs.isEmpty { inputs = [.answer(DeviceChoice(items: choose, fills: fill))] }
         let server = try options.server()
@@ -136,6 +167,7 @@ struct Simulate: AsyncParsableCommand {
             if case .kind(.authentication) = input {
                 message = try await signedIn(customer, server) ?? message
             }
+            if case .kind(.applePay) = input { message = try await paid(customer) ?? message }
             messages += repeatElement(message, count: repetitions)
         }
         if shuffle { messages.shuffle() }
@@ -164,6 +196,29 @@ struct Simulate: AsyncParsableCommand {
             if let event = try await signIn.event(of: customer, at: provider) { return event }
         }
         guard wantsSignIn else { return nil }
+        throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
+    }
+
+    /// Whether an option for the payment sheet was given.
+    private var wantsPayment: Bool { decline || cancel || changeAddress || shippingMethod != nil }
+
+    /// The event of a device that paid as the newest request asks; nil for a sample event instead.
+    private func paid(_ customer: SimulatedCustomer) async throws -> [UInt8]? {
+        if customer.hasGateway {
+            var payment = SimulatedPayment()
+            payment.choice.declines = decline
+            payment.choice.cancels = cancel
+            payment.choice.otherCountry = changeAddress ? "DE" : nil
+            payment.choice.shippingMethod = shippingMethod
+            if let (event, outcome) = try await payment.event(of: customer) {
+                // The errors are codes of Apple and names of fields.
+                let errors = outcome.errors.isEmpty ? "" : ", " + outcome.errors.joined(separator: " ")
+                let line = "payment: \(outcome.state), sheet total \(outcome.total)\(errors)"
+                StandardStream.error.write(terminalText(line) + "\n")
+                return event
+            }
+        }
+        guard wantsPayment else { return nil }
         throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
     }
 

@@ -5,13 +5,18 @@ extension HandlerTemplates {
     static let nodeShop = lines(
         ##"""
         |#!/usr/bin/env node
-        |// A shop as a handler in Node: questions by quick reply, list picker, time picker and form.
-        |import { Bot, form, handoff, inputPage, listPicker, quickReply, section, slot, timePicker } from "./balloon.mjs";
+        |// A shop as a handler in Node: questions by quick reply, list picker, time picker and form, and a sign-in.
+        |import { Bot, form, handoff, inputPage, listPicker, quickReply, section, signIn, slot, timePicker } from "./balloon.mjs";
         |
         |const bot = new Bot("shop");
         |const { on } = bot;
         |
-        |on.text(() => quickReply("What can we do for you?", [["order", "Order bread"], ["person", "Talk to a person"]]));
+        |on.text((event) => {
+        |  if (event.text?.toLowerCase() === "sign in") {
+        |    return signIn("Sign in", null, { reply: "Signed in", fallback: "Please call us: this device cannot sign in." });
+        |  }
+        |  return quickReply("What can we do for you?", [["order", "Order bread"], ["person", "Talk to a person"]]);
+        |});
         |
         |on.quickReply((event) => {
         |  if (event.selectedIdentifier === "person") return handoff("the customer asked for a person");
@@ -31,6 +36,14 @@ extension HandlerTemplates {
         |  const { bread = "bread" } = event.state;
         |  event.state = {};
         |  return `Thank you! Your ${bread} will be ready.`;
+        |});
+        |
+        |on.authentication((event) => {
+        |  const { result, claims } = event.signIn ?? {};
+        |  if (result === "signedIn") return `Welcome, ${claims.name ?? "dear customer"}!`;
+        |  if (result === "declined") return "You did not sign in. You can order without it.";
+        |  if (result === "expired") return 'The sign-in took too long. Write "sign in" to begin again.';
+        |  return 'The sign-in did not work. Write "sign in" to begin again.';
         |});
         |
         |bot.run(import.meta.url);
@@ -319,9 +332,36 @@ extension HandlerTemplates {
         |export const applePay = (title, payment, options = {}) =>
         |  interactive({ payment }, { title: typeof title === "string" ? bubble(title, { style: "large" }) : title, ...options });
         |
-        |/** A request to sign in; `oauth2` is Apple's object. With redirectURI it is version 2 (AUTH2), else 1 (AUTH). */
-        |export const signIn = (title, oauth2, options = {}) =>
-        |  interactive({ authenticate: { oauth2 } }, { title, version: "redirectURI" in oauth2 ? "2.0" : "1.0", ...options });
+        |/**
+        | * A request for a payment with Apple Pay, which the server completes; the bot needs `on.paymentGateway`.
+        | *
+        | * `paymentRequest` is Apple's object without the merchant: `total`, `lineItems`, `currencyCode`, `countryCode`, and
+        | * `applePay` with networks and capabilities. The final items sum to the total.
+        | */
+        |export const paymentRequest = (title, paymentRequest, { subtitle, fallback } = {}) =>
+        |  members({ payment: { paymentRequest, receivedMessage: members({ title, subtitle, style: "large" }) }, fallback });
+        |
+        |/** The answer of `on.paymentGateway` after a charge: the sum as a text, and the payment provider's reference. */
+        |export const paid = (charged, reference) => ({ status: "STATUS_SUCCESS", charged, reference });
+        |
+        |/** The answer of `on.paymentGateway` when nothing was charged; an error is `{ code, contactField?, message }`. */
+        |export const notPaid = (...errors) => members({ status: "STATUS_FAILURE", errors: errors.length > 0 ? errors : undefined });
+        |
+        |/**
+        | * A request to sign in at the provider of the business's file; the answer's event has the result as `signIn`.
+        | *
+        | * `scope` is a list that replaces that of the file, and `additionalParameters` a query for the provider. With `oauth2`,
+        | * Apple's object, the bot itself does what the server does otherwise: version 2 (AUTH2) with redirectURI, else 1 (AUTH).
+        | */
+        |export function signIn(title, oauth2, options = {}) {
+        |  if (oauth2) {
+        |    return interactive({ authenticate: { oauth2 } }, { title, version: "redirectURI" in oauth2 ? "2.0" : "1.0", ...options });
+        |  }
+        |  const { reply, scope, additionalParameters, fallback } = options;
+        |  const shown = (value) => (typeof value === "string" ? { title: value } : value);
+        |  const request = members({ receivedMessage: shown(title), replyMessage: shown(reply), scope, additionalParameters });
+        |  return check(members({ signIn: request, fallback }));
+        |}
         |
         |/** An invitation to a conversation, sent to a telephone number; `reference` comes with the customer's answer. */
         |export function invitation(template, reference, locale, brand, { logo, requestIdentifier } = {}) {
@@ -414,8 +454,8 @@ extension HandlerTemplates {
         | */
         |export function problems(message) {
         |  const found = [];
-        |  // Only the server reads LivePerson's metadata of an iMessage app, and completes a request to sign in.
-        |  if (message?.signIn) return found;
+        |  // Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
+        |  if (message?.signIn || message?.payment) return found;
         |  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return found;
         |  const files = message?.attachments;
         |  if (Array.isArray(files) && files.length > 0 && files.every((file) => kindOf(file) === "object" && "path" in file)) {
@@ -603,7 +643,7 @@ extension HandlerTemplates {
         |    this.name = name;
         |    this.concurrency = concurrency;
         |    this.config = {};
-        |    const kinds = [...KINDS, ...EXTRA_EVENTS, "any"];
+        |    const kinds = [...KINDS, ...EXTRA_EVENTS, ...PAYMENTS, "reversal", "any"];
         |    this.on = Object.fromEntries(kinds.map((kind) => [kind, (handle) => {
         |      if (this.#functions.has(kind)) throw new Error(`two functions handle ${kind}`);
         |      this.#functions.set(kind, handle);
@@ -615,6 +655,20 @@ extension HandlerTemplates {
         |  get events() {
         |    const isWanted = (kind) => this.#functions.has(kind) || (this.#functions.has("any") && KINDS.includes(kind));
         |    return [...KINDS, ...EXTRA_EVENTS].filter(isWanted);
+        |  }
+        |
+        |  /** The callbacks of payments that the bot answers; a payment gateway needs a reversal too. */
+        |  get payments() {
+        |    if (this.#functions.has("paymentGateway") !== this.#functions.has("reversal")) {
+        |      throw new Error("paymentGateway and reversal belong together");
+        |    }
+        |    return PAYMENTS.filter((call) => this.#functions.has(call));
+        |  }
+        |
+        |  /** The protocol's answer to a payment's params: the function gets them, and `total` and `currency` of the sheet. */
+        |  async pay(params) {
+        |    const { total, currency } = params.sheet ?? params;
+        |    return (await this.#functions.get(params.call)({ ...params, total, currency })) ?? {};
         |  }
         |
         |  /** The protocol's answer to an event's params. A function that builds a wrong message rejects its event. */
@@ -703,13 +757,15 @@ extension HandlerTemplates {
         |    } else if (method === "initialize") {
         |      this.config = params.config ?? {};
         |      const maxInFlight = Math.min(this.concurrency, params.limits.maxInFlight);
-        |      this.#write({ id, result: { protocolVersion: "1", handler: { name: this.name }, events: this.events, maxInFlight } });
-        |    } else if (method === "event") {
+        |      const { events, payments } = this;
+        |      const isPaid = payments.length > 0 ? { payments } : {};
+        |      this.#write({ id, result: { protocolVersion: "1", handler: { name: this.name }, events, ...isPaid, maxInFlight } });
+        |    } else if (method === "event" || method === "payment") {
         |      try {
-        |        this.#write({ id, result: await this.answer(params) });
+        |        this.#write({ id, result: await (method === "event" ? this.answer(params) : this.pay(params)) });
         |      } catch (thrown) {
         |        log(thrown?.stack ?? thrown, "error");
-        |        const message = `the function for ${params.event.kind} threw ${thrown?.name ?? "a value"}`;
+        |        const message = `the function for ${params.call ?? params.event.kind} threw ${thrown?.name ?? "a value"}`;
         |        this.#write({ id, error: { code: -32603, message } });
         |      }
         |    } else if (id !== undefined) {
@@ -727,7 +783,8 @@ extension HandlerTemplates {
         |      return { status: 401, body: "" };
         |    }
         |    try {
-        |      return { status: 200, body: JSON.stringify(await this.answer(JSON.parse(body))) };
+        |      const params = JSON.parse(body);
+        |      return { status: 200, body: JSON.stringify(await ("call" in params ? this.pay(params) : this.answer(params))) };
         |    } catch (error) {
         |      log(error?.stack ?? error, "error");
         |      return { status: 500, body: "" };
@@ -882,9 +939,10 @@ extension HandlerTemplates {
         |const KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
         |"typingEnd","close","unrecognized"];
         |const EXTRA_EVENTS = ["replyFailed"];
+        |const PAYMENTS = ["paymentGateway","paymentMethodUpdate","shippingContactUpdate","shippingMethodUpdate","orderTracking"];
         |const EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
-        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","signIn",
-        |"authentication","payment","app","invitation","answers"];
+        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","paymentRecord",
+        |"signIn","authentication","payment","app","invitation","answers"];
         |const MAXIMUM_REPLIES = 32;
         |const MAXIMUM_LINE_BYTES = 1048576;
         |const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

@@ -11,7 +11,7 @@ extension Phone {
 
     /// Answers a message of the business as a device does, and returns the webhook's answers.
     func answer(_ request: InspectorRequest) async throws -> [UInt8] {
-        let (_, customer) = try customer(request.path("id"))
+        let (book, customer) = try customer(request.path("id"))
         let object = try request.object()
         let levers = try PhoneLevers(object["levers"])
         guard let id = object["to"]?.string else {
@@ -21,11 +21,15 @@ extension Phone {
             throw InspectorProblem(.notFound, "the business sent no message with this id", pointer: "/to")
         }
         let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
-        let answer: DeviceAnswer
+        var answer: DeviceAnswer
         do {
-            let offer = try DeviceOffer(try JSONDocument(Array(line.message.text)))
-            answer = try DeviceAnswer(
-                to: offer, choosing: try Self.choice(object["choice"], for: offer), today: today)
+            let message = try JSONDocument(Array(line.message.text))
+            let offer = try DeviceOffer(message)
+            let choice = try Self.choice(object["choice"], for: offer)
+            answer = try DeviceAnswer(to: offer, choosing: choice, today: today)
+            if SimulatedSignIn.isProcessed(message) {
+                answer = try await signIn(book, answering: line.id, choosing: choice) ?? answer
+            }
         } catch let error as DeviceAnswerError {
             throw InspectorProblem(
                 .unprocessableContent, error.reason, pointer: "/choice", offered: error.offered)

@@ -24,7 +24,7 @@ final class Phone: Sendable {
     let posted = PostedHeaders()
     /// The files of messages in both directions, as the server stores them.
     let attachments: AttachmentFiles
-    private let transport: CurlTransport
+    let transport: CurlTransport
     let inspected = Mutex<InspectedServer?>(nil)
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
@@ -57,7 +57,8 @@ final class Phone: Sendable {
         server.withLock { $0 = (known, businesses) }
     }
 
-    private var running: (known: DevelopmentServer, businesses: [BusinessConfiguration]) {
+    /// The running server and its businesses; throws a problem while it starts.
+    var running: (known: DevelopmentServer, businesses: [BusinessConfiguration]) {
         get throws(InspectorProblem) {
             guard let server = server.withLock({ $0 }) else {
                 throw InspectorProblem(.serviceUnavailable, "the server starts; repeat the request")
@@ -71,6 +72,8 @@ final class Phone: Sendable {
         guard let customer = event.customer, let business = event.business else { return }
         switch event.stage {
         case .record: book.discover(customer, business)
+        // Only an invitation reaches a customer who has not written.
+        case .reply where event.kind == .invitation: book.discover(customer, business)
         case .handle, .reply, .finish: break
         default: return
         }
@@ -135,7 +138,8 @@ final class Phone: Sendable {
             }.describing(
                 "Replace the rules of the simulated gateway", body: PhoneSchema.rules,
                 answer: PhoneSchema.rules),
-            InspectorRoute(.post, "/dev/v1/reset") { [self] _ in
+            // The page sends an empty object.
+            InspectorRoute(.post, "/dev/v1/reset", body: .json(maximumBytes: 1024)) { [self] _ in
                 try book.reset()
                 events.reset()
                 return .none

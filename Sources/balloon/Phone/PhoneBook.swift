@@ -42,12 +42,13 @@ final class PhoneBook: Sendable {
         }
     }
 
-    /// Adds the sender of a message that another program posted.
+    /// Adds the sender of a message that another program posted, or the receiver of an invitation, whose name is the number.
     func discover(_ id: CustomerID, _ business: BusinessID) {
         if self[id] != nil { return }
         // The book may be full, and the disk too: the customer is then not shown.
         _ = try? add { number throws(InspectorProblem) in
-            PhoneCustomer(id: id, business: business, name: "Customer \(number)")
+            let telephone = id.rawValue.hasPrefix("tel:") ? String(id.rawValue.dropFirst(4)) : nil
+            return PhoneCustomer(id: id, business: business, name: telephone ?? "Customer \(number)")
         }
     }
 

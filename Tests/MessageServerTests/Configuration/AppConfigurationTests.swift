@@ -38,16 +38,25 @@ struct AppConfigurationTests {
         #expect(app.identity.keyID == "KEY")
         #expect(app.noAnswer == .empty)
         #expect(app.decisionDays == 30)
+        #expect(app.handler == nil && app.budget == .milliseconds(450) && app.concurrency == 16)
         #expect(app.folder.messages.isEmpty)
         #expect(configuration.warnings.contains { "\($0)".contains("is not Apple Root CA - G3") })
     }
 
     @Test func `every key of an app is read, and its folder`() throws {
-        let files = try files(Self.app + #","noAnswer":"503","decisionDays":1"#)
+        let files = try files(
+            Self.app
+                + #","noAnswer":"503","decisionDays":1,"budgetMilliseconds":649,"concurrency":2,"handler":{"exec":["./a.py"]}"#
+        )
         try files.write(#"{"header":"Stay","body":"🎈"}"#, to: "apps/shop/messages/stay.json")
         let app = try #require(try files.load().apps.first)
         #expect(app.noAnswer == .unavailable)
         #expect(app.decisionDays == 1)
+        #expect(app.budget == .milliseconds(649) && app.concurrency == 2)
+        guard case .bound(by: "exec", _)? = app.handler else {
+            Issue.record("no handler")
+            return
+        }
         #expect(app.folder.messages.map(\.name) == ["stay"])
     }
 
@@ -61,6 +70,11 @@ struct AppConfigurationTests {
         ("root.cer", "key.p8", "/rootFile: is not one root certificate"),
         (#""keyID""#, #""noAnswer":"x","keyID""#, "/noAnswer: is not an answer"),
         (#""keyID""#, #""decisionDays":0,"keyID""#, "/decisionDays: is not a whole number in its range"),
+        (
+            #""keyID""#, #""budgetMilliseconds":650,"keyID""#,
+            "/budgetMilliseconds: is not a whole number in its range"
+        ),
+        (#""keyID""#, #""handler":{},"keyID""#, "/handler: names no handler"),
         (#""keyID""#, #""key":"x","keyID""#, "/key: is not a known key"),
     ]
 

@@ -17,7 +17,7 @@ import Testing
         "mspID": #""other""#, "secret": #"{"file":"other"}"#, "previousSecret": #"{"file":"other"}"#,
         "publicURL": #""https://other.example.com""#, "listen": #""127.0.0.1:9""#, "adminListen": #""off""#,
         "inspectorListen": #""127.0.0.1:9""#,
-        "dataDirectory": #""other""#, "removedBusinessDays": "8", "shutdownSeconds": "26",
+        "dataDirectory": #""other""#, "removedBusinessDays": "8", "landing": "true", "shutdownSeconds": "26",
         "drainDelaySeconds": "6", "gateway/url": #""https://other.example.com/v1""#,
         "gateway/downloadHosts": #"["example.com"]"#, "gateway/agent": #""Other""#,
         "gateway/giveUpAfterHours": "71", "attachments/maximumBytes": "1",

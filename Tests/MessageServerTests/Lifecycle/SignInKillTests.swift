@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
@@ -13,14 +14,15 @@ import Testing
 @Suite struct SignInKillTests {
     /// The moment of the kill.
     enum Moment: String, CaseIterable {
-        case beforeTheCallback, betweenConsumeAndExchange, betweenExchangeAndRecord, afterTheRedirect
+        case beforeTheCallback, betweenConsumeAndExchange, betweenExchangeAndRecord
+        case betweenRecordAndRedirect, afterTheRedirect
 
         /// The endpoint of the provider that does not answer, so that the server waits for it.
         var silent: ProviderEndpoint? {
             switch self {
             case .betweenConsumeAndExchange: .token
             case .betweenExchangeAndRecord: .userinfo
-            case .beforeTheCallback, .afterTheRedirect: nil
+            case .beforeTheCallback, .betweenRecordAndRedirect, .afterTheRedirect: nil
             }
         }
     }
@@ -48,6 +50,17 @@ import Testing
             .message.root["body"]?.string
     }
 
+    /// Whether a request has its result on disk.
+    private func isRecorded(in data: String) throws -> Bool {
+        let folder = data + "/requests"
+        return try Directory.names(in: folder).contains { prefix in
+            try Directory.names(in: folder + "/" + prefix).filter { $0.hasSuffix(".json") }.contains {
+                let bytes = try File(folder + "/" + prefix + "/" + $0, for: .reading).readAll()
+                return try JSONDocument(bytes).root["phase"]?.string == "confirmed"
+            }
+        }
+    }
+
     @Test(arguments: Moment.allCases)
     func `after a kill the code is exchanged at most once, and only its customer is identified`(
         moment: Moment
@@ -72,6 +85,15 @@ import Testing
             #expect(await eventually { provider.requestCount(endpoint) == 1 })
             await server.kill()
             #expect(await callback.value == nil)
+        } else if moment == .betweenRecordAndRedirect {
+            let (first, transport) = (server, restartable.transport)
+            let callback = Task { try? await browse(query, first, transport) }
+            // The file is renamed before its folder is synced, and the redirect follows the sync.
+            #expect(try await eventually { try isRecorded(in: restartable.data) })
+            await server.kill()
+            // The kill can be a moment late; the redirect has gone out then.
+            let location = await callback.value
+            #expect(location == nil || location == Self.success)
         } else {
             if moment == .afterTheRedirect {
                 #expect(try await browse(query, server, restartable.transport) == Self.success)

@@ -4,6 +4,7 @@ import BalloonPOSIX
 import BalloonWire
 import RetentionClient
 import RetentionMessages
+import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import Testing
 @testable import MessageServer
 
 /// An endpoint without a server around it.
-private struct Endpoint {
+struct EndpointUnderTest {
     let app: AppUnderTest
     let time = TurnedClock()
     let log = LogCollector()
@@ -19,15 +20,17 @@ private struct Endpoint {
     let endpoint: RetentionEndpoint
 
     init(
-        _ app: AppUnderTest, threads: PublicKeyThreads = .shared,
-        adjust: (inout AppConfiguration) -> Void = { _ in }
+        _ app: AppUnderTest, threads: PublicKeyThreads = .shared, handler: RetentionResponder? = nil,
+        clock: QuestionVerifier.Clock? = nil, adjust: (inout AppConfiguration) -> Void = { _ in }
     ) throws {
         self.app = app
         decisions = DecisionLog(dataDirectory: app.directory.file("data"), logger: log.logger)
         let apps = RetentionApps(
-            [try app.configuration(adjust)], dataDirectory: app.directory.file("data"), logger: log.logger)
+            [try app.configuration(adjust)], handlers: handler.map { [AppUnderTest.slug: $0] } ?? [:],
+            dataDirectory: app.directory.file("data"), logger: log.logger)
         endpoint = RetentionEndpoint(
-            apps, decisions: decisions, logger: log.logger, threads: threads, clock: time.clock)
+            apps, decisions: decisions, logger: log.logger, threads: threads,
+            clock: clock ?? time.clock)
     }
 
     func post(
@@ -41,13 +44,13 @@ private struct Endpoint {
     }
 }
 
-private func text(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
+func text(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
 
 @Suite struct RetentionEndpointTests {
     @Test func `a question gets the message of the first rule for its locale`() async throws {
         let app = try AppUnderTest()
         try app.record(.approved)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         let folder = try app.configuration().folder
         let bleib = try #require(folder.message("bleib")).id.text
         let answer = try await endpoint.ask(app.question(locale: "de-AT"))
@@ -66,7 +69,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
 
     @Test func `a question without a matching rule gets 503 when the app says so`() async throws {
         let app = try AppUnderTest()
-        let endpoint = try Endpoint(app) { $0.noAnswer = .unavailable }
+        let endpoint = try EndpointUnderTest(app) { $0.noAnswer = .unavailable }
         #expect(try await endpoint.ask(app.question(locale: "fr-FR")).status == .serviceUnavailable)
     }
 
@@ -74,13 +77,13 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
         let app = try AppUnderTest()
         try app.record(.approved, in: .sandbox)
         try app.record(.pending)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         #expect(try await text(endpoint.ask(app.question(1))) == "{}")
         let sandbox = try await endpoint.ask(app.question(1, environment: .sandbox))
         #expect(text(sandbox).contains("messageIdentifier"))
         // The offer is skipped, and the next rule for the locale decides.
         try app.record(.approved, of: ["bleib"])
-        let other = try Endpoint(app)
+        let other = try EndpointUnderTest(app)
         #expect(try await text(other.ask(app.question(2, locale: "en-US"))) == "{}")
         #expect(try await text(other.ask(app.question(3))).contains("messageIdentifier"))
     }
@@ -88,7 +91,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
     @Test func `a repeated question gets the bytes of the first answer for ten minutes`() async throws {
         let app = try AppUnderTest()
         try app.record(.approved)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         // An offer has a new nonce each time.
         let first = try await endpoint.ask(app.question(locale: "en-US"))
         #expect(try await endpoint.ask(app.question(locale: "en-US")).body == first.body)
@@ -102,7 +105,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
     @Test func `in the sandbox another Apple ID is logged, in production it is refused`() async throws {
         let app = try AppUnderTest()
         try app.record(.approved, in: .sandbox)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         for (number, appleID) in [0, 5, nil].enumerated() {
             let sandbox = try app.question(number, appleID: appleID, environment: .sandbox)
             #expect(try await text(endpoint.ask(sandbox)).contains("messageIdentifier"))
@@ -114,7 +117,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
 
     @Test func `a question from more than five minutes before or after now is refused`() async throws {
         let app = try AppUnderTest()
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         let expected: [(offset: Int, status: HTTPStatus)] = [
             (300_000, .ok), (-300_000, .ok), (300_001, .forbidden), (-300_001, .forbidden),
             (301_000, .forbidden), (.max - AppUnderTest.now, .forbidden),
@@ -128,7 +131,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
     @Test func `malformed bodies get 400, and tokens that prove nothing 403`() async throws {
         let app = try AppUnderTest()
         try app.record(.approved)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         let payload = try JSONDocument(app.store.body(asking: app.question())).root["signedPayload"]
         let good = try #require(payload?.string)
         let parts = good.split(separator: ".")
@@ -136,6 +139,14 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
         func header(_ text: String) -> [UInt8] {
             body(Base64.encode(Array(text.utf8), alphabet: .url) + ".\(parts[1]).\(parts[2])")
         }
+        let original = try #require(Base64.decode(String(parts[0]), alphabet: .url))
+        let certificates = try JSONDocument(original).root["x5c"]?.elements.compactMap(\.string) ?? []
+        try #require(certificates.count == 3)
+        func x5c(_ list: [String]) -> [UInt8] {
+            let texts = list.map { "\"\($0)\"" }.joined(separator: ",")
+            return header(#"{"alg":"ES256","x5c":[\#(texts)]}"#)
+        }
+        let past = try SimulatedAppStore(at: AppUnderTest.now / 1000 - 11 * 365 * 86_400)
         func claims(_ from: String, _ to: String) throws -> [UInt8] {
             let text = String(decoding: try app.question().json, as: UTF8.self).replacing(from, with: to)
             return try app.store.body(claims: Array(text.utf8))
@@ -156,6 +167,24 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
             ("bad Base64url", body("\(parts[0]).\(parts[1]).+/=="), .badRequest),
             ("alg none", header(#"{"alg":"none"}"#), .forbidden),
             ("alg HS256", header(#"{"alg":"HS256"}"#), .forbidden),
+            ("alg RS256", header(#"{"alg":"RS256"}"#), .forbidden),
+            (
+                "crit",
+                header(
+                    String(decoding: original, as: UTF8.self).replacing(
+                        "{\"alg", with: "{\"crit\":[\"a\"],\"alg")),
+                .forbidden
+            ),
+            ("two certificates", x5c(Array(certificates.prefix(2))), .forbidden),
+            ("four certificates", x5c(certificates + certificates.prefix(1)), .forbidden),
+            ("wrong order", x5c([certificates[1], certificates[0], certificates[2]]), .forbidden),
+            (
+                "the root as intermediate", x5c([certificates[0], certificates[2], certificates[2]]),
+                .forbidden
+            ),
+            ("no Base64", x5c(["*", "*", "*"]), .forbidden),
+            ("no DER", x5c(["AAAA", "AAAA", "AAAA"]), .forbidden),
+            ("expired", try past.body(asking: app.question()), .forbidden),
             ("no certificates", header(#"{"alg":"ES256"}"#), .forbidden),
             ("another root", try stranger.body(asking: app.question()), .forbidden),
             (
@@ -185,15 +214,57 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
         for line in endpoint.log.lines { #expect(!line.contains("99371282")) }
     }
 
+    @Test func `a chain of the right root is refused when it is expired or lacks Apple's extensions`()
+        async throws
+    {
+        let now = AppUnderTest.now / 1000
+        let purpose = RootCertificate.Purpose.appStore
+        let valid = (now - 86_400)...(now + 86_400)
+        let cases:
+            [(
+                label: String, leaf: String?, intermediate: String?, validity: ClosedRange<Int>,
+                status: HTTPStatus
+            )] = [
+                ("both extensions", purpose.leaf, purpose.intermediate, valid, .ok),
+                ("no extension of the leaf", nil, purpose.intermediate, valid, .forbidden),
+                ("no extension of the intermediate", purpose.leaf, nil, valid, .forbidden),
+                ("expired", purpose.leaf, purpose.intermediate, (now - 86_400)...(now - 60), .forbidden),
+                (
+                    "not yet valid", purpose.leaf, purpose.intermediate, (now + 60)...(now + 86_400),
+                    .forbidden
+                ),
+            ]
+        for (label, leafID, intermediateID, validity, status) in cases {
+            let app = try AppUnderTest()
+            let root = try IssuedCertificate(
+                IssuedCertificate.Request(name: "Root", key: .p384, isAuthority: true, validity: valid))
+            let intermediate = try IssuedCertificate(
+                IssuedCertificate.Request(
+                    name: "Intermediate", key: .p384, extensionID: intermediateID, isAuthority: true,
+                    validity: valid), issuer: root)
+            let leaf = try IssuedCertificate(
+                IssuedCertificate.Request(
+                    name: "Leaf", key: .p256, extensionID: leafID, isAuthority: false, validity: validity),
+                issuer: intermediate)
+            let signer = try CertifiedTokenSigner(leaf: leaf, intermediate: intermediate, root: root)
+            let payload = try signer.sign(app.question().json)
+            let trusted = try RootCertificate(root.der)
+            let endpoint = try EndpointUnderTest(app) { $0.root = trusted }
+            let answer = await endpoint.post(Array(#"{"signedPayload":"\#(payload)"}"#.utf8))
+            #expect(answer.status == status, "\(label)")
+        }
+    }
+
     @Test func `a full queue of signatures gets 503`() async throws {
         let app = try AppUnderTest()
-        let endpoint = try Endpoint(app, threads: PublicKeyThreads(maximumThreads: 1, maximumJobs: 0))
+        let endpoint = try EndpointUnderTest(
+            app, threads: PublicKeyThreads(maximumThreads: 1, maximumJobs: 0))
         #expect(try await endpoint.ask(app.question()).status == .serviceUnavailable)
     }
 
     @Test func `unknown chains beyond the rate get 503, and the known chain is answered`() async throws {
         let app = try AppUnderTest()
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         #expect(try await endpoint.ask(app.question(1)).status == .ok)
         let stranger = try SimulatedAppStore(at: AppUnderTest.now / 1000)
         var statuses: [HTTPStatus] = []
@@ -254,7 +325,7 @@ private func text(_ response: HTTPResponse) -> String { String(decoding: respons
     @Test func `each decision is recorded without the subscription, and swept by age`() async throws {
         let app = try AppUnderTest()
         try app.record(.approved)
-        let endpoint = try Endpoint(app)
+        let endpoint = try EndpointUnderTest(app)
         _ = try await endpoint.ask(app.question(1))
         _ = try await endpoint.ask(app.question(1))
         _ = try await endpoint.ask(app.question(2, locale: "fr-FR"))

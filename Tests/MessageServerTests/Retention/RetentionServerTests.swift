@@ -1,5 +1,7 @@
+import BalloonHTTP
 import BalloonPOSIX
 import BalloonTransport
+import Glibc
 import RetentionClient
 import RetentionMessages
 import ServerTestSupport
@@ -55,6 +57,29 @@ import Testing
         let lines = String(decoding: try File(path, for: .reading).readAll(), as: UTF8.self)
         #expect(lines.split(separator: "\n").count == 2)
         #expect(!lines.contains("99371282"))
+    }
+
+    @Test func `a body that dawdles gets 408`() async throws {
+        let app = try AppUnderTest()
+        let configuration = try app.configuration()
+        let server = try await ServerUnderTest(directory: app.directory) { server in
+            server.apps = [configuration]
+            server.http.bodyTimeout = .milliseconds(200)
+        }
+        let address = try #require(SocketAddress(String(server.url.dropFirst("http://".count))))
+        let answer = try await onThread {
+            let descriptor = try Descriptor.connect(to: address)
+            var writable = pollfd(fd: descriptor.raw, events: Int16(POLLOUT), revents: 0)
+            poll(&writable, 1, 60_000)
+            _ = fcntl(descriptor.raw, F_SETFL, 0)
+            let head = "POST /retention/shop/sandbox HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"
+            _ = try descriptor.send(Array(head.utf8))
+            var bytes: [UInt8] = []
+            while try descriptor.read(onto: &bytes, maximumBytes: 1024) > 0 {}
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 408 "), "\(answer)")
+        await server.stop()
     }
 
     @Test func `a server without an app has no route for questions`() async throws {

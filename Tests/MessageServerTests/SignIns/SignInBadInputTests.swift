@@ -51,7 +51,9 @@ struct SignInBadInputTests {
     }
 
     @Test func `a malformed callback fails with 400, exchanges nothing and uses no state`() async throws {
-        let test = try await SignInUnderTest { $0.asksToConfirm = false }
+        let test = try await SignInUnderTest(
+            adjust: { $0.asksToConfirm = false },
+            change: { $0.businesses[1].authentication = $0.businesses[0].authentication })
         let customer = test.customer()
         let message = try await test.ask(customer)
         let query = try await test.query(for: message)

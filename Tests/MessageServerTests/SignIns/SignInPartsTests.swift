@@ -54,9 +54,7 @@ struct SignInPartsTests {
     }
 
     @Test func `the confirm page escapes the names in it`() {
-        let page = String(
-            decoding: SignInPage.html(business: #"<b>"Sam's" & Co"#, slug: "sam", value: "\"><script>"),
-            as: UTF8.self)
+        let page = SignInPage.page(business: #"<b>"Sam's" & Co"#, slug: "sam", value: "\"><script>").html
         #expect(page.contains("&lt;b&gt;&quot;Sam&#39;s&quot; &amp; Co"))
         #expect(!page.contains("<script"))
         #expect(!page.contains("<b>"))

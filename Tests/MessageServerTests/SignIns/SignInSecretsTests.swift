@@ -62,9 +62,27 @@ struct SignInSecretsTests {
         await test.stop(secrets: secrets + ["user-alice", "alice@example.com"])
     }
 
-    @Test func `a state of version 1 has the form of the vector, and a changed one signs nobody in`()
-        async throws
-    {
+    @Test(arguments: [nil, SignInUnderTest.classic], [false, true])
+    func `a device whose state comes back with one bit changed signs nobody in`(
+        device: Capabilities?, isChanged: Bool
+    ) async throws {
+        let test = try await SignInUnderTest()
+        let customer = test.customer(device)
+        let message = try await test.ask(customer)
+        if isChanged { test.provider.misbehave(.changesState) }
+        let outcome = try await test.signIn(customer, message)
+        let text = try await test.report(outcome, customer, message)
+        // In version 1 the device compares the state, and in version 2 the server knows no such request.
+        let failure = device == nil ? "failed 400" : "failed 1"
+        #expect(text == (isChanged ? failure : "welcome user-alice"))
+        #expect(test.provider.requestCount(.token) == (isChanged ? 0 : 1))
+        await test.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `a device signs in with the state of the vector, and not with one bit of it changed`(
+        isChanged: Bool
+    ) async throws {
         let vector = try JSONDocument(Fixture.bytes("vectors/auth_v1_nonce.json")).root
         let nonce = try #require(vector["example"]?.string)
         let test = try await SignInUnderTest()
@@ -73,9 +91,13 @@ struct SignInSecretsTests {
         let state = try #require(message.oauth2?["state"]?.string)
         #expect(state.utf8.count == nonce.utf8.count)
         #expect(Base64.decode(state)?.count == Base64.decode(nonce)?.count)
-        var changed = try #require(Base64.decode(state))
-        changed[0] ^= 1
-        #expect(Base64.encode(changed) != state)
+        let text = String(decoding: message.bytes, as: UTF8.self).replacing(state, with: nonce)
+        let known = try JSONDocument(Array(text.utf8))
+        #expect(known.oauth2?["state"]?.string == nonce)
+        if isChanged { test.provider.misbehave(.changesState) }
+        let outcome = try await test.signIn(customer, known)
+        let answer = try await test.report(outcome, customer, known)
+        #expect(answer == (isChanged ? "failed 1" : "welcome user-alice"))
         await test.stop(secrets: [state])
     }
 

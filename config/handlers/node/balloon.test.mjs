@@ -47,6 +47,9 @@ const MESSAGES = {
   signIn: () => balloon.signIn("Sign in", {
     responseType: "code", scope: ["profile"], state: "s", redirectURI: "https://example.com/auth",
   }),
+  serverSignIn: () => balloon.signIn("Sign in", null, {
+    reply: "Signed in", scope: ["openid"], additionalParameters: "prompt=login", fallback: "Please call us.",
+  }),
   app: () => balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app", "?a=1", "An app", { appId: 1 }),
   invitation: () => balloon.invitation("binaryChoice.engage.noImage", "r", "en-us", "Sam's Fish"),
   linkPreview: () => balloon.linkPreview("https://music.apple.com/us/song/1", "A song", { storeRegion: "us" }),
@@ -305,6 +308,24 @@ function signed(body, at = Date.now() / 1000) {
   const tag = createHmac("sha256", Buffer.from(SECRET.slice(6), "base64")).update(`5.${stamp}.`).update(body).digest("base64");
   return { "webhook-id": "5", "webhook-timestamp": stamp, "webhook-signature": `v1,AAAA v1,${tag}` };
 }
+
+test("a bot answers the calls of a payment", async () => {
+  const bot = new Bot("cashier");
+  bot.on.paymentGateway(({ total, attempt, payment }) =>
+    (payment.paymentToken ? balloon.paid(total, `ch_${attempt}`) : balloon.notPaid({ code: "unknown", message: "No card" })));
+  assert.throws(() => bot.payments);
+  bot.on.reversal(({ attempt, amount }) => assert.deepEqual([attempt, amount], ["a1", "63.99"]));
+  assert.deepEqual(bot.payments, ["paymentGateway"]);
+  const sheet = { total: "63.99", currency: "USD" };
+  const call = (members) => ({ business: "b", customer: "c", messageId: "m", deadlineMs: 25000, attempt: "a1", ...members });
+  assert.deepEqual(await bot.pay(call({ call: "paymentGateway", sheet, payment: { paymentToken: {} } })), {
+    status: "STATUS_SUCCESS", charged: "63.99", reference: "ch_a1",
+  });
+  assert.equal((await bot.pay(call({ call: "paymentGateway", sheet, payment: {} }))).errors[0].code, "unknown");
+  const body = Buffer.from(JSON.stringify(call({ call: "reversal", amount: "63.99", currency: "USD" })));
+  assert.deepEqual(await bot.respond(signed(body), body, [SECRET]), { status: 200, body: "{}" });
+  assert.deepEqual(balloon.problems(balloon.paymentRequest("Halibut", { total: {} })), []);
+});
 
 test("a service answers signed requests only", async () => {
   const bot = new Bot("b");

@@ -38,16 +38,17 @@ import traceback
 import uuid
 
 __all__ = [
-    "Bot", "Event", "File", "Image", "MessageError", "Outcome", "SendError", "SignatureError", "SimulationError",
+    "Bot", "Event", "File", "Image", "MessageError", "Outcome", "Payment", "Question", "SendError", "SignatureError", "SimulationError",
     "app", "apple_pay", "bubble", "check", "date_page", "form", "handoff", "input_page", "invitation", "item",
-    "link_preview", "list_picker", "log", "picker_page", "problems", "quick_reply", "reject", "retry", "rich_link", "section",
-    "select_page", "sign_in", "simulated", "slot", "text", "time_picker", "typing_end", "typing_start",
+    "link_preview", "list_picker", "log", "not_paid", "paid", "payment_error", "payment_request", "picker_page", "problems", "quick_reply", "reject", "retry", "rich_link", "section",
+    "select_page", "sheet", "sign_in", "simulated", "slot", "text", "time_picker", "typing_end", "typing_start",
 ]
 
 APPLE = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
 MAXIMUM_STATE_BYTES = 32768
 MAXIMUM_REQUEST_BYTES = 128 << 20
 SIGNATURE_SECONDS = 300
+PAYMENT_THREADS = 8
 
 
 # Errors.
@@ -168,6 +169,30 @@ class Event:
 
 
 # Outcomes.
+
+class Payment:
+    """A call of `on.paymentGateway` and the other functions of a payment.
+
+    `total` is the sum that the customer sees, as a text, in `currency`. `attempt` is the idempotency key of a charge and
+    of its reversal. `token`, `shipping_method`, `shipping_contact`, `billing_contact` and `payment_method` are Apple's
+    objects, or None; never log or keep the token. A `reversal` has `amount`, `currency`, `reference` and `attempt`.
+    """
+
+    def __init__(self, params, config=None):
+        self.params, self.config = params, config or {}
+        self.call, self.attempt = params["call"], params.get("attempt")
+        self.business, self.customer, self.message_id = params["business"], params["customer"], params["messageId"]
+        self.request_identifier = params.get("requestIdentifier")
+        self.request = (params.get("request") or {}).get("paymentRequest") or {}
+        shown = params.get("sheet") or {}
+        self.total, self.total_line, self.items = shown.get("total"), shown.get("newTotal"), shown.get("newLineItems") or []
+        self.currency = params.get("currency") or shown.get("currency")
+        self.amount, self.reference = params.get("amount"), params.get("reference")
+        data = params.get("payment") or {}
+        self.token, self.shipping_method = data.get("paymentToken"), data.get("shippingMethod")
+        self.shipping_contact, self.billing_contact = data.get("shippingContact"), data.get("billingContact")
+        self.payment_method = data.get("paymentMethod")
+
 
 class Outcome:
     """The end of an event other than replies; made by `handoff`, `retry` and `reject`."""
@@ -348,8 +373,67 @@ def apple_pay(title, payment, *, reply=None, request_identifier=None, fallback=N
     return _interactive({"payment": payment}, title, reply, request_identifier, None, fallback=fallback)
 
 
-def sign_in(title, oauth2, *, reply=None, request_identifier=None, fallback=None):
-    """A request to sign in; `oauth2` is Apple's object. With redirectURI it is version 2 (AUTH2), else 1 (AUTH)."""
+def payment_request(title, total, items, currency, country, networks, *, subtitle=None, image=None, shipping_methods=(),
+                    billing=(), shipping=(), capabilities=("supports3DS",), fallback=None):
+    """A request for a payment with Apple Pay, which the server completes; the bot needs `on.paymentGateway`.
+
+    `total` and each of `items` is (label, amount), with the amount as a text such as "59.00"; the items sum to the
+    total. A shipping method is (identifier, label, detail, amount). `billing` and `shipping` name required contact
+    fields: email, name, phone, phoneticName, post.
+    """
+    images = [_members(identifier=image.identifier, data=_base64(image.bytes), description=image.description)] if image else None
+    request = _members(
+        applePay={"merchantCapabilities": list(capabilities), "supportedNetworks": list(networks)},
+        countryCode=country, currencyCode=currency, total=_line(total), lineItems=[_line(each) for each in items] or None,
+        requiredBillingContactFields=list(billing) or None, requiredShippingContactFields=list(shipping) or None,
+        shippingMethods=[_shipping(each) for each in shipping_methods] or None)
+    received = _members(title=title, subtitle=subtitle, style="large", imageIdentifier=image.identifier if image else None)
+    return _members(payment=_members(paymentRequest=request, receivedMessage=received, images=images), fallback=fallback)
+
+
+def sheet(total=None, items=None, *, shipping_methods=None, errors=()):
+    """The answer to an update of a payment: what changed. Without arguments nothing did."""
+    return _members(
+        newTotal=_line(total) if total else None, newLineItems=[_line(each) for each in items] if items else None,
+        newShippingMethods=[_shipping(each) for each in shipping_methods] if shipping_methods is not None else None,
+        errors=list(errors) or None)
+
+
+def paid(charged, reference):
+    """The answer of `on.paymentGateway` after a charge: the sum as a text, and the payment provider's reference."""
+    return {"status": "STATUS_SUCCESS", "charged": charged, "reference": reference}
+
+
+def not_paid(*errors):
+    """The answer of `on.paymentGateway` when nothing was charged."""
+    return _members(status="STATUS_FAILURE", errors=list(errors) or None)
+
+
+def payment_error(code, message, *, field=None):
+    """A problem that the payment sheet shows, such as payment_error("shippingContactInvalid", "…", field="postalCode")."""
+    return _members(code=code, contactField=field, message=message)
+
+
+def _line(value):
+    return value if isinstance(value, dict) else dict(zip(("label", "amount", "type"), (*value, "final")))
+
+
+def _shipping(value):
+    return value if isinstance(value, dict) else dict(zip(("identifier", "label", "detail", "amount"), value))
+
+
+def sign_in(title, oauth2=None, *, scope=None, additional_parameters=None, reply=None, request_identifier=None,
+            fallback=None):
+    """A request to sign in at the provider of the business's file; the answer's event has the result as `sign_in`.
+
+    `scope` is a list that replaces that of the file, and `additional_parameters` a query for the provider. With `oauth2`,
+    Apple's object, the bot itself does what the server does otherwise: version 2 (AUTH2) with redirectURI, else 1 (AUTH).
+    """
+    if oauth2 is None:
+        shown = {"receivedMessage": {"title": title} if isinstance(title, str) else title,
+                 "replyMessage": {"title": reply} if isinstance(reply, str) else reply}
+        request = _members(**shown, scope=scope, additionalParameters=additional_parameters)
+        return check(_members(signIn=request, fallback=fallback))
     version = "2.0" if "redirectURI" in oauth2 else "1.0"
     return _interactive({"authenticate": {"oauth2": oauth2}}, title, reply, request_identifier, None, version,
                         fallback=fallback)
@@ -456,8 +540,8 @@ def problems(message):
     found = []
     if isinstance(message, dict) and (
             message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message
-            or "signIn" in message):
-        # Only the server reads LivePerson's metadata of an iMessage app, and completes a request to sign in.
+            or "signIn" in message or "payment" in message):
+        # Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
         return found
     files = message.get("attachments") if isinstance(message, dict) else None
     if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
@@ -638,6 +722,25 @@ def log(message, level="info"):
     sys.stderr.flush()
 
 
+class Question:
+    """The App Store's question before a subscriber cancels: `product`, `locale`, `transaction`, `environment`.
+
+    `transaction` is the `originalTransactionId`: never log it. `request` is the whole question, as Apple sent it.
+    """
+
+    def __init__(self, params, config=None):
+        self.request = params["retention"]
+        self.app, self.config = params.get("app"), config or {}
+        self.product, self.locale = self.request["productId"], self.request["userLocale"]
+        self.transaction, self.environment = self.request["originalTransactionId"], self.request["environment"]
+        self._end = time.monotonic() + params.get("deadlineMs", 450) / 1000
+
+    @property
+    def seconds_left(self):
+        """The time until the app's rule file answers instead."""
+        return max(0.0, self._end - time.monotonic())
+
+
 class _On:
     """One decorator for each kind of event, as the protocol spells it; `any` is for kinds without their own function."""
 
@@ -645,8 +748,9 @@ class _On:
         self._functions = functions
 
     def __getattr__(self, kind):
-        if kind not in KINDS + EXTRA_EVENTS + ["any"]:
-            raise AttributeError(f"{kind} is no kind of event; the kinds are any, {', '.join(KINDS + EXTRA_EVENTS)}")
+        known = KINDS + EXTRA_EVENTS + PAYMENTS + ["reversal"]
+        if kind not in known + ["any"]:
+            raise AttributeError(f"{kind} is no kind of event; the kinds are any, {', '.join(known)}")
 
         def subscribe(function):
             if kind in self._functions:
@@ -666,6 +770,7 @@ class Bot:
         self.name, self.concurrency = name, concurrency
         self.config = {}
         self._functions = {}
+        self._retention = None
         self.on = _On(self._functions)
         self._output = None
         self._lock = threading.Lock()
@@ -675,10 +780,40 @@ class Bot:
     def events(self):
         """The kinds that the bot subscribes to."""
         return [kind for kind in KINDS + EXTRA_EVENTS
-                if kind in self._functions or ("any" in self._functions and kind in KINDS)]
+                if kind in self._functions or ("any" in self._functions and kind in KINDS)
+                ] + (["retention"] if self._retention else [])
+
+    def retention(self, function):
+        """A decorator: the function gets a `Question` and returns the name of a message, a choice, or None.
+
+        A choice is `{"message": …}`, `{"alternateProduct": …}`, `{"promotionalOffer": …}` or `{"advancedCommerceInfo": …}`.
+        None, an exception and a late answer leave the decision to the app's rule file.
+        """
+        if self._retention is not None:
+            raise ValueError("two functions answer retention questions")
+        self._retention = function
+        return function
+
+    @property
+    def payments(self):
+        """The callbacks of payments that the bot answers; a payment gateway needs a reversal too."""
+        if ("paymentGateway" in self._functions) != ("reversal" in self._functions):
+            raise ValueError("paymentGateway and reversal belong together")
+        return [call for call in PAYMENTS if call in self._functions]
+
+    def pay(self, params):
+        """The protocol's answer to a payment's params."""
+        payment = Payment(params, self.config)
+        return self._functions[payment.call](payment) or {}
 
     def answer(self, params):
-        """The protocol's answer to an event's params. A function that builds a wrong message rejects its event."""
+        """The protocol's answer to the params of an event or a retention question.
+
+        A function that builds a wrong message rejects its event.
+        """
+        if "retention" in params:
+            choice = self._retention(Question(params, self.config)) if self._retention else None
+            return {"message": choice} if isinstance(choice, str) else choice or {}
         event = Event(params, self.config)
         function = self._functions.get(event.kind) or self._functions.get("any")
         if function is None:
@@ -734,15 +869,17 @@ class Bot:
             sys.exit(f"usage: {sys.argv[0]} [--http [HOST:]PORT]")
         self._output = os.dup(1)
         os.dup2(2, 1)
-        with concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers:
+        # Payments have threads of their own, because a customer waits at the payment sheet for at most 25 s.
+        with concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers, \
+                concurrent.futures.ThreadPoolExecutor(PAYMENT_THREADS) as cashiers:
             for line in sys.stdin.buffer:
-                self._read(json.loads(line), workers)
+                self._read(json.loads(line), workers, cashiers)
             # The server has ended, and answers no call any more.
             for waiting in list(self._calls.values()):
                 waiting.set_result({"error": {"code": -32001, "message": "the server ended"}})
         return None
 
-    def _read(self, call, workers):
+    def _read(self, call, workers, cashiers):
         method, number, params = call.get("method"), call.get("id"), call.get("params") or {}
         if method is None:
             waiting = self._calls.pop(number, None)
@@ -751,10 +888,13 @@ class Bot:
         elif method == "initialize":
             self.config = params.get("config") or {}
             limit = params["limits"]["maxInFlight"]
-            self._answer(number, {"protocolVersion": "1", "handler": {"name": self.name}, "events": self.events,
-                                  "maxInFlight": min(self.concurrency, limit)})
-        elif method == "event":
+            self._answer(number, _members(
+                protocolVersion="1", handler={"name": self.name}, events=self.events, payments=self.payments or None,
+                maxInFlight=min(self.concurrency, limit)))
+        elif method in ("event", "retention"):
             workers.submit(self._handle, number, params)
+        elif method == "payment":
+            cashiers.submit(self._pay, number, params)
         elif number is not None:
             if method in ("ping", "shutdown"):
                 self._answer(number, {})
@@ -766,7 +906,16 @@ class Bot:
             result = self.answer(params)
         except Exception as error:
             log(traceback.format_exc(), "error")
-            return self._fail(number, -32603, f"the function for {params['event']['kind']} raised {type(error).__name__}")
+            kind = params["event"]["kind"] if "event" in params else "retention"
+            return self._fail(number, -32603, f"the function for {kind} raised {type(error).__name__}")
+        return self._answer(number, result)
+
+    def _pay(self, number, params):
+        try:
+            result = self.pay(params)
+        except Exception as error:
+            log(traceback.format_exc(), "error")
+            return self._fail(number, -32603, f"the function for {params['call']} raised {type(error).__name__}")
         return self._answer(number, result)
 
     def _answer(self, number, result):
@@ -791,7 +940,9 @@ class Bot:
             log(error, "warning")
             return 401, b""
         try:
-            return 200, json.dumps(self.answer(json.loads(body)), ensure_ascii=False).encode()
+            params = json.loads(body)
+            answer = self.pay(params) if "call" in params else self.answer(params)
+            return 200, json.dumps(answer, ensure_ascii=False).encode()
         except Exception:
             log(traceback.format_exc(), "error")
             return 500, b""
@@ -952,9 +1103,10 @@ def _contents(file):
 KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
 "typingEnd","close","unrecognized"]
 EXTRA_EVENTS = ["replyFailed"]
+PAYMENTS = ["paymentGateway","paymentMethodUpdate","shippingContactUpdate","shippingMethodUpdate","orderTracking"]
 EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
-"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","signIn",
-"authentication","payment","app","invitation","answers"]
+"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","paymentRecord",
+"signIn","authentication","payment","app","invitation","answers"]
 MAXIMUM_REPLIES = 32
 MAXIMUM_LINE_BYTES = 1048576
 SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",

@@ -53,6 +53,8 @@ MESSAGES = {
         balloon.date_page("e", "When?", dateFormat="dd.MM.yyyy")]),
     "signIn": balloon.sign_in("Sign in", {"responseType": "code", "scope": ["profile"], "state": "s",
                                           "redirectURI": "https://example.com/auth"}),
+    "serverSignIn": balloon.sign_in("Sign in", reply="Signed in", scope=["openid"], additional_parameters="prompt=login",
+                                    fallback="Please call us."),
     "app": balloon.app("com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:app", "?a=1", "An app", app_id=1),
     "invitation": balloon.invitation("binaryChoice.engage.noImage", "r", "en-us", "Sam's Fish"),
     "linkPreview": balloon.link_preview("https://music.apple.com/us/song/1", "A song", store_region="us"),
@@ -65,6 +67,65 @@ MESSAGES = {
 @pytest.mark.parametrize("name", MESSAGES)
 def test_every_builder_writes_a_message_that_keeps_the_rules(name):
     assert balloon.problems(MESSAGES[name]) == []
+
+
+def payment(call, **members):
+    return {"call": call, "business": "b", "customer": "c", "messageId": "m", "deadlineMs": 25000,
+            "sheet": {"total": "63.99", "currency": "USD", "newTotal": {"label": "Fish", "amount": "63.99"}}, **members}
+
+
+def cashier():
+    bot = balloon.Bot("cashier")
+
+    @bot.on.paymentGateway
+    def charge(call):
+        if call.token is None:
+            return balloon.not_paid(balloon.payment_error("unknown", "No card"))
+        return balloon.paid(call.total, "ch_" + call.attempt)
+
+    @bot.on.reversal
+    def give_back(call):
+        assert (call.attempt, call.amount, call.currency) == ("a1", "63.99", "USD")
+
+    @bot.on.shippingMethodUpdate
+    def ship(call):
+        if call.shipping_method["identifier"] == "cheap":
+            return None
+        return balloon.sheet(("Fish", "88.99"), [("Halibut", "59.00"), ("Air", "29.99")])
+    return bot
+
+
+def test_a_bot_answers_the_calls_of_a_payment():
+    bot = cashier()
+    assert bot.payments == ["paymentGateway", "shippingMethodUpdate"] and bot.events == []
+    token = {"paymentToken": {"paymentData": {"data": "AAAA"}}}
+    assert bot.pay(payment("paymentGateway", attempt="a1", payment=token)) == {
+        "status": "STATUS_SUCCESS", "charged": "63.99", "reference": "ch_a1"}
+    assert bot.pay(payment("paymentGateway", attempt="a1", payment={})) == {
+        "status": "STATUS_FAILURE", "errors": [{"code": "unknown", "message": "No card"}]}
+    assert bot.pay(payment("reversal", attempt="a1", amount="63.99", currency="USD")) == {}
+    assert bot.pay(payment("shippingMethodUpdate", payment={"shippingMethod": {"identifier": "cheap"}})) == {}
+    answer = bot.pay(payment("shippingMethodUpdate", payment={"shippingMethod": {"identifier": "air"}}))
+    assert answer["newTotal"] == {"label": "Fish", "amount": "88.99", "type": "final"} and len(answer["newLineItems"]) == 2
+    body = json.dumps(payment("reversal", attempt="a1", amount="63.99", currency="USD")).encode()
+    assert bot.respond(signed(body), body, [SECRET]) == (200, b"{}")
+
+
+def test_a_payment_gateway_needs_a_reversal():
+    bot = balloon.Bot("b")
+    bot.on.paymentGateway(lambda call: balloon.not_paid())
+    with pytest.raises(ValueError):
+        _ = bot.payments
+
+
+def test_a_request_for_a_payment_leaves_the_rest_to_the_server():
+    message = balloon.payment_request(
+        "Halibut", ("Fish", "63.99"), [("Halibut", "59.00"), ("Ground", "4.99")], "USD", "US", ["visa"],
+        image=Image(PICTURE), shipping_methods=[("cheap", "Ground", "5 days", "4.99")], shipping=["post"], fallback="Pay here")
+    assert balloon.problems(message) == []
+    request = message["payment"]["paymentRequest"]
+    assert request["applePay"] == {"merchantCapabilities": ["supports3DS"], "supportedNetworks": ["visa"]}
+    assert request["shippingMethods"][0]["identifier"] == "cheap" and len(message["payment"]["images"]) == 1
 
 
 def test_a_payment_is_built_with_a_large_bubble():
@@ -384,3 +445,33 @@ def test_the_same_functions_run_as_a_service():
     finally:
         servers[0].shutdown()
         thread.join()
+
+
+# Retention questions.
+
+def question(**members):
+    return {"app": "shop", "deadlineMs": 450, "retention": {
+        "originalTransactionId": "1", "productId": "p.monthly", "userLocale": "de-DE", "requestIdentifier": "r",
+        "environment": "Sandbox", "signedDate": 1, **members}}
+
+
+def test_a_retention_function_returns_a_name_a_choice_or_nothing():
+    for returned, expected in [("stay", {"message": "stay"}), ({"message": "a"}, {"message": "a"}), (None, {})]:
+        bot = Bot("b")
+        bot.retention(lambda asked, returned=returned: returned)
+        assert bot.events == ["retention"]
+        assert bot.answer(question()) == expected
+    assert Bot("b").answer(question()) == {}
+
+
+def test_a_question_has_the_product_the_locale_and_the_time_left():
+    asked = balloon.Question(question(), {"a": 1})
+    assert (asked.product, asked.locale, asked.transaction, asked.app) == ("p.monthly", "de-DE", "1", "shop")
+    assert asked.config == {"a": 1} and 0 <= asked.seconds_left <= 0.45
+
+
+def test_the_sample_offers_one_product_and_leaves_others_to_the_rules():
+    import retention
+    retention.bot.config = {"product": "p.monthly", "message": "offer"}
+    assert retention.bot.answer(question()) == {"promotionalOffer": {"message": "offer", "offer": "half-price"}}
+    assert retention.bot.answer(question(productId="p.yearly")) == {}

@@ -1,8 +1,8 @@
 import HandlerKit
 
-/// A shop: questions by quick reply, list picker, time picker and form.
+/// A shop: questions by quick reply, list picker, time picker and form, and a sign-in.
 struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
-    ConfigurableHandler
+    AuthenticationHandler, ConfigurableHandler
 {
     /// The member `"config"` of a business's file.
     struct Configuration: Decodable {
@@ -13,6 +13,10 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
     let configuration: Configuration
 
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
+        if text.body.lowercased() == "sign in" {
+            let request = SignInRequest(OutboundBubble("Sign in"), reply: OutboundBubble("Signed in"))
+            return .reply(.signIn(request).orText("Please call us: this device cannot sign in."))
+        }
         let choices = try QuickReplyRequest(
             summary: configuration.question ?? "What can we do for you?",
             items: [.init("order", title: "Order bread"), .init("person", title: "Talk to a person")])
@@ -47,5 +51,15 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
         let bread = context.state["bread"] ?? "bread"
         context.state.clear()
         return .reply("Thank you! Your \(bread) will be ready.")
+    }
+
+    func authentication(_ authentication: Authentication, _ context: Context) async throws -> Outcome {
+        switch context.signIn {
+        case .signedIn(let identity):
+            .reply("Welcome, \(identity.claims["name"]?.string ?? "dear customer")!")
+        case .declined: .reply("You did not sign in. You can order without it.")
+        case .expired: .reply("The sign-in took too long. Write \"sign in\" to begin again.")
+        default: .reply("The sign-in did not work. Write \"sign in\" to begin again.")
+        }
     }
 }

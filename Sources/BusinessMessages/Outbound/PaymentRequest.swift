@@ -1,0 +1,138 @@
+internal import BalloonJSON
+
+/// A request for a payment, without the parts that the server adds when it sends the message.
+///
+/// ```json
+/// {"payment": {"paymentRequest": {"applePay": {"merchantCapabilities": ["supports3DS"], "supportedNetworks": ["visa"]},
+///                                 "countryCode": "DE", "currencyCode": "EUR",
+///                                 "lineItems": [{"label": "Repair", "amount": "59.00", "type": "final"}],
+///                                 "total": {"label": "Bicycle Shop", "amount": "59.00", "type": "final"}},
+///              "receivedMessage": {"title": "Repair", "subtitle": "59 EUR"}}}
+/// ```
+/// It is ``ApplePayRequest`` without merchant, session and endpoints: the server makes them, along with the
+/// `requestIdentifier`. The bubble is always large. Amounts have at most the decimals of the currency, and line items
+/// of which none is pending sum to the total.
+public struct PaymentRequest: Hashable, Sendable {
+    /// An amount with its label.
+    public typealias LineItem = ApplePayRequest.LineItem
+    /// A shipping method.
+    public typealias ShippingMethod = ApplePayRequest.ShippingMethod
+    /// A contact field that the customer must fill in.
+    public typealias ContactField = ApplePayRequest.ContactField
+    /// A capability of the merchant's bank.
+    public typealias Capability = ApplePayRequest.Capability
+
+    /// The sum, more than zero, with the name of the business.
+    public var total: LineItem
+    /// The components of the sum; at most 100.
+    public var lineItems: [LineItem]
+    /// The currency, three letters of ISO 4217.
+    public var currencyCode: String
+    /// The merchant's country, two letters of ISO 3166.
+    public var countryCode: String
+    /// The accepted card networks: `amex discover jcb masterCard privateLabel visa`.
+    public var supportedNetworks: [String]
+    /// The capabilities of the merchant's bank.
+    public var merchantCapabilities: [Capability] = [.supports3DS]
+    /// The required contact fields of the payer.
+    public var requiredBillingContactFields: [ContactField] = []
+    /// The required contact fields of the receiver.
+    public var requiredShippingContactFields: [ContactField] = []
+    /// The shipping methods, at most 100; the first is preselected.
+    public var shippingMethods: [ShippingMethod] = []
+    /// The countries of accepted cards, each two letters of ISO 3166; empty means all.
+    public var supportedCountries: [String] = []
+    /// The bubble before the answer; its style is large in any case.
+    public var received: OutboundBubble
+    /// The bubble after the answer; when it is nil, the device creates it.
+    public var reply: OutboundBubble?
+    /// The images that the bubbles refer to.
+    public var images: [OutboundImage] = []
+    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
+    public var sessionIdentifier: String?
+
+    /// Creates a request with 3-D Secure only; optional values can be set afterwards.
+    public init(
+        _ received: OutboundBubble, total: LineItem, lineItems: [LineItem] = [], currency: String,
+        country: String, networks: [String]
+    ) {
+        self.received = received
+        self.total = total
+        self.lineItems = lineItems
+        currencyCode = currency
+        countryCode = country
+        supportedNetworks = networks
+    }
+
+    /// The part of a hand-made request that both kinds of requests have.
+    init(_ request: ApplePayRequest) {
+        self.init(
+            request.presentation.received, total: request.total, lineItems: request.lineItems,
+            currency: request.currencyCode, country: request.countryCode, networks: request.supportedNetworks)
+        merchantCapabilities = request.merchantCapabilities
+        requiredBillingContactFields = request.requiredBillingContactFields
+        requiredShippingContactFields = request.requiredShippingContactFields
+        shippingMethods = request.shippingMethods
+        supportedCountries = request.supportedCountries
+    }
+
+    /// Writes the value of the member `payment` of ``json``.
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.object("paymentRequest") { writePaymentRequest(to: &$0, merchant: nil) }
+            writer.bubble("receivedMessage", received)
+            writer.bubble("replyMessage", reply)
+            if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
+            writer.field("sessionIdentifier", sessionIdentifier)
+        }
+    }
+
+    /// Writes Apple's message, with placeholders for the parts that are added when it is sent.
+    func writeMessage(to writer: inout JSONWriter, id: MessageID) {
+        var bubble = received
+        bubble.style = .large
+        let presentation = Presentation(
+            bubble, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
+        presentation.write(to: &writer, id: id) { writer in
+            writer.object("payment") { writer in
+                writer.field("endpoints", SignInRequest.placeholder)
+                writer.field("merchantSession", SignInRequest.placeholder)
+                writer.object("paymentRequest") { writer in
+                    writePaymentRequest(to: &writer, merchant: SignInRequest.placeholder)
+                }
+            }
+        }
+    }
+
+    /// Writes the members of Apple's `paymentRequest`.
+    func writePaymentRequest(to writer: inout JSONWriter, merchant: String?) {
+        writer.object("applePay") { writer in
+            writer.field("merchantIdentifier", merchant)
+            writer.list("merchantCapabilities", merchantCapabilities.map(\.rawValue))
+            writer.list("supportedNetworks", supportedNetworks)
+        }
+        writer.field("countryCode", countryCode)
+        writer.field("currencyCode", currencyCode)
+        if !lineItems.isEmpty { writer.list("lineItems", lineItems) { $0.write(to: &$1) } }
+        writer.unlessEmpty("requiredBillingContactFields", requiredBillingContactFields.map(\.rawValue))
+        writer.unlessEmpty("requiredShippingContactFields", requiredShippingContactFields.map(\.rawValue))
+        if !shippingMethods.isEmpty { writer.list("shippingMethods", shippingMethods) { $0.write(to: &$1) } }
+        writer.unlessEmpty("supportedCountries", supportedCountries)
+        writer.key("total")
+        total.write(to: &writer)
+    }
+
+    /// The request as `{"payment": {…}}`, as ``init(json:)`` reads it.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.key("payment")
+            write(to: &writer)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func unlessEmpty(_ name: String, _ strings: [String]) {
+        if !strings.isEmpty { list(name, strings) }
+    }
+}

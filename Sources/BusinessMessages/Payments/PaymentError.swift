@@ -1,0 +1,115 @@
+internal import BalloonJSON
+
+/// A problem that the payment sheet shows to the customer: Apple's `ApplePayError`.
+public struct PaymentError: Hashable, Sendable {
+    /// The problem.
+    public enum Code: String, CaseIterable, Sendable {
+        /// The delivery address or the receiver is invalid.
+        case shippingContactInvalid
+        /// The payer's address or name is invalid.
+        case billingContactInvalid
+        /// The business does not deliver to this address.
+        case addressUnserviceable
+        /// The coupon code is invalid.
+        case couponCodeInvalid
+        /// The coupon code has expired.
+        case couponCodeExpired
+        /// Any other problem.
+        case unknown
+    }
+
+    /// The field of the contact that has the problem.
+    public enum ContactField: String, CaseIterable, Sendable {
+        /// The telephone number.
+        case phoneNumber
+        /// The mail address.
+        case emailAddress
+        /// The name.
+        case name
+        /// The pronunciation of the name.
+        case phoneticName
+        /// The postal address as a whole.
+        case postalAddress
+        /// The street.
+        case addressLines
+        /// The town.
+        case locality
+        /// The part of the town.
+        case subLocality
+        /// The postal code.
+        case postalCode
+        /// The state or the province.
+        case administrativeArea
+        /// The county.
+        case subAdministrativeArea
+        /// The country's name.
+        case country
+        /// The country, two letters of ISO 3166.
+        case countryCode
+    }
+
+    /// The maximum number of errors of an answer.
+    public static let maximumCount = 20
+    /// The maximum length of a message in bytes.
+    public static let maximumMessageBytes = 1024
+
+    /// The problem.
+    public let code: Code
+    /// The field; only for ``Code/shippingContactInvalid`` and ``Code/billingContactInvalid``.
+    public let contactField: ContactField?
+    /// The text that the customer reads, in the customer's language.
+    public let message: String
+
+    /// Creates a problem.
+    public init(_ code: Code, field contactField: ContactField? = nil, message: String = "") {
+        self.code = code
+        self.contactField = contactField
+        self.message = message
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("code", code.rawValue)
+            writer.field("contactField", contactField?.rawValue)
+            if !message.isEmpty { writer.field("message", message) }
+        }
+    }
+
+    /// Reads the member `errors` of an answer.
+    static func list(of answer: JSONValue) throws(PaymentAnswerProblem) -> [PaymentError] {
+        guard let list = answer.first("errors") else { return [] }
+        guard list.kind == .array else { throw PaymentAnswerProblem(.type, at: "errors") }
+        guard list.count <= maximumCount else { throw PaymentAnswerProblem(.count, at: "errors") }
+        var errors: [PaymentError] = []
+        for (index, value) in list.elements.enumerated() {
+            let field = "errors[\(index)]"
+            guard let code = value["code"]?.string.flatMap(Code.init) else {
+                throw PaymentAnswerProblem(.errorCode, at: field + ".code")
+            }
+            let name = value.first("contactField")
+            let contactField = name?.string.flatMap(ContactField.init)
+            guard name == nil || contactField != nil else {
+                throw PaymentAnswerProblem(.contactField, at: field + ".contactField")
+            }
+            let message = value.first("message")
+            guard message == nil || message?.kind == .string else {
+                throw PaymentAnswerProblem(.type, at: field + ".message")
+            }
+            errors.append(PaymentError(code, field: contactField, message: message?.string ?? ""))
+        }
+        return errors
+    }
+
+    static func check(_ errors: [PaymentError]) throws(PaymentAnswerProblem) {
+        guard errors.count <= maximumCount else { throw PaymentAnswerProblem(.count, at: "errors") }
+        for (index, error) in errors.enumerated() {
+            let isOfContact = [.shippingContactInvalid, .billingContactInvalid].contains(error.code)
+            guard error.contactField == nil || isOfContact else {
+                throw PaymentAnswerProblem(.contactField, at: "errors[\(index)].contactField")
+            }
+            guard error.message.utf8.count <= maximumMessageBytes else {
+                throw PaymentAnswerProblem(.text, at: "errors[\(index)].message")
+            }
+        }
+    }
+}

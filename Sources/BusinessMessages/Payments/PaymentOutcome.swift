@@ -1,0 +1,80 @@
+public import BalloonJSON
+
+/// A handler's answer after it presented the customer's payment token to its payment provider.
+///
+/// ```json
+/// {"status": "STATUS_SUCCESS", "charged": "63.99", "reference": "ch_3Nk…"}
+/// {"status": "STATUS_FAILURE", "errors": [{"code": "shippingContactInvalid", "contactField": "postalCode"}]}
+/// ```
+/// The device gets `status` and `errors` only.
+public enum PaymentOutcome: Hashable, Sendable {
+    /// The provider charged this sum, a decimal text in the currency of the request, and knows it by this reference
+    /// of at most 256 bytes.
+    ///
+    /// Another sum than the sheet's total makes the payment fail, and the server asks for a reversal.
+    case success(charged: String, reference: String)
+    /// The customer was not charged; the sheet shows the problems, at most 20.
+    case failure([PaymentError] = [])
+
+    /// The maximum length of a reference in bytes.
+    public static let maximumReferenceBytes = 256
+
+    /// Reads a handler's answer in JSON.
+    public init(json answer: JSONValue) throws(PaymentAnswerProblem) {
+        try answer.checkNames(["status", "errors", "charged", "reference"])
+        switch answer["status"]?.string {
+        case "STATUS_SUCCESS":
+            guard let charged = answer["charged"]?.string else {
+                throw PaymentAnswerProblem(.type, at: "charged")
+            }
+            guard let reference = answer["reference"]?.string else {
+                throw PaymentAnswerProblem(.type, at: "reference")
+            }
+            guard try PaymentError.list(of: answer).isEmpty else {
+                throw PaymentAnswerProblem(.count, at: "errors")
+            }
+            self = .success(charged: charged, reference: reference)
+        case "STATUS_FAILURE": self = .failure(try PaymentError.list(of: answer))
+        default: throw PaymentAnswerProblem(.status, at: "status")
+        }
+    }
+
+    /// The outcome as ``init(json:)`` reads it.
+    public var json: [UInt8] { write(forDevice: false) }
+
+    /// The answer to the customer's device.
+    public var answer: [UInt8] { write(forDevice: true) }
+
+    /// Checks the outcome of a payment with this sheet.
+    ///
+    /// After a success that has a problem the customer may have been charged.
+    public func check(for sheet: PaymentSheet) throws(PaymentAnswerProblem) {
+        switch self {
+        case .success(let charged, let reference):
+            guard let units = sheet.minorUnits(of: charged) else {
+                throw PaymentAnswerProblem(.amount, at: "charged")
+            }
+            guard units == sheet.totalMinorUnits else { throw PaymentAnswerProblem(.charged, at: "charged") }
+            guard !reference.isEmpty, reference.utf8.count <= Self.maximumReferenceBytes else {
+                throw PaymentAnswerProblem(.text, at: "reference")
+            }
+        case .failure(let errors): try PaymentError.check(errors)
+        }
+    }
+
+    private func write(forDevice: Bool) -> [UInt8] {
+        JSONWriter.object { writer in
+            switch self {
+            case .success(let charged, let reference):
+                writer.field("status", "STATUS_SUCCESS")
+                if !forDevice {
+                    writer.field("charged", charged)
+                    writer.field("reference", reference)
+                }
+            case .failure(let errors):
+                writer.field("status", "STATUS_FAILURE")
+                if !errors.isEmpty { writer.list("errors", errors) { $0.write(to: &$1) } }
+            }
+        }
+    }
+}

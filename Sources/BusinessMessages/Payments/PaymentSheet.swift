@@ -1,0 +1,159 @@
+package import BalloonJSON
+
+/// The sums that a customer's payment sheet shows: at first those of the request, then those of each answered update.
+///
+/// Every value is checked: amounts are exact, and line items of which none is pending sum to the total.
+public struct PaymentSheet: Hashable, Sendable {
+    /// An amount with its label.
+    public typealias LineItem = ApplePayRequest.LineItem
+    /// A shipping method.
+    public typealias ShippingMethod = ApplePayRequest.ShippingMethod
+
+    /// The maximum number of line items, and of shipping methods.
+    public static let maximumItems = 100
+    /// The maximum length of a label, an identifier and a detail in bytes.
+    public static let maximumTextBytes = 1024
+
+    /// The currency, three letters of ISO 4217.
+    public let currencyCode: String
+    /// The sum, more than zero.
+    public let total: LineItem
+    /// The components of the sum; can be empty.
+    public let lineItems: [LineItem]
+    /// The shipping methods that the customer can choose.
+    public let shippingMethods: [ShippingMethod]
+    /// The sum in the smallest unit of the currency, such as cents.
+    public let totalMinorUnits: Int
+
+    /// Creates a request's sheet.
+    public init(_ request: PaymentRequest) throws(PaymentAnswerProblem) {
+        try self.init(
+            total: request.total, lineItems: request.lineItems, shippingMethods: request.shippingMethods,
+            currency: request.currencyCode)
+    }
+
+    /// Reads a sheet that the server describes to a handler, as ``answer(to:)`` writes it.
+    package init(_ request: PaymentRequest, showing sheet: JSONValue) throws(PaymentAnswerProblem) {
+        try self.init(
+            total: sheet["newTotal"].flatMap(LineItem.init) ?? request.total,
+            lineItems: sheet["newLineItems"]?.elements.compactMap(LineItem.init) ?? [],
+            shippingMethods: request.shippingMethods, currency: request.currencyCode)
+    }
+
+    init(
+        total: LineItem, lineItems: [LineItem], shippingMethods: [ShippingMethod], currency: String,
+        _ names: FieldNames = .request
+    ) throws(PaymentAnswerProblem) {
+        guard let decimals = ISO.decimals(ofCurrency: currency) else {
+            throw PaymentAnswerProblem(.currency, at: "currencyCode")
+        }
+        let units = try Self.minorUnits(of: total, decimals, at: names.total)
+        guard units > 0 else { throw PaymentAnswerProblem(.sign, at: names.total + ".amount") }
+        try Self.check(lineItems, total: units, decimals, at: names.lineItems)
+        try Self.check(shippingMethods, decimals, at: names.shippingMethods)
+        currencyCode = currency
+        self.total = total
+        self.lineItems = lineItems
+        self.shippingMethods = shippingMethods
+        totalMinorUnits = units
+    }
+
+    /// The sheet after an update; a value that the update leaves out stays as it is.
+    public func applying(
+        _ update: SheetUpdate, to kind: PaymentCallback.Kind
+    ) throws(PaymentAnswerProblem) -> PaymentSheet {
+        try update.check(kind)
+        return try PaymentSheet(
+            total: update.total ?? total, lineItems: update.lineItems ?? lineItems,
+            shippingMethods: update.shippingMethods ?? shippingMethods, currency: currencyCode, .update)
+    }
+
+    /// The answer to an update: the whole total and all line items, and what else the update has.
+    public func answer(to update: SheetUpdate) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.key("newTotal")
+            total.write(to: &writer)
+            // A request can have no line items, and an empty list is not allowed.
+            if !lineItems.isEmpty { writer.list("newLineItems", lineItems) { $0.write(to: &$1) } }
+            if let methods = update.shippingMethods {
+                writer.list("newShippingMethods", methods) { $0.write(to: &$1) }
+            }
+            if !update.errors.isEmpty { writer.list("errors", update.errors) { $0.write(to: &$1) } }
+        }
+    }
+
+    /// A decimal amount in the smallest unit of the sheet's currency; nil when it is no amount in this currency.
+    public func minorUnits(of amount: String) -> Int? {
+        ISO.decimals(ofCurrency: currencyCode).flatMap { Money(amount)?.minorUnits(decimals: $0) }
+    }
+
+    /// The currency in the three digits of ISO 4217, which a decrypted token has.
+    package var currencyNumber: String { ISO.number(ofCurrency: currencyCode) ?? "" }
+
+    /// The names of the fields in a request and in an update.
+    struct FieldNames {
+        let total: String
+        let lineItems: String
+        let shippingMethods: String
+
+        static let request = FieldNames(
+            total: "total", lineItems: "lineItems", shippingMethods: "shippingMethods")
+        static let update = FieldNames(
+            total: "newTotal", lineItems: "newLineItems", shippingMethods: "newShippingMethods")
+    }
+}
+
+extension PaymentSheet {
+    private static func check(
+        _ items: [LineItem], total: Int, _ decimals: Int, at field: String
+    ) throws(PaymentAnswerProblem) {
+        guard items.count <= maximumItems else { throw PaymentAnswerProblem(.count, at: field) }
+        var sum = 0
+        for (index, item) in items.enumerated() {
+            let units = try minorUnits(of: item, decimals, at: "\(field)[\(index)]")
+            let (next, hasOverflowed) = sum.addingReportingOverflow(units)
+            guard !hasOverflowed else { throw PaymentAnswerProblem(.amount, at: field) }
+            sum = next
+        }
+        guard !items.isEmpty, !items.contains(where: { $0.finality == .pending }) else { return }
+        guard sum == total else { throw PaymentAnswerProblem(.sum, at: field) }
+    }
+
+    private static func check(
+        _ methods: [ShippingMethod], _ decimals: Int, at field: String
+    ) throws(PaymentAnswerProblem) {
+        guard methods.count <= maximumItems else { throw PaymentAnswerProblem(.count, at: field) }
+        var identifiers: Set<String> = []
+        for (index, method) in methods.enumerated() {
+            let field = "\(field)[\(index)]"
+            try check(method.identifier, at: field + ".identifier")
+            try check(method.label, at: field + ".label")
+            guard method.detail.utf8.count <= maximumTextBytes else {
+                throw PaymentAnswerProblem(.text, at: field + ".detail")
+            }
+            guard let units = Money(method.amount)?.minorUnits(decimals: decimals) else {
+                throw PaymentAnswerProblem(.amount, at: field + ".amount")
+            }
+            guard units >= 0 else { throw PaymentAnswerProblem(.sign, at: field + ".amount") }
+            guard identifiers.insert(method.identifier).inserted else {
+                throw PaymentAnswerProblem(.shippingIdentifiers, at: field + ".identifier")
+            }
+        }
+    }
+
+    private static func minorUnits(
+        of item: LineItem, _ decimals: Int, at field: String
+    ) throws(PaymentAnswerProblem) -> Int {
+        try check(item.label, at: field + ".label")
+        guard let units = Money(item.amount)?.minorUnits(decimals: decimals) else {
+            throw PaymentAnswerProblem(.amount, at: field + ".amount")
+        }
+        return units
+    }
+
+    private static func check(_ text: String, at field: String) throws(PaymentAnswerProblem) {
+        guard !text.isEmpty, text.utf8.count <= maximumTextBytes else {
+            throw PaymentAnswerProblem(.text, at: field)
+        }
+    }
+}

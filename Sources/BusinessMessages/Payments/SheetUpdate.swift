@@ -1,0 +1,103 @@
+public import BalloonJSON
+
+/// A handler's answer when the customer changes the card, the address or the shipping method.
+///
+/// ```json
+/// {"newTotal": {"label": "Sam's Fish", "amount": "88.99", "type": "final"},
+///  "newLineItems": [{"label": "Halibut", "amount": "59.00"}, {"label": "FedEx", "amount": "29.99"}],
+///  "newShippingMethods": [{"identifier": "a", "label": "FedEx", "detail": "1-3 days", "amount": "29.99"}],
+///  "errors": [{"code": "addressUnserviceable", "message": "We do not ship to this country."}]}
+/// ```
+/// A value that is nil stays as the sheet has it; `{}` changes nothing. The server always sends the whole total and all
+/// line items.
+public struct SheetUpdate: Hashable, Sendable {
+    /// The new sum.
+    public var total: ApplePayRequest.LineItem?
+    /// The new components of the sum; not empty.
+    public var lineItems: [ApplePayRequest.LineItem]?
+    /// The new shipping methods; only in the answer to another address.
+    public var shippingMethods: [ApplePayRequest.ShippingMethod]?
+    /// The problems that the sheet shows; at most 20.
+    public var errors: [PaymentError]
+
+    /// Creates an update.
+    public init(
+        total: ApplePayRequest.LineItem? = nil, lineItems: [ApplePayRequest.LineItem]? = nil,
+        shippingMethods: [ApplePayRequest.ShippingMethod]? = nil, errors: [PaymentError] = []
+    ) {
+        self.total = total
+        self.lineItems = lineItems
+        self.shippingMethods = shippingMethods
+        self.errors = errors
+    }
+
+    /// An update that changes nothing.
+    public static let unchanged = SheetUpdate()
+
+    /// Reads a handler's answer in JSON.
+    public init(json answer: JSONValue) throws(PaymentAnswerProblem) {
+        try answer.checkNames(["newTotal", "newLineItems", "newShippingMethods", "errors"])
+        func list<Value>(
+            _ name: String, _ read: (JSONValue) -> Value?
+        ) throws(PaymentAnswerProblem) -> [Value]? {
+            guard let value = answer.first(name) else { return nil }
+            guard value.kind == .array else { throw PaymentAnswerProblem(.type, at: name) }
+            guard value.count <= PaymentSheet.maximumItems else {
+                throw PaymentAnswerProblem(.count, at: name)
+            }
+            var values: [Value] = []
+            for (index, element) in value.elements.enumerated() {
+                guard let value = read(element) else {
+                    throw PaymentAnswerProblem(.type, at: "\(name)[\(index)]")
+                }
+                values.append(value)
+            }
+            return values
+        }
+        var total: ApplePayRequest.LineItem?
+        if let value = answer.first("newTotal") {
+            total = ApplePayRequest.LineItem(value)
+            if total == nil { throw PaymentAnswerProblem(.type, at: "newTotal") }
+        }
+        self.init(
+            total: total, lineItems: try list("newLineItems") { ApplePayRequest.LineItem($0) },
+            shippingMethods: try list("newShippingMethods") { ApplePayRequest.ShippingMethod($0) },
+            errors: try PaymentError.list(of: answer))
+    }
+
+    /// The update as ``init(json:)`` reads it.
+    public var json: [UInt8] {
+        JSONWriter.object { writer in
+            if let total {
+                writer.key("newTotal")
+                total.write(to: &writer)
+            }
+            if let lineItems { writer.list("newLineItems", lineItems) { $0.write(to: &$1) } }
+            if let shippingMethods {
+                writer.list("newShippingMethods", shippingMethods) { $0.write(to: &$1) }
+            }
+            if !errors.isEmpty { writer.list("errors", errors) { $0.write(to: &$1) } }
+        }
+    }
+
+    /// Checks the parts that do not depend on the sheet.
+    func check(_ kind: PaymentCallback.Kind) throws(PaymentAnswerProblem) {
+        if lineItems?.isEmpty == true { throw PaymentAnswerProblem(.count, at: "newLineItems") }
+        if shippingMethods != nil, kind != .shippingContactUpdate {
+            throw PaymentAnswerProblem(.shippingMethods, at: "newShippingMethods")
+        }
+        try PaymentError.check(errors)
+    }
+}
+
+extension JSONValue {
+    /// Checks that an answer is an object with these members only.
+    func checkNames(_ names: Set<String>) throws(PaymentAnswerProblem) {
+        guard kind == .object else { throw PaymentAnswerProblem(.object, at: "the answer") }
+        for (name, _) in members where !names.contains(name) {
+            let isServers = name == "endpoints" || name == "merchantSession"
+            throw PaymentAnswerProblem(
+                isServers ? .serversMember : .unknownMember, at: String(name.prefix(40)))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import BalloonJSON
+
+extension Checks {
+    /// Checks `{"payment": {…}}`, which the server turns into an Apple Pay message.
+    static let paymentMessage = object(
+        "PaymentRequest",
+        [
+            .required("payment", requestedPayment), .optional("fallback", words),
+            .optional("locale", nullable(locale)), .optional("intent", text), .optional("group", text),
+            .optional("type", oneOf(["interactive"], .messageType)),
+        ])
+
+    private static let requestedPayment = object(
+        "PaymentRequest",
+        [
+            .required("paymentRequest", requestedSum), .required("receivedMessage", bubble),
+            .optional("replyMessage", bubble), .optional("images", list(of: image)),
+            .optional("sessionIdentifier", uuid(.sessionIdentifier)),
+        ]
+            + ["requestIdentifier", "merchantSession", "endpoints"].map {
+                .optional($0, serversPaymentMember)
+            },
+        then: { request, inspection in
+            for name in ["receivedMessage", "replyMessage"] {
+                if let bubble = request[name] { checkBubbleMembers(bubble, ofApp: false, &inspection) }
+            }
+            if let style = request["receivedMessage"]?["style"], style.string != "large" {
+                inspection.report(.paymentStyle, at: style, allowed: "large")
+            }
+            checkImages(of: request, &inspection)
+        })
+
+    private static let requestedSum = object(
+        "PaymentRequest",
+        paymentRequestMembers + [
+            .required(
+                "applePay",
+                object(
+                    "PaymentRequest",
+                    applePayMembers + [.optional("merchantIdentifier", serversPaymentMember)]))
+        ],
+        then: { request, inspection in
+            unique(
+                request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
+            checkSum(of: request, &inspection)
+        })
+
+    private static let serversPaymentMember: Check = { value, inspection in
+        inspection.report(
+            .paymentMember, at: value, found: "a value", allowed: "nothing; the server sets this member")
+    }
+
+    /// Checks what a sheet's first state needs, unless other checks have already reported its values.
+    private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {
+        guard !inspection.problems.hasErrors, let currency = request["currencyCode"]?.string,
+            let total = request["total"].flatMap(PaymentRequest.LineItem.init)
+        else { return }
+        do throws(PaymentAnswerProblem) {
+            _ = try PaymentSheet(
+                total: total,
+                lineItems: request["lineItems"]?.elements.compactMap(PaymentRequest.LineItem.init) ?? [],
+                shippingMethods: request["shippingMethods"]?.elements.compactMap(
+                    PaymentRequest.ShippingMethod.init) ?? [], currency: currency)
+        } catch {
+            inspection.report(.paymentSum, at: request, found: error.field, allowed: error.rule.allowed)
+        }
+    }
+}

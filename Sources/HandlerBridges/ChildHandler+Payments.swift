@@ -1,0 +1,48 @@
+import BalloonJSON
+package import HandlerKit
+import HandlerProtocol
+import Synchronization
+
+extension ChildHandler {
+    /// Sends a callback of a payment to the process and returns its answer.
+    package func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
+        let result = try await callPayment { PaymentCall.write(context, to: &$0) }
+        do throws(PaymentAnswerProblem) {
+            return try PaymentCall.answer(result, to: context.callback.kind)
+        } catch {
+            throw BridgeError.paymentRefused(error)
+        }
+    }
+
+    /// Asks the process for a reversal; throws when it does not confirm it.
+    package func reversal(_ reversal: PaymentReversal) async throws {
+        _ = try await callPayment { PaymentCall.write(reversal, to: &$0) }
+    }
+
+    private func callPayment(_ write: (inout JSONWriter) -> Void) async throws -> JSONValue {
+        guard let session else { throw BridgeError.notRunning }
+        let params = try JSONDocument(JSONWriter.object(reservingCapacity: 1024, write)).root
+        let number = Atomic(0)
+        let answer = await session.call(within: nil) { id in
+            number.store(id, ordering: .relaxed)
+            return RPCLine.request(id: id, method: Method.payment) { writer in
+                for (name, value) in params.members { writer.field(name, value) }
+            }
+        }
+        switch answer {
+        case .success(let result): return result
+        case .failure(.cancelled):
+            await session.notify(
+                RPCLine.notification(method: Method.cancel) {
+                    $0.field("callId", number.load(ordering: .relaxed))
+                })
+            await session.checkForLife()
+            throw BridgeError.cancelled
+        case .failure(.notReading):
+            await session.checkForLife()
+            throw BridgeError.notReading
+        // The program's message may quote a customer, so nothing keeps it.
+        case .failure(let error): throw error
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BusinessMessages
+
+/// The server's own record of a payment that Apple's event ends; see ``Context/payment``.
+///
+/// ```json
+/// {"state": "paid", "amount": "63.99", "currency": "EUR", "reference": "ch_3Nk…", "attempt": "5f1c…", "agrees": true}
+/// ```
+/// The event itself says what the customer's device shows, and proves no charge.
+public struct PaymentResult: Hashable, Sendable {
+    /// The state of the last attempt.
+    public enum State: String, CaseIterable, Sendable {
+        /// The customer authorised nothing.
+        case unpaid
+        /// The handler is being asked to charge.
+        case pending
+        /// The handler charged the sum.
+        case paid
+        /// The handler declined.
+        case declined
+        /// The charge is uncertain, and the handler is asked to reverse it.
+        case reversing
+        /// The handler reversed the charge, or found none.
+        case reversed
+        /// The handler never confirmed the reversal: look at the payment provider.
+        case unreversed
+    }
+
+    /// The state of the last attempt.
+    public let state: State
+    /// The sum of the last attempt, or without one that of the sheet, as decimal text.
+    public let amount: String
+    /// The currency, three letters of ISO 4217.
+    public let currency: String
+    /// The payment provider's name of the charge, as the handler reported it.
+    public let reference: String?
+    /// The key of the last attempt at the payment provider: 64 hexadecimal digits.
+    public let attempt: String?
+    /// Whether the device shows the same: paid if and only if the state is `paid`.
+    public let agrees: Bool
+
+    /// Creates a result, in a server or in a handler's tests.
+    public init(
+        state: State, amount: String, currency: String, reference: String? = nil, attempt: String? = nil,
+        agrees: Bool = true
+    ) {
+        self.state = state
+        self.amount = amount
+        self.currency = currency
+        self.reference = reference
+        self.attempt = attempt
+        self.agrees = agrees
+    }
+}
+
+extension PaymentResult {
+    /// Parses a result in the form of ``json``; nil when `value` has another form.
+    package init?(_ value: JSONValue) {
+        guard let state = value["state"]?.string.flatMap(State.init), let amount = value["amount"]?.string,
+            let currency = value["currency"]?.string, let agrees = value["agrees"]?.bool
+        else { return nil }
+        self.init(
+            state: state, amount: amount, currency: currency, reference: value["reference"]?.string,
+            attempt: value["attempt"]?.string, agrees: agrees)
+    }
+
+    /// The result in the form that handlers outside the process receive.
+    package var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("state", state.rawValue)
+            writer.field("amount", amount)
+            writer.field("currency", currency)
+            writer.field("reference", reference)
+            writer.field("attempt", attempt)
+            writer.field("agrees", agrees)
+        }
+    }
+}

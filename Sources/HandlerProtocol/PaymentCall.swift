@@ -1,0 +1,129 @@
+package import BalloonJSON
+package import HandlerKit
+package import Logging
+
+/// The parameters of `payment`, and the body of an HTTP handler's request for a payment.
+///
+/// ```json
+/// {"call": "shippingMethodUpdate", "business": "…", "customer": "…", "messageId": "…", "requestIdentifier": "…",
+///  "deadlineMs": 25000, "request": {"paymentRequest": {…}, "receivedMessage": {…}},
+///  "sheet": {"total": "63.99", "currency": "USD", "newTotal": {…}, "newLineItems": […]},
+///  "payment": {"shippingMethod": {"identifier": "air", …}}}
+/// {"call": "reversal", "business": "…", "customer": "…", "messageId": "…", "attempt": "…", "amount": "63.99",
+///  "currency": "USD", "reference": "ch_1", "deadlineMs": 25000}
+/// ```
+/// `call` is the last component of the endpoint's path, or `reversal`. A `paymentGateway` has `attempt`, and `payment` is
+/// the device's object. `request` has no images. The answer to an update is `newTotal`, `newLineItems`,
+/// `newShippingMethods` and `errors`, each optional; to `paymentGateway`, `{"status": "STATUS_SUCCESS", "charged":
+/// "63.99", "reference": "…"}` or `{"status": "STATUS_FAILURE", "errors": […]}`; to the others, any object.
+package enum PaymentCall {
+    /// The value of `call` for a reversal.
+    package static let reversalName = "reversal"
+
+    /// Writes the members for a callback.
+    package static func write(_ context: PaymentContext, to writer: inout JSONWriter) {
+        writer.field("call", context.callback.kind.rawValue)
+        writer.field("business", context.business.rawValue)
+        writer.field("customer", context.customer.rawValue)
+        writer.field("messageId", context.message.rawValue)
+        writer.field("requestIdentifier", context.requestIdentifier)
+        if !context.attempt.isEmpty { writer.field("attempt", context.attempt) }
+        writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
+        var request = context.request
+        // A line has no room for images, and a payment's callback does not need them.
+        request.images = []
+        // The request's own writer made this JSON.
+        if let json = try? JSONDocument(request.json) { writer.field("request", json.root["payment"]) }
+        writer.key("sheet")
+        writer.object { writer in
+            writer.field("total", context.sheet.total.amount)
+            writer.field("currency", context.sheet.currencyCode)
+            if let json = try? JSONDocument(context.sheet.answer(to: .unchanged)) {
+                for (name, value) in json.root.members { writer.field(name, value) }
+            }
+        }
+        writer.field("payment", context.callback.payment)
+    }
+
+    /// Writes the members for a reversal.
+    package static func write(_ reversal: PaymentReversal, to writer: inout JSONWriter) {
+        writer.field("call", Self.reversalName)
+        writer.field("business", reversal.business.rawValue)
+        writer.field("customer", reversal.customer.rawValue)
+        writer.field("messageId", reversal.message.rawValue)
+        writer.field("attempt", reversal.attempt)
+        writer.field("amount", reversal.amount)
+        writer.field("currency", reversal.currencyCode)
+        writer.field("reference", reversal.reference)
+        writer.field("deadlineMs", max(0, (reversal.deadline - .now).milliseconds))
+    }
+
+    /// Reads a handler's answer to a callback of this kind.
+    package static func answer(
+        _ result: JSONValue, to kind: PaymentCallback.Kind
+    ) throws(PaymentAnswerProblem) -> PaymentAnswer {
+        switch kind {
+        case .paymentGateway: .outcome(try PaymentOutcome(json: result))
+        case .orderTracking: .received
+        case .paymentMethodUpdate, .shippingContactUpdate, .shippingMethodUpdate:
+            .update(try SheetUpdate(json: result))
+        }
+    }
+
+    /// Writes the members of an answer, as ``answer(_:to:)`` reads it.
+    package static func write(_ answer: PaymentAnswer, to writer: inout JSONWriter) {
+        let json =
+            switch answer {
+            case .outcome(let outcome): outcome.json
+            case .update(let update): update.json
+            case .received: Array("{}".utf8)
+            }
+        // The answer's own writer made this JSON.
+        guard let document = try? JSONDocument(json) else { return }
+        for (name, value) in document.root.members { writer.field(name, value) }
+    }
+
+    /// Parses the members of a callback; nil when they are those of a reversal.
+    package static func context(
+        _ params: JSONValue, logger: Logger
+    ) throws -> PaymentContext? {
+        guard let call = params["call"]?.string else { throw HandlerProtocolError.malformed("call") }
+        guard call != Self.reversalName else { return nil }
+        guard let kind = PaymentCallback.Kind(rawValue: call) else {
+            throw HandlerProtocolError.malformed("call")
+        }
+        guard let request = params["request"], let sheet = params["sheet"] else {
+            throw HandlerProtocolError.malformed("request")
+        }
+        let wrapped = JSONWriter.object { $0.field("payment", request) }
+        var body = JSONWriter()
+        body.object { writer in
+            writer.field("requestIdentifier", params["requestIdentifier"])
+            writer.field("payment", params["payment"])
+        }
+        let asked = try PaymentRequest(json: try JSONDocument(wrapped).root)
+        return PaymentContext(
+            business: BusinessID(params["business"]?.string ?? ""),
+            customer: CustomerID(params["customer"]?.string ?? ""),
+            message: MessageID(params["messageId"]?.string ?? ""), request: asked,
+            sheet: try PaymentSheet(asked, showing: sheet),
+            callback: try PaymentCallback(kind, try JSONDocument(body.finish()).root),
+            attempt: params["attempt"]?.string ?? "", deadline: deadline(params), logger: logger)
+    }
+
+    /// Parses the members of a reversal.
+    package static func reversal(_ params: JSONValue) throws(HandlerProtocolError) -> PaymentReversal {
+        guard let attempt = params["attempt"]?.string, let amount = params["amount"]?.string,
+            let currency = params["currency"]?.string
+        else { throw .malformed("attempt") }
+        return PaymentReversal(
+            business: BusinessID(params["business"]?.string ?? ""),
+            customer: CustomerID(params["customer"]?.string ?? ""),
+            message: MessageID(params["messageId"]?.string ?? ""), attempt: attempt, amount: amount,
+            currencyCode: currency, reference: params["reference"]?.string, deadline: deadline(params))
+    }
+
+    private static func deadline(_ params: JSONValue) -> ContinuousClock.Instant {
+        .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 25000), 86_400_000))
+    }
+}

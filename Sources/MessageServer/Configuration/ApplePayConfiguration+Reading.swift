@@ -1,0 +1,166 @@
+import BalloonPOSIX
+import BalloonTLS
+import Payments
+
+extension ApplePayConfiguration {
+    /// The keys of `applePay` in a business's file.
+    static let keys = [
+        "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile", "sessionURL",
+        "domainAssociationFile", "fallbackURL", "paths", "paymentRecordsDays",
+    ]
+    private static let required = [
+        "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile",
+    ]
+    /// The maximum characters of a name on the payment sheet (Apple Pay, "Requesting an Apple Pay Payment Session").
+    static let maximumDisplayNameCharacters = 64
+    private static let maximumAssociationBytes = 65_536
+
+    /// Reads `applePay`; nil after reporting a problem.
+    static func read(_ reader: inout ObjectReader, directory: String) -> ApplePayConfiguration? {
+        for key in required where !reader.has(key) {
+            reader.problem("has no \"\(key)\"", hint: "add it, or remove \"applePay\"")
+        }
+        let merchantIdentifier = setting("merchantIdentifier", &reader, self.merchantIdentifier)
+        let domainName = setting("domainName", &reader, domain)
+        let displayName = setting("displayName", &reader, self.displayName)
+        let certificate = certificate(&reader, directory)
+        let sessionURL = setting("sessionURL", &reader, address)
+        let association = reader.text("domainAssociationFile").flatMap {
+            self.association($0, &reader, directory)
+        }
+        let fallbackURL = setting("fallbackURL", &reader, address)
+        let paths = setting("paths", &reader) { text throws(InvalidSetting) in
+            guard let paths = Paths(rawValue: text) else {
+                throw InvalidSetting("is not a kind of paths", hint: "use constant or perRequest")
+            }
+            return paths
+        }
+        let days = reader.integer("paymentRecordsDays", in: 1...36_500)
+        guard let merchantIdentifier, let domainName, let displayName, let certificate else { return nil }
+        var merchant = MerchantIdentity(
+            merchantIdentifier: merchantIdentifier, domainName: domainName, displayName: displayName,
+            certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
+        merchant.sessionURL = sessionURL ?? merchant.sessionURL
+        var result = ApplePayConfiguration(merchant: merchant)
+        result.domainAssociation = association
+        result.fallbackURL = fallbackURL
+        result.paths = paths ?? result.paths
+        result.recordsDays = days ?? result.recordsDays
+        return result
+    }
+
+    private static func setting<Value>(
+        _ key: String, _ reader: inout ObjectReader, _ format: (String) throws(InvalidSetting) -> Value
+    ) -> Value? {
+        guard let text = reader.text(key) else { return nil }
+        var problems: [ConfigurationProblem] = []
+        let value = text.parsed(format, noting: &problems)
+        reader.add(problems)
+        return value
+    }
+
+    private static func merchantIdentifier(_ text: String) throws(InvalidSetting) -> String {
+        guard text.hasPrefix("merchant."), (10...255).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw InvalidSetting(
+                "is not a merchant identifier", hint: "write it like merchant.com.example.shop")
+        }
+        return text
+    }
+
+    private static func domain(_ text: String) throws(InvalidSetting) -> String {
+        let refusal = InvalidSetting(
+            "is not a domain name", hint: "write the verified domain without https:// and without a path")
+        guard text.utf8.count <= 253, let host = try? SettingFormat.downloadHost(text),
+            SocketAddress(text) == nil
+        else { throw refusal }
+        return host
+    }
+
+    private static func displayName(_ text: String) throws(InvalidSetting) -> String {
+        guard (1...maximumDisplayNameCharacters).contains(text.count), text.utf8.count <= 256,
+            text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+        else {
+            throw InvalidSetting(
+                "is empty or longer than \(maximumDisplayNameCharacters) characters",
+                hint: "write the name of the business")
+        }
+        return text
+    }
+
+    private static func address(_ text: String) throws(InvalidSetting) -> String {
+        guard let address = WebAddress(text), address.isSecure else {
+            throw InvalidSetting(
+                "is not an https address", hint: "write https://HOST/PATH without user, query and fragment")
+        }
+        return text
+    }
+
+    /// The merchant identity certificate; nil after reporting that its files do not exist or do not match.
+    private static func certificate(
+        _ reader: inout ObjectReader, _ directory: String
+    ) -> TLSFiles? {
+        guard let certificate = reader.text("certificateFile"), let key = reader.text("keyFile") else {
+            return nil
+        }
+        var problems: [ConfigurationProblem] = []
+        let files = TLSReference(certificate: certificate, key: key)
+            .resolved(folder: directory + "/", noting: &problems)
+        reader.add(problems)
+        return files
+    }
+
+    private static func association(
+        _ path: Setting, _ reader: inout ObjectReader, _ directory: String
+    ) -> [UInt8]? {
+        let file = path.text.hasPrefix("/") ? path.text : directory + "/" + path.text
+        do {
+            let bytes = try Descriptor.open(reading: file).readToEnd(maximumBytes: maximumAssociationBytes)
+            if !bytes.isEmpty { return bytes }
+            reader.report(path, "names an empty file", hint: "download the file again from Apple")
+        } catch {
+            reader.report(
+                path, "names a file that cannot be read: \(error)",
+                hint: "check its path and mode; it has at most \(maximumAssociationBytes) bytes")
+        }
+        return nil
+    }
+}
+
+extension [BusinessConfiguration] {
+    /// A problem for each domain that two businesses serve with different association files.
+    var problemsOfDomains: [ConfigurationProblem] {
+        var files: [String: (slug: String, bytes: [UInt8])] = [:]
+        var problems: [ConfigurationProblem] = []
+        for business in self {
+            guard let applePay = business.applePay, let bytes = applePay.domainAssociation else { continue }
+            let domain = applePay.merchant.domainName
+            guard let other = files[domain] else {
+                files[domain] = (business.slug, bytes)
+                continue
+            }
+            if other.bytes == bytes { continue }
+            problems.append(
+                ConfigurationProblem(
+                    at: .file("\(business.directory)/\(business.slug).json"),
+                    "has another \"domainAssociationFile\" for its domain than \(other.slug)",
+                    hint: "use the same file in both, or a domain for each"))
+        }
+        return problems
+    }
+
+    /// A warning for each merchant certificate that has expired or expires within 30 days of `now`, seconds since 1970.
+    func warningsAboutMerchantCertificates(at now: Int) -> [ConfigurationProblem] {
+        compactMap { business in
+            guard let merchant = business.applePay?.merchant,
+                let expiry = TLSFiles(certificateFile: merchant.certificateFile, keyFile: merchant.keyFile)
+                    .expirySecondsSince1970, expiry < now + 30 * 86_400
+            else { return nil }
+            let state = expiry <= now ? "has expired" : "expires in \((expiry - now) / 86_400) days"
+            return ConfigurationProblem(
+                at: .file(merchant.certificateFile), "is a merchant identity certificate that \(state)",
+                hint: "create a new one in Apple's developer account")
+        }
+    }
+}

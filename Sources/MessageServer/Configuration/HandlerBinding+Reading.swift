@@ -1,0 +1,72 @@
+import BalloonJSON
+import HandlerKit
+
+extension HandlerBinding {
+    /// The keys under which `handler` binds a handler outside the program.
+    private static let bindings = ["exec", "http"]
+    /// The keys of the object `handler`.
+    static let keys = ["builtin", "config", "environment"] + bindings
+    /// The hint for a missing or unclear handler.
+    static let hint =
+        "write {\"builtin\": \"demo\"}, {\"exec\": [\"./bot.py\"]}, or {\"builtin\": \"none\"} to only record"
+
+    /// Reads the object `handler`; nil after reporting problems.
+    ///
+    /// `handlers` are the handlers of the program; nil leaves the binding unchecked.
+    static func read(
+        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
+    ) -> HandlerBinding? {
+        let configuration = reader.anyObject("config")
+        let named = bindings.filter { reader.has($0) } + (reader.has("builtin") ? ["builtin"] : [])
+        guard named.count <= 1 else {
+            reader.problem("names more than one handler", hint: hint)
+            return nil
+        }
+        if let key = named.first, key != "builtin", let request {
+            if let handlers { check(key, request, among: handlers, &reader) }
+            return .bound(by: key, request.binding)
+        }
+        guard reader.has("builtin") else {
+            reader.problem("names no handler", hint: hint)
+            return nil
+        }
+        guard let name = reader.text("builtin") else { return nil }
+        if let handlers, name.text != none {
+            check(name, configuration, among: handlers, &reader)
+        }
+        return .builtin(name: name.text, configuration: configuration)
+    }
+
+    /// Creates the handler once, because only its factory can check its configuration.
+    private static func check(
+        _ name: Setting, _ configuration: JSONValue?, among handlers: [any HandlerFactory],
+        _ reader: inout ObjectReader
+    ) {
+        guard let handler = handlers.builtin(name.text) else {
+            let known = handlers.builtinNames.joined(separator: ", ")
+            return reader.report(name, "is not a handler of this program", hint: "use one of: \(known)")
+        }
+        do {
+            try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()
+        } catch {
+            reader.problem("is refused by the handler: \(error)", hint: "correct \"config\"")
+        }
+    }
+
+    private static func check(
+        _ key: String, _ request: HandlerBindingRequest, among handlers: [any HandlerFactory],
+        _ reader: inout ObjectReader
+    ) {
+        guard let binder = handlers.binder(key) else {
+            let known = handlers.builtinNames.map { "{\"builtin\": \"\($0)\"}" }.joined(separator: ", ")
+            return reader.problem(
+                "is bound by \"\(key)\", which this program cannot run",
+                hint: known.isEmpty ? hint : "use one of: \(known)")
+        }
+        do {
+            try (try binder.make(request) as? any LifecycleHandler)?.validate()
+        } catch {
+            reader.problem("\(error)", hint: "correct the binding")
+        }
+    }
+}

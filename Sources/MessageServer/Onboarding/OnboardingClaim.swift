@@ -1,0 +1,108 @@
+package import BalloonJSON
+package import BalloonPOSIX
+
+/// A stranger's entry on the landing page: that a business of Apple Business Register wants this server.
+///
+/// `{"business":"…","name":"…","logo":"https://…","contact":"…","receivedAt":"2026-11-21T10:00:00.123Z"}`. Nothing of it is
+/// verified, and the logo's address is never fetched.
+package struct OnboardingClaim: Sendable, Equatable {
+    /// The reason why an entry is refused.
+    enum Defect: Error, Equatable {
+        /// A field of this name is missing or empty.
+        case missing(String)
+        /// A field of this name is repeated, too long, or has control characters.
+        case malformed(String)
+    }
+
+    /// The business's identifier, as the configuration accepts it.
+    package let business: String
+    /// The business's name; empty when Apple sent none, as for internal test accounts.
+    package let name: String
+    /// The address of the business's logo, as text; empty when Apple sent none.
+    package let logo: String
+    /// The way to reach the person who entered the claim; empty before the form is sent.
+    package let contact: String
+    /// The time of arrival.
+    package let receivedAt: Timestamp
+
+    /// The maximum bytes of an identifier.
+    static let maximumIDBytes = 128
+    /// The maximum bytes of a logo's address.
+    static let maximumLogoBytes = 2048
+    /// The maximum bytes of a name and of a contact.
+    static let maximumTextBytes = 200
+
+    /// Checks the fields of the page's address, or of its form, which must have a contact; `values` returns all values of a
+    /// field.
+    init(isForm: Bool, at now: Timestamp, _ values: (String) -> [String]) throws(Defect) {
+        let id = try Self.field("id", maximumBytes: Self.maximumIDBytes, values("id"))
+        // Apple's own forms write the identifier with and without this prefix; messages never have it.
+        let prefix = "urn:biz:"
+        let business = id.lowercased().hasPrefix(prefix) ? String(id.dropFirst(prefix.count)) : id
+        guard !business.isEmpty else { throw .missing("id") }
+        guard business.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .malformed("id") }
+        self.business = business
+        name = try Self.field("name", maximumBytes: Self.maximumTextBytes, values("name"))
+        logo = try Self.field("logo", maximumBytes: Self.maximumLogoBytes, values("logo"))
+        contact =
+            isForm ? try Self.field("contact", maximumBytes: Self.maximumTextBytes, values("contact")) : ""
+        if isForm, contact.allSatisfy(\.isWhitespace) { throw .missing("contact") }
+        receivedAt = now
+    }
+
+    private static func field(
+        _ name: String, maximumBytes: Int, _ values: [String]
+    ) throws(Defect) -> String {
+        let value = values.first ?? ""
+        guard values.count <= 1, value.utf8.count <= maximumBytes,
+            !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw .malformed(name) }
+        return value
+    }
+
+    /// Parses a file; nil when it is damaged.
+    init?(_ json: [UInt8]) {
+        guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
+            let receivedAt = root["receivedAt"]?.string.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
+        self.business = business
+        name = root["name"]?.string ?? ""
+        logo = root["logo"]?.string ?? ""
+        contact = root["contact"]?.string ?? ""
+        self.receivedAt = receivedAt
+    }
+
+    var json: [UInt8] {
+        JSONWriter.object(reservingCapacity: 512) { write(to: &$0) }
+    }
+
+    /// Writes the claim's members.
+    package func write(to writer: inout JSONWriter) {
+        writer.field("business", business)
+        writer.field("name", name)
+        writer.field("logo", logo)
+        writer.field("contact", contact)
+        writer.field("receivedAt", receivedAt.rfc3339)
+    }
+
+    /// The file of the business for the folder `businesses`, which only records messages until it names a handler.
+    ///
+    /// A claim without a name gets `slug` as its name. Nil when `slug` is not 1 to 64 of `a-z`, `0-9` and `-`.
+    package func businessFile(slug: String) -> String? {
+        // The error's text is about the name of a file.
+        guard (try? SettingFormat.slug(slug)) != nil else { return nil }
+        func text(_ value: String) -> String {
+            var writer = JSONWriter()
+            writer.string(value)
+            return String(decoding: writer.finish(), as: UTF8.self)
+        }
+        return """
+            {
+                "businessID": \(text(business)),
+                "name": \(text(name.isEmpty ? slug : name)),
+                "handler": { "builtin": "none" }
+            }
+
+            """
+    }
+}

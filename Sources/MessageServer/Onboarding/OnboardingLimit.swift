@@ -1,0 +1,43 @@
+import BalloonPOSIX
+
+/// Five claims of an address within an hour, for at most 10,000 addresses at a time.
+///
+/// A restart forgets them.
+struct OnboardingLimit: Sendable {
+    /// The origin of a claim: a peer, or the client that a proxy on this machine names.
+    enum Origin: Hashable, Sendable {
+        case peer(PeerAddress)
+        case forwarded(String)
+
+        /// The origin of a request from `peer`, with the last value of its `X-Forwarded-For`.
+        ///
+        /// Only a proxy on this machine is believed. Its last value is the one that it added itself.
+        init(_ peer: PeerAddress, forwardedFor: String?) {
+            let values = forwardedFor?.split(separator: ",", omittingEmptySubsequences: false)
+            let client = values?.last?.filter { !$0.isWhitespace } ?? ""
+            self =
+                peer.isLocal && (1...Self.maximumBytes).contains(client.utf8.count)
+                ? .forwarded(client) : .peer(peer.group)
+        }
+
+        /// The bytes of the longest IPv6 address with a zone and a port.
+        private static let maximumBytes = 64
+    }
+
+    static let maximumPerHour = 5
+    static let maximumOrigins = 10_000
+    private static let hour = Duration.seconds(3600)
+    private var claims: [Origin: [ContinuousClock.Instant]] = [:]
+
+    /// Counts a claim; false when the origin had five within the last hour, or there are too many origins.
+    mutating func admit(_ origin: Origin, at now: ContinuousClock.Instant) -> Bool {
+        if claims[origin] == nil, claims.count >= Self.maximumOrigins {
+            claims = claims.filter { $0.value.contains { now - $0 < Self.hour } }
+        }
+        let recent = (claims[origin] ?? []).filter { now - $0 < Self.hour }
+        guard recent.count < Self.maximumPerHour else { return false }
+        guard claims[origin] != nil || claims.count < Self.maximumOrigins else { return false }
+        claims[origin] = recent + [now]
+        return true
+    }
+}

@@ -1,0 +1,229 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import MessageStore
+import Payments
+
+/// Adds the parts of a payment request that are made when it is sent, and keeps its open request up to date.
+///
+/// The journal has placeholders in their place. Identifier, path and session are durable before the message leaves, so a
+/// repeated send has the same bytes, except for a session that was about to expire.
+struct PaymentParts: Sendable {
+    let requests: OpenRequests
+    /// The merchants; nil in a command without a running server, which leaves payments in the outbox for the server.
+    var settings: PaymentSettings?
+    /// The client for merchant sessions; nil like `settings`.
+    var sessions: MerchantSessionClient?
+    /// The callbacks that the handler of a business answers; nil while a program has not told them yet.
+    var callbacks: @Sendable (BusinessID) -> Set<PaymentCallback.Kind>? = { _ in [] }
+    var now: @Sendable () -> Timestamp = { .now() }
+
+    /// The reason why a command without the merchants' settings leaves a payment in the outbox.
+    private struct MerchantsUnknown: Error, CustomStringConvertible {
+        let description = "the server adds the parts of a payment; it is sent when the server runs"
+    }
+
+    /// The reason why a payment of a handler that has not started is sent later.
+    private struct HandlerUnknown: Error, CustomStringConvertible {
+        let description = "the handler has not told yet which payments it takes"
+    }
+
+    /// The reason why a payment is sent later.
+    private struct SessionMissing: Error, CustomStringConvertible {
+        let failure: MerchantSessionFailure
+        var description: String { "\(failure)" }
+    }
+
+    /// Whether the server adds parts to this message.
+    static func isIncomplete(_ message: JSONValue) -> Bool {
+        payment(of: message)?["endpoints"]?.string == SignInRequest.placeholder
+    }
+
+    /// The message with its parts; another message is returned unchanged.
+    ///
+    /// Throws the disk's errors and temporary failures of Apple Pay's service, after which the send is retried.
+    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
+        guard entry.reply.kind == .applePay else { return .message(message) }
+        let document = try JSONDocument(message, limits: .stored)
+        guard Self.isIncomplete(document.root) else { return .message(message) }
+        guard let settings, let sessions else { throw MerchantsUnknown() }
+        guard let business = settings[entry.business] else { return .refused(reason: Self.noMerchant) }
+        guard let callbacks = callbacks(entry.business) else { throw HandlerUnknown() }
+        guard callbacks.contains(.paymentGateway) else { return .refused(reason: Self.noGateway) }
+        guard let request = PaymentRequest(sent: document.root), let sheet = try? PaymentSheet(request) else {
+            return .refused(reason: "not sent: the payment's sums cannot be read")
+        }
+        if !sheet.shippingMethods.isEmpty, !callbacks.contains(.shippingMethodUpdate) {
+            return .refused(reason: Self.noShipping)
+        }
+        let drawn = Drawn(paths: business.applePay.paths, slug: business.slug)
+        let existing = try await requests.update(of: entry.id) { request, _ in request }
+        let (identifier, key) = (
+            existing?.requestIdentifier ?? drawn.identifier, existing?.paymentPayload?.key ?? drawn.key
+        )
+        if let existing, existing.paymentPayload?.key == nil || !existing.isUsable(at: now()) {
+            return .refused(reason: Self.used)
+        }
+        guard let base = settings.base(of: key) else { return .refused(reason: Self.noMerchant) }
+        let endpoints = Endpoints(
+            base: base, callbacks: callbacks,
+            identifier: business.applePay.paths == .constant ? identifier : nil)
+        let session: IssuedSession
+        do throws(MerchantSessionFailure) {
+            session = try await self.session(
+                existing?.paymentPayload?.session, business.applePay.merchant, endpoints.paymentGateway,
+                sessions)
+        } catch {
+            if error.isRetryable { throw SessionMissing(failure: error) }
+            return .refused(reason: "not sent: \(error)")
+        }
+        var payment = Payment(
+            currency: sheet.currencyCode, total: sheet.total.amount,
+            shippingMethod: sheet.shippingMethods.first?.identifier, sheet: sheet.json)
+        payment.send(sessionExpiresAt: session.expiresAt)
+        let payload = PaymentPayload(
+            key: key, session: session, message: entry.reply.id, request: request, payment: payment)
+        do {
+            let isKept = try await keep(
+                payload, entry, identifier: identifier, drawn, isNew: existing == nil)
+            guard isKept else { return .refused(reason: Self.used) }
+        } catch StoreError.tooManyRequests(let maximum) {
+            return .refused(reason: "not sent: \(StoreError.tooManyRequests(maximum: maximum))")
+        }
+        return .message(
+            Self.message(
+                document.root, endpoints, session, identifier: identifier,
+                merchant: business.applePay.merchant.merchantIdentifier))
+    }
+
+    /// The session of an earlier attempt, or a new one when there is none that lasts.
+    private func session(
+        _ earlier: IssuedSession?, _ merchant: MerchantIdentity, _ gateway: String,
+        _ client: MerchantSessionClient
+    ) async throws(MerchantSessionFailure) -> IssuedSession {
+        if let earlier, !earlier.needsRenewal(at: now()) { return earlier }
+        return try await client.session(for: merchant, paymentGatewayURL: gateway)
+    }
+
+    /// Keeps the payload; false when the customer has used the request meanwhile.
+    ///
+    /// That happens when an earlier send arrived although its answer was lost. Its attempts and its sum stay.
+    private func keep(
+        _ payload: PaymentPayload, _ entry: OutboxEntry, identifier: String, _ drawn: Drawn, isNew: Bool
+    ) async throws -> Bool {
+        guard isNew else {
+            return try await requests.update(of: entry.id) { request, _ in
+                guard request?.phase == .waiting, let stored = request?.paymentPayload?.payment,
+                    stored.attempts.isEmpty, stored.total == payload.payment.total,
+                    stored.shippingMethod == payload.payment.shippingMethod
+                else { return false }
+                request?.set(payload)
+                return true
+            }
+        }
+        _ = try await requests.request(of: entry.id) { now in
+            var request = OpenRequest(
+                .payment, business: entry.business, customer: entry.customer,
+                requestIdentifier: identifier, entry: entry.id, payload: [],
+                stateLifetime: Self.longestLifetime, releaseLifetime: .zero, at: now)
+            request.set(payload)
+            return (drawn.secret, request)
+        }
+        return true
+    }
+
+    /// Begins the time of an accepted message's request and forgets its secrets, or removes the unused request of a message
+    /// that was not sent.
+    func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
+        guard entry.reply.kind == .applePay else { return }
+        try await requests.update(of: entry.id) { request, now in
+            guard var payload = request?.paymentPayload else { return }
+            if case .accepted = result {
+                (payload.key, payload.session) = (nil, nil)
+                request?.accept(at: now)
+                request?.set(payload)
+            } else if request?.phase == .waiting, payload.payment.attempts.isEmpty {
+                // An attempt shows that the gateway accepted an earlier send.
+                request = nil
+            }
+        }
+    }
+
+    /// The random parts of a new request.
+    private struct Drawn: Sendable {
+        let identifier = MessageID.random().rawValue
+        let key: String
+        /// The secret by which the callbacks find the request.
+        let secret: String
+
+        init(paths: ApplePayConfiguration.Paths, slug: String) {
+            switch paths {
+            case .constant: (key, secret) = (slug, identifier)
+            case .perRequest:
+                let token = Base64.encode(randomBytes(32), alphabet: .url)
+                (key, secret) = (token, token)
+            }
+        }
+    }
+
+    private struct Endpoints {
+        let base: String
+        let callbacks: Set<PaymentCallback.Kind>
+        /// The identifier that a constant path does not tell the fallback page.
+        let identifier: String?
+
+        var paymentGateway: String { base + "/" + PaymentCallback.Kind.paymentGateway.rawValue }
+
+        var json: [UInt8] {
+            JSONWriter.object { writer in
+                for kind in PaymentCallback.Kind.allCases where callbacks.contains(kind) {
+                    writer.field(kind.rawValue + "Url", base + "/" + kind.rawValue)
+                }
+                writer.field("fallbackUrl", base + "/fallback" + (identifier.map { "?request=\($0)" } ?? ""))
+            }
+        }
+    }
+
+    /// No session lasts longer.
+    private static let longestLifetime = Duration.seconds(7 * 86_400)
+    private static let noMerchant = "not sent: the business has no \"applePay\" in its file"
+    private static let noGateway = "not sent: the business's handler has no payment gateway"
+    private static let noShipping =
+        "not sent: the payment has shippingMethods, but the handler answers no shippingMethodUpdate"
+    /// The customer used the request of an earlier attempt, whose answer the server did not see.
+    private static let used = "not sent again: the payment has been sent before"
+
+    private static func payment(of message: JSONValue) -> JSONValue? {
+        message["interactiveData"]?["data"]?["payment"]
+    }
+
+    private static func message(
+        _ root: JSONValue, _ endpoints: Endpoints, _ session: IssuedSession, identifier: String,
+        merchant: String
+    ) -> [UInt8] {
+        guard let interactiveData = root["interactiveData"], let data = interactiveData["data"],
+            let payment = data["payment"], let request = payment["paymentRequest"],
+            let applePay = request["applePay"]
+        else { return Array(root.text) }
+        let filled = payment.replacing(members: [
+            "endpoints": endpoints.json, "merchantSession": session.json,
+            "paymentRequest": request.replacing(members: [
+                "applePay": applePay.replacing(members: ["merchantIdentifier": text(merchant)])
+            ]),
+        ])
+        return root.replacing(members: [
+            "interactiveData": interactiveData.replacing(members: [
+                "data": data.replacing(members: [
+                    "payment": filled, "requestIdentifier": text(identifier),
+                ])
+            ])
+        ])
+    }
+
+    private static func text(_ value: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(value)
+        return writer.finish()
+    }
+}

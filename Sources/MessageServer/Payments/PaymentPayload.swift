@@ -1,0 +1,73 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import Payments
+
+/// The content of an open payment: the payload of its request in the store.
+///
+/// `{"key":"…","session":{…},"message":"…","request":{"payment":{…}},"payment":{…}}`; the first two are secrets, which are removed when the gateway accepts the
+/// message.
+struct PaymentPayload: Sendable {
+    /// The part of the endpoints' paths that names the request or its business.
+    var key: String?
+    /// Apple's merchant session.
+    var session: IssuedSession?
+    /// The message that asked for the payment.
+    let message: MessageID
+    /// The request for the handler, without its images.
+    let request: PaymentRequest
+    /// The sums and attempts.
+    var payment: Payment
+
+    init(
+        key: String, session: IssuedSession, message: MessageID, request: PaymentRequest, payment: Payment
+    ) {
+        self.key = key
+        self.message = message
+        self.session = session
+        self.payment = payment
+        var bare = request
+        bare.received = OutboundBubble(request.received.title)
+        (bare.reply, bare.images) = (nil, [])
+        self.request = bare
+    }
+
+    init?(_ json: [UInt8]?) {
+        // The store's own files: a damaged one is treated as a missing request.
+        guard let json, let root = (try? JSONDocument(json, limits: .stored))?.root,
+            let payment = root["payment"].flatMap({ Payment(json: $0) }), let request = root["request"],
+            let request = try? PaymentRequest(json: request), let message = root["message"]?.string
+        else { return nil }
+        self.message = MessageID(message)
+        self.payment = payment
+        self.request = request
+        key = root["key"]?.string
+        session = root["session"].flatMap { IssuedSession(json: Array($0.text)) }
+    }
+
+    var json: [UInt8] {
+        JSONWriter.object(reservingCapacity: 4096) { writer in
+            writer.field("key", key)
+            if let session {
+                writer.key("session")
+                writer.raw(session.json)
+            }
+            writer.field("message", message.rawValue)
+            writer.key("request")
+            writer.raw(request.json)
+            writer.key("payment")
+            writer.raw(payment.json)
+        }
+    }
+}
+
+extension OpenRequest {
+    /// The payment of an open request; nil for a sign-in, and when the file is damaged.
+    var paymentPayload: PaymentPayload? { kind == .payment ? PaymentPayload(payload) : nil }
+
+    /// Replaces the payment.
+    mutating func set(_ payload: PaymentPayload) {
+        set(payload: payload.json, deadline: payload.payment.endsAt, isBusy: payload.payment.isBusy)
+    }
+}

@@ -1,0 +1,89 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import Dispatch
+import Logging
+import Payments
+
+/// The attempts and sums of payments, one JSON line for each change in `DATA/payments/SLUG/payments-YYYY-MM-DD.jsonl`.
+///
+/// A line has no token, no card and no contact; the customer is a hash. The open request decides what happens; these lines
+/// are for the books.
+final class PaymentRecords: Sendable {
+    private static let prefix = "payments-"
+    private let directory: String
+    private let logger: Logger
+    private let queue = DispatchQueue(label: "balloon.payments")
+
+    init(dataDirectory: String, logger: Logger) {
+        directory = dataDirectory + "/payments"
+        self.logger = logger
+    }
+
+    /// One line.
+    struct Line: Sendable {
+        let at: Timestamp
+        let requestIdentifier: String
+        let customer: CustomerID
+        let currency: String
+        let attempt: PaymentAttempt
+
+        var json: [UInt8] {
+            JSONWriter.object { writer in
+                writer.field("at", at.rfc3339)
+                writer.field("request", requestIdentifier)
+                writer.field("attempt", attempt.id)
+                writer.field("amount", attempt.amount)
+                writer.field("currency", currency)
+                writer.field("state", attempt.state.rawValue)
+                writer.field("reference", attempt.reference)
+                writer.field("customer", Hex.encode(SHA256.hash(Array(customer.rawValue.utf8))))
+            }
+        }
+    }
+
+    /// Appends a line and syncs it; a failure is logged, because the request's own file has the state too.
+    func append(_ line: Line, slug: String) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            queue.async { [self] in
+                do { try write(line, slug) } catch {
+                    logger.error(
+                        "a payment could not be recorded; balloon payments list shows an earlier state of it",
+                        metadata: [
+                            "business": "\(slug)", "attempt": "\(line.attempt.id)", "error": "\(error)",
+                        ])
+                }
+                continuation.resume()
+            }
+        }
+    }
+
+    private func write(_ line: Line, _ slug: String) throws {
+        let folder = directory + "/" + slug
+        try Directory.make(folder)
+        let path = "\(folder)/\(Self.prefix)\(line.at.rfc3339.prefix(10)).jsonl"
+        let isNew = !Directory.exists(path)
+        let file = try File(path, for: .appending)
+        try file.append(line.json + [0x0A])
+        try file.synchronize()
+        if isNew {
+            try Directory.synchronize(folder)
+            try Directory.synchronize(directory)
+        }
+    }
+
+    /// Removes the files of a business that are older than `days`.
+    func sweep(_ slug: String, keeping days: Int, at now: Timestamp) throws {
+        let folder = directory + "/" + slug
+        guard Directory.exists(folder) else { return }
+        let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
+        for name in try Directory.names(in: folder)
+        where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
+            // Dates of this form are in the order of their texts.
+            if name.dropFirst(Self.prefix.count).prefix(10) < first {
+                try Directory.remove(folder + "/" + name)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import BalloonJSON
+import BusinessMessages
+import HandlerKit
+import MessageStore
+import Payments
+
+/// Ends a payment by Apple's event, and tells the handler what the server knows of it.
+struct PaymentResults: Sendable {
+    let requests: OpenRequests
+    let settings: PaymentSettings
+    let reversals: PaymentReversals
+    var clock = PaymentClock()
+
+    /// The server's record of the payment that an event ends; nil for other events, and for a request that the server does not
+    /// know or that went to another customer.
+    ///
+    /// The same event has the same result again. Throws the disk's errors, after which the delivery is retried.
+    func result(of event: InboundEvent) async throws -> PaymentResult? {
+        guard case .applePay(let applePay) = event.content,
+            let identifier = applePay.interaction.requestIdentifier, settings[event.business] != nil
+        else { return nil }
+        let (customer, id, clock, isPaid) = (
+            event.customer, event.id, clock, applePay.state == .paid
+        )
+        let payment = try await requests.update(identifier, of: event.business) { request, _ -> Payment? in
+            guard request?.customer == customer, var payload = request?.paymentPayload else { return nil }
+            let now = clock.now()
+            payload.payment.finish(byEventOfPaid: isPaid, at: now)
+            request?.endPayment(by: id, at: now)
+            request?.set(payload)
+            return payload.payment
+        }
+        guard let payment else { return nil }
+        if !payment.reversals.isEmpty { reversals.wake() }
+        return PaymentResult(payment, isShownAsPaid: isPaid)
+    }
+
+    /// The part of a result that the conversation keeps for a person; nil for an event without a result.
+    func recorded(_ event: InboundEvent) async throws -> RecordedPayment? {
+        try await result(of: event).map { result in
+            RecordedPayment(
+                state: result.state.rawValue, amount: result.amount, currency: result.currency,
+                reference: result.reference)
+        }
+    }
+
+    /// Ends a request before it is paid; false when it is unknown, has ended, or is paid.
+    func withdraw(_ identifier: String, of business: BusinessID) async throws -> Bool {
+        let clock = clock
+        return try await requests.update(identifier, of: business) { request, _ in
+            guard var payload = request?.paymentPayload, payload.payment.acceptsUpdates(at: clock.now())
+            else {
+                return false
+            }
+            payload.payment.finish(.withdrawn)
+            request?.endPayment(by: nil, at: clock.now())
+            request?.set(payload)
+            return true
+        }
+    }
+}
+
+extension PaymentResult {
+    /// The result of a payment with its last attempt; `isShownAsPaid` is what the device shows.
+    init(_ payment: Payment, isShownAsPaid: Bool) {
+        let attempt = payment.paid ?? payment.attempts.last
+        let state: State =
+            switch attempt?.state {
+            case nil: .unpaid
+            case .begun: .pending
+            case .succeeded: .paid
+            case .failed: .declined
+            case .reversing: .reversing
+            case .reversed: .reversed
+            case .unreversed: .unreversed
+            }
+        self.init(
+            state: state, amount: attempt?.amount ?? payment.total, currency: payment.currency,
+            reference: attempt?.reference, attempt: attempt?.id,
+            agrees: isShownAsPaid == (state == .paid))
+    }
+}

@@ -1,0 +1,194 @@
+import BalloonPOSIX
+import BusinessMessages
+import Logging
+import MessageStore
+import Payments
+import Synchronization
+
+/// Asks handlers to reverse the attempts whose charge may exist although the device was told of a failure.
+///
+/// The attempts are in the open requests, so that a restart continues. A failed reversal is repeated with growing waits
+/// until the handler confirms it, or until the time of the outbox is over; then an operator must look at the provider.
+final class PaymentReversals: Sendable {
+    private struct State {
+        /// The attempts that a task reverses now.
+        var running: Set<String> = []
+        /// The attempts whose handler's call may run, with the number of their users.
+        var calls: [String: Int] = [:]
+    }
+
+    private let requests: OpenRequests
+    private let settings: PaymentSettings
+    private let handlers: any PaymentHandling
+    private let records: PaymentRecords
+    private let clock: PaymentClock
+    private let logger: Logger
+    private let lifetime: Duration
+    private let backoff: Backoff
+    private let state = Mutex(State())
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+
+    /// The interval between searches for requests that ended.
+    private static let interval = Duration.seconds(30)
+
+    init(
+        requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
+        records: PaymentRecords, clock: PaymentClock = PaymentClock(),
+        lifetime: Duration = .seconds(72 * 3600),
+        backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1), logger: Logger
+    ) {
+        self.requests = requests
+        self.settings = settings
+        self.handlers = handlers
+        self.records = records
+        self.clock = clock
+        self.lifetime = lifetime
+        self.backoff = backoff
+        self.logger = logger
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Searches for reversals soon.
+    func wake() { wakeUp.yield() }
+
+    /// Keeps an attempt from being reversed while its handler's call may run.
+    func beginCall(_ attempt: String) { state.withLock { $0.calls[attempt, default: 0] += 1 } }
+
+    /// Lets an attempt be reversed.
+    func endCall(_ attempt: String) {
+        state.withLock { state in
+            let users = (state.calls[attempt] ?? 1) - 1
+            state.calls[attempt] = users == 0 ? nil : users
+        }
+        wake()
+    }
+
+    /// Reverses until ``stop()``.
+    ///
+    /// An attempt that was begun and has no call, as after a crash or an error of the disk, becomes a reversal.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [self] in
+                // A cancelled wait ends the loop.
+                while (try? await clock.sleep(Self.interval)) != nil { wake() }
+            }
+            wake()
+            for await _ in wakeUps {
+                for (name, attempt) in await search() {
+                    group.addTask { [self] in await reverse(attempt, of: name) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Ends ``run()``; open reversals continue after a restart.
+    func stop() { wakeUp.finish() }
+
+    /// The attempts to reverse that no task reverses yet.
+    private func search() async -> [(RequestName, String)] {
+        var found: [(RequestName, String)] = []
+        do {
+            for name in try await requests.busyPayments() {
+                found += try await due(name).map { (name, $0) }
+            }
+        } catch {
+            logger.warning(
+                "payments to reverse cannot be read; they are read again", metadata: ["error": "\(error)"])
+        }
+        return state.withLock { state in
+            found.filter { _, id in state.calls[id] == nil && state.running.insert(id).inserted }
+        }
+    }
+
+    private func due(_ name: RequestName) async throws -> [String] {
+        let clock = clock
+        return try await requests.update(name) { [self] request, _ in
+            guard var payload = request?.paymentPayload else { return [] }
+            let now = clock.now()
+            // Read here, where no attempt can begin meanwhile.
+            let calls = Set(state.withLock(\.calls).keys)
+            let isRecovered = payload.payment.recover(at: now, except: calls)
+            let isOverdue = payload.payment.reverseUntold(at: now)
+            if isOverdue || isRecovered { request?.set(payload) }
+            return payload.payment.reversals.map(\.id)
+        }
+    }
+
+    private func reverse(_ id: String, of name: RequestName) async {
+        defer { state.withLock { _ = $0.running.remove(id) } }
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                guard let (request, payload) = try await open(name),
+                    let attempt = payload.payment.attempts.first(where: { $0.id == id }),
+                    attempt.state == .reversing
+                else { return }
+                failures = max(failures, attempt.failures)
+                let isConfirmed = await ask(request, payload, attempt)
+                if Task.isCancelled { return }
+                let isLast = clock.now() >= attempt.changedAt.advanced(by: lifetime)
+                try await record(id, name, request, isConfirmed: isConfirmed, isLast: isLast)
+                if isConfirmed || isLast { return }
+            } catch {
+                logger.warning("reversal not recorded; it is repeated", metadata: ["error": "\(error)"])
+            }
+            failures += 1
+            guard (try? await clock.sleep(backoff.delay(after: failures))) != nil else { return }
+        }
+    }
+
+    private func open(_ name: RequestName) async throws -> (OpenRequest, PaymentPayload)? {
+        let request = try await onDisk { [requests] in try requests.find(name) }
+        guard let request, let payload = request.paymentPayload else { return nil }
+        return (request, payload)
+    }
+
+    /// Whether the handler confirms that there is no charge.
+    private func ask(_ request: OpenRequest, _ payload: PaymentPayload, _ attempt: PaymentAttempt) async
+        -> Bool
+    {
+        guard let sheet = PaymentSheet(json: payload.payment.sheet) else { return false }
+        let call = PaymentHandlerCall(
+            business: request.business, customer: request.customer,
+            message: payload.message, requestIdentifier: request.requestIdentifier, request: payload.request,
+            callback: nil, sheet: sheet, attempt: attempt)
+        let isConfirmed = await clock.run(within: PaymentFlow.timeLimit) { [handlers] isDecided -> Bool? in
+            do { try await handlers.reverse(call) } catch { return nil }
+            return isDecided.claim() ? true : nil
+        }
+        return isConfirmed ?? false
+    }
+
+    private func record(
+        _ id: String, _ name: RequestName, _ request: OpenRequest, isConfirmed: Bool, isLast: Bool
+    ) async throws {
+        let clock = clock
+        let payment = try await requests.update(name) { request, _ -> Payment? in
+            guard var payload = request?.paymentPayload else { return nil }
+            payload.payment.reverse(id, isConfirmed: isConfirmed, isLast: isLast, at: clock.now())
+            request?.set(payload)
+            return payload.payment
+        }
+        let slug = settings[request.business]?.slug ?? "removed"
+        guard let payment, let attempt = payment.attempts.first(where: { $0.id == id }) else { return }
+        if isConfirmed || isLast {
+            await records.append(
+                PaymentRecords.Line(
+                    at: clock.now(), requestIdentifier: request.requestIdentifier, customer: request.customer,
+                    currency: payment.currency, attempt: attempt), slug: slug)
+        }
+        let metadata: Logger.Metadata = [
+            "business": "\(slug)", "attempt": "\(id)", "failures": "\(attempt.failures)",
+        ]
+        if isConfirmed {
+            logger.notice("payment reversed", metadata: metadata)
+        } else if isLast {
+            logger.error(
+                "payment not reversed; look for the attempt at the payment provider", metadata: metadata)
+        } else {
+            logger.warning("reversal failed; it is repeated", metadata: metadata)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BusinessMessages
+
+/// The addresses that devices and Apple call: the endpoints of payments, the fallback page, and the proof of the domain.
+///
+/// They need no authentication: a request's random identifier, or the token in its path, is a secret that only the customer's
+/// device and Apple know.
+struct PaymentRoutes: Sendable {
+    let flow: PaymentFlow
+    let settings: PaymentSettings
+
+    private static let associationPath = "/.well-known/apple-developer-merchantid-domain-association"
+    /// The maximum bytes of a callback; tokens have about 4 KiB.
+    static let maximumBodyBytes = 262_144
+    private static let host = HTTPFieldName("host")
+    private static let fallbackTime = Duration.seconds(5)
+
+    func routes() -> [HTTPRoute] {
+        PaymentCallback.Kind.allCases.map { kind in
+            HTTPRoute(
+                .post, "/pay/{key}/" + kind.rawValue, body: .collected(maximumBytes: Self.maximumBodyBytes)
+            ) { request, responder in answer(kind, request, responder) }
+        } + [
+            HTTPRoute(.get, "/pay/{key}/fallback") { request, responder in fallback(request, responder) },
+            HTTPRoute(.post, "/pay/{key}/fallback", body: .collected(maximumBytes: Self.maximumBodyBytes)) {
+                request, responder in fallback(request, responder)
+            },
+        ]
+            + ["", ".txt"].map { ending in
+                HTTPRoute(.get, Self.associationPath + ending) { request, _ in association(request) }
+            }
+    }
+
+    private func answer(
+        _ kind: PaymentCallback.Kind, _ request: HTTPRequest, _ responder: HTTPResponder
+    ) -> HTTPResponse? {
+        let (key, body) = (request.parameter("key") ?? "", Array(request.body))
+        // Not on a shard: the disk and the handler take time.
+        Task { @concurrent [flow] in
+            let reply = await flow.answer(kind, key: key, body)
+            responder.respond(Self.response(reply.answer), then: reply.wasDelivered)
+        }
+        return nil
+    }
+
+    private static func response(_ answer: PaymentFlow.Answer) -> HTTPResponse {
+        switch answer {
+        case .json(let json):
+            HTTPResponse(.ok, contentType: "application/json", body: json, fields: PublicPage.fields)
+        case .ok:
+            HTTPResponse(.ok, contentType: "text/plain", body: Array("ok\n".utf8), fields: PublicPage.fields)
+        case .notFound: HTTPResponse(.notFound, fields: PublicPage.fields)
+        case .badRequest: HTTPResponse(.badRequest, fields: PublicPage.fields)
+        case .busy: HTTPResponse(.serviceUnavailable, fields: PublicPage.fields)
+        }
+    }
+
+    private func fallback(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
+        let key = request.parameter("key") ?? ""
+        // A malformed query names no request.
+        let values = (try? HTTPQuery(request.query))?.values(of: "request") ?? []
+        let identifier = values.count == 1 ? values[0] : nil
+        let isAnswered = OnceFlag()
+        let timer = Task {
+            // A cancelled sleep means that the answer was sent.
+            try? await Task.sleep(for: Self.fallbackTime)
+            if isAnswered.claim() { responder.respond(Self.unavailable) }
+        }
+        // Not on a shard: the request is in a file.
+        Task { @concurrent [flow] in
+            let response: HTTPResponse
+            do {
+                let found = try await flow.fallback(key: key, request: identifier)
+                response = found.map { Self.page($0.identifier, $0.business) } ?? Self.response(.notFound)
+            } catch {
+                response = Self.unavailable
+            }
+            if isAnswered.claim() { responder.respond(response) }
+            timer.cancel()
+        }
+        return nil
+    }
+
+    private static func page(_ identifier: String, _ business: PaymentSettings.Business) -> HTTPResponse {
+        if let address = business.applePay.fallbackURL {
+            let separator = address.contains("?") ? "&" : "?"
+            return HTTPResponse(
+                .found,
+                fields: PublicPage.fields + [("Location", "\(address)\(separator)request=\(identifier)")])
+        }
+        return PaymentPage.page(business: business.name).response()
+    }
+
+    private func association(_ request: HTTPRequest) -> HTTPResponse {
+        guard let host = request.field(Self.host),
+            let file = settings.domainAssociation(host: String(decoding: host, as: UTF8.self))
+        else { return Self.response(.notFound) }
+        return HTTPResponse(.ok, contentType: "text/plain", body: file, fields: PublicPage.fields)
+    }
+
+    private static let unavailable = HTTPResponse(.serviceUnavailable, fields: PublicPage.fields)
+}

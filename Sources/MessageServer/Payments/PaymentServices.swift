@@ -1,0 +1,69 @@
+import BalloonPOSIX
+import BusinessMessages
+import Logging
+import MessageStore
+import Payments
+
+/// The parts of a server that take payments.
+struct PaymentServices: Sendable {
+    let settings: PaymentSettings
+    let parts: PaymentParts
+    let results: PaymentResults
+    let routes: PaymentRoutes
+    private let reversals: PaymentReversals
+    private let records: PaymentRecords
+    private let logger: Logger
+
+    private static let sweepInterval = Duration.seconds(24 * 3600)
+
+    /// Composes the parts; throws a ``TransportError`` for lack of descriptors.
+    init(
+        _ configuration: ServerConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
+        clock: PaymentClock = PaymentClock()
+    ) throws {
+        let settings = PaymentSettings(configuration.businesses, publicURL: configuration.publicURL)
+        let records = PaymentRecords(dataDirectory: configuration.dataDirectory, logger: logger)
+        let reversals = PaymentReversals(
+            requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
+            lifetime: configuration.gateway.replyLifetime, logger: logger)
+        self.settings = settings
+        self.records = records
+        self.reversals = reversals
+        self.logger = logger
+        parts = PaymentParts(
+            requests: store.requests, settings: settings,
+            sessions: try MerchantSessionClient(),
+            callbacks: { handlers.callbacks(of: $0) })
+        results = PaymentResults(
+            requests: store.requests, settings: settings, reversals: reversals, clock: clock)
+        routes = PaymentRoutes(
+            flow: PaymentFlow(
+                requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
+                records: records, clock: clock, logger: logger), settings: settings)
+    }
+
+    /// Reverses charges and removes old records until ``stop()``.
+    func run() async {
+        let sweep = Task {
+            repeat {
+                for business in settings.all { remove(business) }
+                // A cancelled wait ends the loop.
+            } while (try? await Task.sleep(for: Self.sweepInterval)) != nil
+        }
+        await reversals.run()
+        sweep.cancel()
+    }
+
+    /// Ends ``run()``; open reversals continue after a restart.
+    func stop() { reversals.stop() }
+
+    private func remove(_ business: PaymentSettings.Business) {
+        do {
+            try records.sweep(business.slug, keeping: business.applePay.recordsDays, at: .now())
+        } catch {
+            logger.warning(
+                "old payment records not removed; the next day removes them",
+                metadata: ["business": "\(business.slug)", "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonWire
+
+/// A page of the public listener: static HTML without scripts, frames and foreign addresses.
+struct PublicPage: Sendable {
+    /// The title, as text.
+    let title: String
+    /// The content, as HTML.
+    let main: String
+    /// A scheme such as `app:` to which the answer to the page's form may lead; nil for this server only.
+    var redirectScheme: String?
+
+    /// The fields of an answer that no cache keeps and whose address no other site learns.
+    static let fields = [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")]
+
+    private static let style = """
+        body { font: 1.1em/1.5 system-ui, sans-serif; margin: 3em auto; max-width: 28em; padding: 0 1em; }
+        button, input { font: inherit; padding: 0.6em 1.2em; }
+        input { box-sizing: border-box; padding: 0.4em; width: 100%; }
+        dd { overflow-wrap: anywhere; }
+        @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } }
+        """
+
+    private static let styleHash = Base64.encode(SHA256.hash(Array(style.utf8)))
+
+    /// The page's text.
+    var html: String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>\(Self.escaped(title))</title>
+        <style>\(Self.style)</style>
+        </head>
+        <body>
+        <main>
+        \(main)
+        </main>
+        </body>
+        </html>
+
+        """
+    }
+
+    /// The page as an answer whose policy forbids scripts, frames, and forms to other servers.
+    func response(_ status: HTTPStatus = .ok, fields: [(String, String)] = []) -> HTTPResponse {
+        let targets = ["'self'", redirectScheme].compactMap { $0 }.joined(separator: " ")
+        let policy =
+            "default-src 'none'; style-src 'sha256-\(Self.styleHash)'; base-uri 'none'; form-action \(targets); "
+            + "frame-ancestors 'none'"
+        return HTTPResponse(
+            status, contentType: "text/html; charset=utf-8", body: Array(html.utf8),
+            fields: Self.fields + fields + [
+                ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+                ("X-Frame-Options", "DENY"),
+            ])
+    }
+
+    /// The text without characters that have a meaning in HTML.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,44 @@
+import BalloonJSON
+
+/// The record of a payment that ended while no handler answered, for the person who has the conversation:
+/// `{"state":"paid","amount":"63.99","currency":"EUR","reference":"ch_1"}`.
+package struct RecordedPayment: Hashable, Sendable {
+    /// The state of the last attempt, such as `paid`.
+    package let state: String
+    /// The sum as decimal text.
+    package let amount: String
+    /// The currency, three letters.
+    package let currency: String
+    /// The payment provider's name of the charge.
+    package let reference: String?
+
+    /// Creates a record.
+    package init(state: String, amount: String, currency: String, reference: String? = nil) {
+        self.state = state
+        self.amount = amount
+        self.currency = currency
+        self.reference = reference
+    }
+
+    /// The member `payment` of a record or a line.
+    init?(_ value: JSONValue?) {
+        guard let value, let state = value["state"]?.string, let amount = value["amount"]?.string,
+            let currency = value["currency"]?.string
+        else { return nil }
+        self.init(state: state, amount: amount, currency: currency, reference: value["reference"]?.string)
+    }
+}
+
+extension JSONWriter {
+    /// Writes the member `payment`; nothing for nil.
+    mutating func field(payment: RecordedPayment?) {
+        guard let payment else { return }
+        key("payment")
+        object { writer in
+            writer.field("state", payment.state)
+            writer.field("amount", payment.amount)
+            writer.field("currency", payment.currency)
+            writer.field("reference", payment.reference)
+        }
+    }
+}

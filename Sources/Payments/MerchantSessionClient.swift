@@ -1,0 +1,96 @@
+import BalloonJSON
+package import BalloonPOSIX
+package import BalloonTransport
+
+/// Asks Apple Pay for merchant sessions, one for each payment request.
+///
+/// `POST` of `{"merchantIdentifier", "domainName", "displayName", "initiative": "messaging", "initiativeContext"}` with the
+/// merchant identity certificate (Apple Pay, "Requesting an Apple Pay Payment Session").
+package struct MerchantSessionClient: Sendable {
+    /// The time limit of each of the three tries.
+    package static let timeLimit = Duration.seconds(10)
+    private static let pauses: [Duration] = [.milliseconds(200), .seconds(1)]
+
+    private let transport: any HTTPTransport
+    private let now: @Sendable () -> Timestamp
+    private let pause: @Sendable (Duration) async throws -> Void
+
+    /// Creates a client that sends through `transport`, or through its own `CurlTransport` when that is nil.
+    ///
+    /// Throws when the transport cannot be created for lack of descriptors.
+    package init(
+        transport: (any HTTPTransport)? = nil, now: @escaping @Sendable () -> Timestamp = { .now() },
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) throws(TransportError) {
+        self.transport = if let transport { transport } else { try CurlTransport() }
+        self.now = now
+        self.pause = pause
+    }
+
+    /// A new session for the payment request whose `paymentGatewayUrl` is `paymentGatewayURL`, byte by byte.
+    ///
+    /// A status of 5xx and a failed connection are retried twice; nothing is retried that Apple may have answered.
+    package func session(
+        for merchant: MerchantIdentity, paymentGatewayURL: String
+    ) async throws(MerchantSessionFailure) -> IssuedSession {
+        let request = Self.request(for: merchant, paymentGatewayURL: paymentGatewayURL)
+        var pauses = Self.pauses[...]
+        while true {
+            do throws(MerchantSessionFailure) {
+                return try await ask(request, merchant)
+            } catch {
+                guard Self.isRetriedAtOnce(error), let next = pauses.popFirst() else { throw error }
+                do { try await pause(next) } catch { throw .unreachable(.cancelled) }
+            }
+        }
+    }
+
+    private func ask(
+        _ request: TransportRequest, _ merchant: MerchantIdentity
+    ) async throws(MerchantSessionFailure) -> IssuedSession {
+        let answer: TransportResponse
+        do {
+            answer = try await transport.send(request)
+        } catch TransportError.responseTooLarge {
+            throw .malformed
+        } catch {
+            throw .unreachable(error as? TransportError ?? .failed(code: 0))
+        }
+        switch answer.status {
+        case 200:
+            return try IssuedSession(answer.body, identifierHash: merchant.identifierHash, at: now())
+        case 500...: throw .unavailable(status: answer.status)
+        default: throw .refused(status: answer.status)
+        }
+    }
+
+    private static func isRetriedAtOnce(_ failure: MerchantSessionFailure) -> Bool {
+        switch failure {
+        case .unavailable, .unreachable(.connectionFailed), .unreachable(.hostUnresolved),
+            .unreachable(.tlsFailed):
+            true
+        case .unreachable, .refused, .malformed, .expired, .otherMerchant: false
+        }
+    }
+
+    private static func request(
+        for merchant: MerchantIdentity, paymentGatewayURL: String
+    ) -> TransportRequest {
+        let body = JSONWriter.object { writer in
+            writer.field("merchantIdentifier", merchant.merchantIdentifier)
+            writer.field("domainName", merchant.domainName)
+            writer.field("displayName", merchant.displayName)
+            writer.field("initiative", "messaging")
+            writer.field("initiativeContext", paymentGatewayURL)
+        }
+        var request = TransportRequest(
+            method: "POST", url: merchant.sessionURL,
+            headers: [("content-type", "application/json"), ("accept", "application/json")], body: body,
+            timeout: timeLimit, connectTimeout: timeLimit,
+            maximumResponseBytes: IssuedSession.maximumBytes)
+        request.clientCertificate = ClientCertificate(
+            certificateFile: merchant.certificateFile, keyFile: merchant.keyFile)
+        request.authoritiesFile = merchant.authoritiesFile
+        return request
+    }
+}

@@ -1,0 +1,58 @@
+package import BalloonPOSIX
+import BalloonWire
+
+/// One gateway call with a new token: the handler charges it at most once.
+package struct PaymentAttempt: Hashable, Sendable {
+    /// The progress of an attempt.
+    ///
+    /// ```
+    ///   begun ──> succeeded
+    ///     ├─────> failed
+    ///     └─ late, crashed, unusable ──> reversing ──> reversed | unreversed
+    /// ```
+    package enum State: String, Sendable, CaseIterable {
+        /// The handler may be called; nothing is known about the charge.
+        case begun
+        /// The handler charged the sum in force, and the device was told so.
+        case succeeded
+        /// The handler declined.
+        case failed
+        /// The device was told of a failure although the charge may exist; the handler must reverse it.
+        case reversing
+        /// The handler reversed the charge, or found none.
+        case reversed
+        /// The handler did not confirm the reversal in time: an operator must look at the payment provider.
+        case unreversed
+    }
+
+    /// The key of the attempt at the payment provider: 64 hexadecimal digits.
+    package let id: String
+    /// The sum that the handler was asked to charge, as decimal text.
+    package let amount: String
+    /// The time of the gateway call.
+    package let begunAt: Timestamp
+    /// The progress.
+    package internal(set) var state = State.begun
+    /// The time of the latest change of `state`.
+    package internal(set) var changedAt: Timestamp
+    /// The answer to the device, a JSON object; the same for each repeated call.
+    package internal(set) var answer: [UInt8]?
+    /// The payment provider's name of the charge, as the handler reported it.
+    package internal(set) var reference: String?
+    /// Whether the device certainly got the answer to a success, or Apple's event says that it is paid.
+    package internal(set) var isTold = false
+    /// The number of reversals that failed.
+    package internal(set) var failures = 0
+
+    init(id: String, amount: String, begunAt: Timestamp) {
+        self.id = id
+        self.amount = amount
+        self.begunAt = begunAt
+        changedAt = begunAt
+    }
+
+    /// The identifier: the SHA-256 of the request's identifier, a zero byte and the token's encrypted data.
+    package static func id(requestIdentifier: String, encryptedData: [UInt8]) -> String {
+        Hex.encode(SHA256.hash(Array(requestIdentifier.utf8) + [0] + encryptedData))
+    }
+}

@@ -1,0 +1,83 @@
+import BalloonJSON
+import BalloonPOSIX
+package import RetentionMessages
+
+/// The default messages that an application set, because the App Store cannot list them.
+///
+/// `DATA/retention/SLUG/ENVIRONMENT-defaults.json`; only `balloon retention` writes it:
+///
+/// ```json
+/// {"format": 1, "defaults": {"com.example.monthly": {"en-US": "a1b2c3d4-…"}}}
+/// ```
+///
+/// A key is recorded before its call, so that a default whose call was interrupted is known too.
+package struct DefaultsRecord: Sendable, Equatable {
+    /// The messages by product and locale.
+    package var messages: [DefaultMessages.Key: RetentionID]
+
+    /// Creates a record.
+    package init(_ messages: [DefaultMessages.Key: RetentionID] = [:]) { self.messages = messages }
+
+    /// The maximum bytes of a file: 10,000 entries have 800 KB.
+    private static let maximumBytes = 4 << 20
+
+    /// The path of the record beside the file of states.
+    package static func path(besides statesPath: String) -> String {
+        String(statesPath.dropLast(".json".count)) + "-defaults.json"
+    }
+
+    /// The recorded keys that `folder` does not have, in the order of their texts.
+    package func keys(without folder: RetentionFolder) -> [DefaultMessages.Key] {
+        DefaultMessages(messages.mapValues(\.text)).keys.filter { folder.defaults.messages[$0] == nil }
+    }
+
+    /// Reads a file; an absent one is empty.
+    ///
+    /// Throws `RetentionFileError` when it cannot be read or has another format.
+    package static func read(_ path: String) throws(RetentionFileError) -> DefaultsRecord {
+        guard Directory.exists(path) else { return DefaultsRecord() }
+        let bytes: [UInt8]
+        do { bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes) } catch {
+            throw .unreadable(path, "\(error)")
+        }
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1 else {
+            throw .malformed(path)
+        }
+        var record = DefaultsRecord()
+        guard let products = root["defaults"], products.kind == .object else { throw .malformed(path) }
+        for (product, locales) in products.members {
+            for (locale, id) in locales.members {
+                guard let product = ProductID(product), let locale = StoreLocale(locale),
+                    let id = id.string.flatMap({ RetentionID($0) })
+                else { throw .malformed(path) }
+                record.messages[DefaultMessages.Key(product, locale)] = id
+            }
+        }
+        return record
+    }
+
+    /// Replaces the file durably, and creates its folder.
+    package func write(to path: String) throws(RetentionFileError) {
+        let products = Dictionary(grouping: messages, by: \.key.product)
+        let json = JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.key("defaults")
+            writer.object { writer in
+                for (product, entries) in products.sorted(by: { $0.key.text < $1.key.text }) {
+                    writer.key(product.text)
+                    writer.object { writer in
+                        for (key, id) in entries.sorted(by: { $0.key.locale.code < $1.key.locale.code }) {
+                            writer.field(key.locale.code, id.text)
+                        }
+                    }
+                }
+            }
+        }
+        do {
+            try Directory.make(Directory.parent(of: path))
+            try AtomicFile.write(json + Array("\n".utf8), to: path)
+        } catch {
+            throw .unwritable(path, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTLS
+import BalloonWire
+package import Logging
+import Synchronization
+
+/// Apple's service for merchant sessions on a loopback address, over TLS, for clients with a certificate only.
+///
+/// It writes an authority, its own certificate and a merchant's into a folder. Sessions are shaped like Apple's; their
+/// signature is random.
+package final class FakeMerchantSessions: Sendable {
+    /// A fault of the service.
+    package enum Fault: Hashable, Sendable {
+        /// Answers with this status and Apple's `statusMessage`.
+        case status(Int)
+        /// Answers 200 with a page of HTML.
+        case html
+        /// Issues a session that expired a second ago.
+        case expired
+        /// Issues a session of another merchant.
+        case otherMerchant
+        /// Answers 200 with 64 KiB of blanks and more.
+        case large
+    }
+
+    private struct State {
+        var server: HTTPServer?
+        var origin: String?
+        var faults: [(fault: Fault, times: Int)] = []
+        var contexts: [String] = []
+        var count = 0
+        var lifetime = Duration.seconds(300)
+    }
+
+    private static let path = "/paymentservices/paymentSession"
+    private static let maximumRemembered = 10_000
+
+    private let directory: String
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// Writes the certificates into `directory`, an existing folder.
+    ///
+    /// Throws `WireError.signingKeyRefused` only without memory, and the disk's errors.
+    package init(directory: String, logger: Logger) throws {
+        self.directory = directory
+        self.logger = logger
+        let now = SystemClock.secondsSince1970()
+        let validity = (now - 86_400)...(now + 3650 * 86_400)
+        let authority = try IssuedCertificate(
+            IssuedCertificate.Request(
+                name: "Simulated Apple Pay Root", key: .p256, isAuthority: true, validity: validity))
+        let server = try IssuedCertificate(
+            IssuedCertificate.Request(
+                name: "127.0.0.1", key: .p256, serverNames: "IP:127.0.0.1", isAuthority: false,
+                validity: validity), issuer: authority)
+        let merchant = try IssuedCertificate(
+            IssuedCertificate.Request(
+                name: "Simulated Merchant", key: .p256, isAuthority: false, validity: validity),
+            issuer: authority)
+        try AtomicFile.write(authority.pem, to: authoritiesFile)
+        try AtomicFile.write(server.pem, to: directory + "/server.pem")
+        try AtomicFile.write(server.keyPEM.bytes, to: directory + "/server-key.pem")
+        try AtomicFile.write(merchant.pem, to: certificateFile)
+        try AtomicFile.write(merchant.keyPEM.bytes, to: keyFile)
+    }
+
+    /// The PEM file of the authority that issued both certificates.
+    package var authoritiesFile: String { directory + "/authority.pem" }
+    /// The PEM file of the merchant's certificate.
+    package var certificateFile: String { directory + "/merchant.pem" }
+    /// The PEM file of the merchant's key.
+    package var keyFile: String { directory + "/merchant-key.pem" }
+
+    /// Starts serving on a free port of 127.0.0.1.
+    package func start() async throws {
+        let credentials = try TLSCredentials(
+            certificateFile: directory + "/server.pem", keyFile: directory + "/server-key.pem",
+            clientAuthoritiesFile: authoritiesFile)
+        let route = HTTPRoute(.post, Self.path, body: .collected(maximumBytes: 65_536)) {
+            [weak self] request, _ in
+            self?.answer(request) ?? HTTPResponse(.serviceUnavailable)
+        }
+        let server = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [route], tls: credentials)],
+            shards: 1, logger: logger)
+        let bound = try await server.start()[0]
+        state.withLock { state in
+            state.server = server
+            state.origin = "https://\(bound)"
+        }
+    }
+
+    /// Lets open requests finish within `grace`, then stops.
+    package func stop(within grace: Duration = .seconds(1)) async {
+        await state.withLock { $0.server.take() }?.stop(within: grace)
+    }
+
+    /// The address of the service; nil before the start.
+    package var sessionURL: String? { state.withLock(\.origin).map { $0 + Self.path } }
+
+    /// Shows a fault at the next `times` requests, after earlier faults are used up.
+    package func misbehave(_ fault: Fault, times: Int = 1) {
+        state.withLock { $0.faults.append((fault, times)) }
+    }
+
+    /// Issues later sessions for this long; 5 minutes at first.
+    package func issue(for lifetime: Duration) { state.withLock { $0.lifetime = lifetime } }
+
+    /// The number of requests so far.
+    package var requestCount: Int { state.withLock(\.count) }
+
+    /// The `initiativeContext` of each session that was issued, oldest first; at most 10,000.
+    package var contexts: [String] { state.withLock(\.contexts) }
+
+    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+        let fault = state.withLock { state -> Fault? in
+            state.count += 1
+            guard let first = state.faults.first else { return nil }
+            if first.times > 1 { state.faults[0].times -= 1 } else { state.faults.removeFirst() }
+            return first.fault
+        }
+        switch fault {
+        case .status(let code): return Self.refusal(code)
+        case .html: return HTTPResponse(.ok, text: "<!DOCTYPE html><title>Maintenance</title>")
+        case .large:
+            return HTTPResponse(.ok, json: [UInt8](repeating: 0x20, count: 65_536) + Array("{}".utf8))
+        case .expired, .otherMerchant, nil: break
+        }
+        // Another body is refused like a wrong request.
+        guard let root = (try? JSONDocument(Array(request.body)))?.root,
+            let merchant = root["merchantIdentifier"]?.string,
+            let context = root["initiativeContext"]?.string,
+            let domain = root["domainName"]?.string, let name = root["displayName"]?.string,
+            root["initiative"]?.string == "messaging"
+        else { return Self.refusal(400) }
+        return session(
+            merchant: fault == .otherMerchant ? merchant + ".other" : merchant, context, domain, name,
+            isExpired: fault == .expired)
+    }
+
+    private func session(
+        merchant: String, _ context: String, _ domain: String, _ name: String, isExpired: Bool
+    ) -> HTTPResponse {
+        let now = Timestamp.now()
+        let lifetime = state.withLock { state -> Duration in
+            if state.contexts.count < Self.maximumRemembered { state.contexts.append(context) }
+            return isExpired ? .seconds(-1) : state.lifetime
+        }
+        let signed = ["merchantIdentifier", "domainName", "initiative", "initiativeContext", "displayName"]
+        return HTTPResponse(
+            .ok,
+            json: JSONWriter.object { writer in
+                writer.field("epochTimestamp", Int(now.milliseconds))
+                writer.field("expiresAt", Int(now.advanced(by: lifetime).milliseconds))
+                writer.field("merchantSessionIdentifier", "PSH" + Hex.encode(randomBytes(32)))
+                writer.field("nonce", Hex.encode(randomBytes(4)))
+                writer.field(
+                    "merchantIdentifier", Hex.encode(SHA256.hash(Array(merchant.utf8))).uppercased())
+                writer.field("domainName", domain)
+                writer.field("displayName", name)
+                writer.field("signature", Hex.encode(randomBytes(64)))
+                writer.field("initiative", "messaging")
+                writer.field("initiativeContext", context)
+                writer.key("signedFields")
+                writer.array { writer in for field in signed { writer.string(field) } }
+            })
+    }
+
+    private static func refusal(_ code: Int) -> HTTPResponse {
+        HTTPResponse(
+            HTTPStatus(code: code) ?? .internalServerError,
+            json: JSONWriter.object { writer in
+                writer.field("statusMessage", "Payment Services Exception")
+                writer.field("statusCode", "\(code)")
+            })
+    }
+}

@@ -1,0 +1,170 @@
+package import BalloonJSON
+package import BalloonTransport
+package import BalloonWire
+package import BusinessMessages
+
+/// A device at the payment sheet of a business's message: it calls the endpoints that the message lists.
+///
+/// The sheet shows what the answers say, and refuses an answer that breaks Apple's rules. The payment goes to
+/// `initiativeContext` of the merchant session, as on a device.
+package struct DevicePayment: Sendable {
+    /// The customer's choices at the sheet: card, address and shipping method in this order, and then pays.
+    package struct Choice: Sendable {
+        /// Whether the customer selects another card first.
+        package var changesCard = false
+        /// The country of another address, two letters of ISO 3166; nil to keep the first one.
+        package var otherCountry: String?
+        /// The identifier of another shipping method; nil to keep the first one.
+        package var shippingMethod: String?
+        /// Whether the customer closes the sheet instead of paying.
+        package var cancels = false
+        /// Whether the bank refuses the card, which is named ``declinedCard``.
+        package var declines = false
+        /// The fault of the device.
+        package var fault: Fault?
+
+        /// Creates the choice to pay at once.
+        package init() {}
+    }
+
+    /// A fault of the device.
+    package enum Fault: String, CaseIterable, Sendable {
+        /// The authorised payment is posted twice.
+        case twice
+        /// The authorised payment has another shipping method than the sheet.
+        case otherShippingMethod
+        /// The authorised payment names another request.
+        case otherRequest
+    }
+
+    /// The end of a payment, which the device's event reports.
+    package struct Outcome: Sendable {
+        /// The state in the event.
+        package let state: ApplePay.State
+        /// The status that the payment gateway answered; nil when it answered none.
+        package let status: String?
+        /// The sum that the sheet showed last.
+        package let total: String
+        /// The errors that the answers named, and the fields that broke a rule.
+        package let errors: [String]
+        /// The HTTP status of each answer, in order.
+        package let httpStatuses: [Int]
+    }
+
+    /// The name of a card that the bank refuses; every other card is accepted.
+    package static let declinedCard = "Visa 0002"
+    private static let acceptedCard = "Visa 4242"
+
+    private let request: PaymentRequest
+    private let data: JSONValue
+    private let payment: JSONValue
+    private let issuer: PaymentTokenIssuer
+    private let seconds: Int
+
+    /// Prepares the answer to a message of a business; throws ``DeviceAnswerError/noQuestion`` unless it asks for a
+    /// payment and has a merchant session.
+    ///
+    /// `issuer` signs the token at `seconds` since 1970.
+    package init(
+        to message: JSONDocument, issuer: PaymentTokenIssuer, at seconds: Int
+    ) throws(DeviceAnswerError) {
+        guard let data = message.root["interactiveData"]?["data"], let payment = data["payment"],
+            payment["merchantSession"]?["initiativeContext"]?.string != nil,
+            let request = PaymentRequest(sent: message.root)
+        else { throw .noQuestion }
+        self.request = request
+        self.data = data
+        self.payment = payment
+        self.issuer = issuer
+        self.seconds = seconds
+    }
+
+    /// Does what the customer chose.
+    ///
+    /// The token is encrypted to `merchantKey`, the merchant's public key (SubjectPublicKeyInfo, DER); without one
+    /// nobody can open it. Throws a ``TransportError`` when an endpoint cannot be reached, and a
+    /// `PaymentAnswerProblem` when the request itself breaks a rule.
+    package func run(
+        _ choice: Choice, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
+    ) async throws -> Outcome {
+        var sheet = DeviceSheet(
+            try PaymentSheet(request), card: choice.declines ? Self.declinedCard : Self.acceptedCard)
+        var updates: [PaymentCallback.Kind] = []
+        if choice.changesCard { updates.append(.paymentMethodUpdate) }
+        if let country = choice.otherCountry {
+            sheet.country = country
+            updates.append(.shippingContactUpdate)
+        }
+        if choice.shippingMethod != nil { updates.append(.shippingMethodUpdate) }
+        for update in updates {
+            if update == .shippingMethodUpdate, let identifier = choice.shippingMethod,
+                !sheet.select(identifier)
+            {
+                return sheet.outcome(.paymentNotCompleted)
+            }
+            // A device does not call an endpoint that the message does not list.
+            guard let url = payment["endpoints"]?[update.rawValue + "Url"]?.string else { continue }
+            let answer = try await post(sheet.body(update, identifier), to: url, over: transport)
+            guard sheet.take(answer, update) else { return sheet.outcome(.paymentNotCompleted) }
+        }
+        guard !choice.cancels else { return sheet.outcome(.paymentNotCompleted) }
+        return try await pay(choice, sheet, merchantKey, over: transport)
+    }
+
+    private var identifier: String { data["requestIdentifier"]?.string ?? "" }
+
+    private func pay(
+        _ choice: Choice, _ authorised: DeviceSheet, _ merchantKey: [UInt8]?,
+        over transport: any HTTPTransport
+    ) async throws -> Outcome {
+        var sheet = authorised
+        sheet.token = try issuer.paymentData(
+            sheet.plainToken, to: merchantKey,
+            merchantIdentifier: payment["paymentRequest"]?["applePay"]?["merchantIdentifier"]?.string ?? "",
+            signedAt: seconds)
+        if choice.fault == .otherShippingMethod { sheet.selectAnother() }
+        let body = sheet.body(
+            .paymentGateway, choice.fault == .otherRequest ? MessageID.random().rawValue : identifier)
+        let url = payment["merchantSession"]?["initiativeContext"]?.string ?? ""
+        var status: String?
+        for _ in 0..<(choice.fault == .twice ? 2 : 1) {
+            let answer = try await post(body, to: url, over: transport)
+            let isRead = sheet.take(answer, .paymentGateway)
+            // A body that is no JSON has no status, like a missing one.
+            let next = isRead ? (try? JSONDocument(answer.body))?.root["status"]?.string : nil
+            status = status ?? next
+        }
+        guard status == "STATUS_SUCCESS" else {
+            return sheet.outcome(status == nil ? .paymentNotCompleted : .declined, status: status)
+        }
+        if let url = payment["endpoints"]?["orderTrackingUrl"]?.string {
+            _ = sheet.take(
+                try await post(sheet.body(.orderTracking, identifier), to: url, over: transport),
+                .orderTracking)
+        }
+        return sheet.outcome(.paid, status: status)
+    }
+
+    private func post(
+        _ body: [UInt8], to url: String, over transport: any HTTPTransport
+    ) async throws -> TransportResponse {
+        try await transport.send(
+            TransportRequest(
+                method: "POST", url: url, headers: [("content-type", "application/json")], body: body,
+                timeout: .seconds(30), allowsPlainHTTP: true))
+    }
+}
+
+extension SimulatedCustomer {
+    /// Pays as `message` asks, posts the device's event with the same request identifier, and returns the server's
+    /// answer with the outcome.
+    package func pay(
+        answering message: JSONDocument, _ choice: DevicePayment.Choice, issuer: PaymentTokenIssuer,
+        at seconds: Int, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
+    ) async throws -> (answer: TransportResponse, outcome: DevicePayment.Outcome) {
+        let payment = try DevicePayment(to: message, issuer: issuer, at: seconds)
+        let outcome = try await payment.run(choice, merchantKey: merchantKey, over: transport)
+        let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
+        return (try await post(self.message(completing: event.json)), outcome)
+    }
+}

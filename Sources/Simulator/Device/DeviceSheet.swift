@@ -1,0 +1,170 @@
+import BalloonJSON
+import BalloonTransport
+import BusinessMessages
+
+/// The payment sheet of a device: the sums, the customer's selections, and the answers so far.
+struct DeviceSheet {
+    /// The receiver's country.
+    var country = "US"
+    /// The value of `paymentData` after the customer authorised the payment.
+    var token: [UInt8]?
+    private var sums: PaymentSheet
+    private var shippingMethod: PaymentSheet.ShippingMethod?
+    private var errors: [String] = []
+    private var httpStatuses: [Int] = []
+    private let card: String
+
+    init(_ sums: PaymentSheet, card: String) {
+        self.sums = sums
+        self.card = card
+        // A sheet preselects the first method.
+        shippingMethod = sums.shippingMethods.first
+    }
+
+    /// Selects a shipping method; returns false when the sheet does not offer it.
+    mutating func select(_ identifier: String) -> Bool {
+        guard let method = sums.shippingMethods.first(where: { $0.identifier == identifier }) else {
+            errors.append("the sheet offers no such shipping method")
+            return false
+        }
+        shippingMethod = method
+        return true
+    }
+
+    /// Selects a method that the sheet's sum was not made for.
+    mutating func selectAnother() {
+        shippingMethod =
+            sums.shippingMethods.first { $0.identifier != shippingMethod?.identifier } ?? shippingMethod
+    }
+
+    /// Takes an answer; returns false when the customer cannot continue.
+    mutating func take(_ answer: TransportResponse, _ kind: PaymentCallback.Kind) -> Bool {
+        httpStatuses.append(answer.status)
+        guard answer.status == 200 else { return false }
+        guard kind != .orderTracking else { return true }
+        guard let root = (try? JSONDocument(answer.body))?.root else {
+            errors.append("an answer is no JSON")
+            return false
+        }
+        guard kind != .paymentGateway else {
+            errors += root["errors"]?.elements.compactMap { $0["code"]?.string } ?? []
+            return true
+        }
+        do throws(PaymentAnswerProblem) {
+            let update = try SheetUpdate(json: root)
+            sums = try sums.applying(update, to: kind)
+            if update.shippingMethods != nil { shippingMethod = sums.shippingMethods.first }
+            errors += update.errors.map(\.code.rawValue)
+            return update.errors.isEmpty
+        } catch {
+            errors.append(error.field)
+            return false
+        }
+    }
+
+    /// The JSON that Apple encrypts; the number belongs to no card.
+    var plainToken: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("applicationPrimaryAccountNumber", "4111111111111111")
+            writer.field("applicationExpirationDate", "301231")
+            writer.field("currencyCode", sums.currencyNumber)
+            writer.field("transactionAmount", sums.totalMinorUnits)
+            writer.field("deviceManufacturerIdentifier", "050110030273")
+            writer.field("paymentDataType", "3DSecure")
+        }
+    }
+
+    func outcome(_ state: ApplePay.State, status: String? = nil) -> DevicePayment.Outcome {
+        DevicePayment.Outcome(
+            state: state, status: status, total: sums.total.amount, errors: errors, httpStatuses: httpStatuses
+        )
+    }
+
+    /// The body of a call.
+    func body(_ kind: PaymentCallback.Kind, _ identifier: String) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 4096) { writer in
+            writer.field("requestIdentifier", identifier)
+            writer.field("version", "1.0")
+            writer.key("payment")
+            writer.object { write(kind, to: &$0) }
+        }
+    }
+
+    private func write(_ kind: PaymentCallback.Kind, to writer: inout JSONWriter) {
+        switch kind {
+        case .paymentMethodUpdate:
+            writer.key("paymentMethod")
+            writer.object { $0.field("type", "Credit") }
+        case .shippingContactUpdate: writeContact("shippingContact", isRedacted: true, to: &writer)
+        case .shippingMethodUpdate: writeShippingMethod(to: &writer)
+        case .paymentGateway:
+            writeContact("billingContact", to: &writer)
+            writeContact("shippingContact", to: &writer)
+            writeShippingMethod(to: &writer)
+            writeToken(to: &writer)
+        case .orderTracking:
+            writeContact("billingContact", to: &writer)
+            writeContact("shippingContact", to: &writer)
+            writeShippingMethod(to: &writer)
+            writer.key("summaryItems")
+            writer.array { writer in
+                for item in sums.lineItems + [sums.total] {
+                    writer.object { writer in
+                        writer.field("label", item.label)
+                        writer.field("amount", item.amount)
+                        writer.field("type", "Final")
+                    }
+                }
+            }
+            writer.key("errors")
+            writer.array { _ in }
+        }
+    }
+
+    private func writeToken(to writer: inout JSONWriter) {
+        guard let token else { return }
+        writer.key("paymentToken")
+        writer.object { writer in
+            writer.key("paymentData")
+            writer.raw(token)
+            writer.key("paymentMethod")
+            writer.object { writer in
+                writer.field("displayName", card)
+                writer.field("network", "Visa")
+                writer.field("type", "Credit")
+            }
+            writer.field("transactionIdentifier", "simulated")
+        }
+    }
+
+    private func writeShippingMethod(to writer: inout JSONWriter) {
+        guard let shippingMethod else { return }
+        writer.key("shippingMethod")
+        writer.object { writer in
+            writer.field("amount", shippingMethod.amount)
+            writer.field("detail", shippingMethod.detail)
+            writer.field("identifier", shippingMethod.identifier)
+            writer.field("label", shippingMethod.label)
+            writer.field("type", "Final")
+        }
+    }
+
+    /// Before the payment a device leaves out the name, the street and how to reach the customer.
+    private func writeContact(_ name: String, isRedacted: Bool = false, to writer: inout JSONWriter) {
+        writer.key(name)
+        writer.object { writer in
+            writer.field("locality", "Cupertino")
+            writer.field("postalCode", "95014")
+            writer.field("administrativeArea", "CA")
+            writer.field("subLocality", "")
+            writer.field("countryCode", country.lowercased())
+            guard !isRedacted else { return }
+            writer.field("givenName", "Johnny")
+            writer.field("familyName", "Appleseed")
+            writer.key("addressLines")
+            writer.array { $0.string("1 Infinite Loop") }
+            writer.field("emailAddress", "user@example.com")
+            writer.field("phoneNumber", "55555555555")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import BalloonPOSIX
+import BusinessMessages
+import MessageServer
+import MessageStore
+
+/// `balloon payments …`: the payments of customers.
+struct PaymentsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "payments", abstract: "List the attempts to pay and their states.",
+        subcommands: [List.self])
+
+    /// `balloon payments list`: lists attempts without tokens, cards and contacts.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "List the attempts to pay, oldest first: time, business, state, sum, reference, attempt.",
+            discussion: """
+                The state is begun, succeeded, failed, reversing, reversed or unreversed. Look for an unreversed attempt at \
+                the payment provider: its handler never confirmed that no charge remains.
+                """)
+
+        @Option(help: ArgumentHelp("Only attempts of the business with this slug.", valueName: "slug"))
+        var business: String?
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            try options.check()
+            let (entries, unreadable) = try PaymentRecordList(dataDirectory: try options.data).attempts(
+                of: business)
+            options.writeHeader("TIME", "BUSINESS", "STATE", "SUM", "REFERENCE", "ATTEMPT")
+            for entry in entries { options.write(Self.text(entry), json: Self.json(entry)) }
+            if unreadable > 0 {
+                StandardStream.error.write("warning: \(unreadable) damaged lines are not listed\n")
+            }
+        }
+
+        private static func text(_ entry: PaymentRecordList.Entry) -> String {
+            terminalText(
+                "\(entry.at)  \(entry.slug)  \(entry.state)  \(entry.amount) \(entry.currency)  "
+                    + "\(entry.reference ?? "-")  \(entry.attempt)") + "\n"
+        }
+
+        private static func json(_ entry: PaymentRecordList.Entry) -> String {
+            jsonLine { writer in
+                writer.field("at", entry.at)
+                writer.field("business", entry.slug)
+                writer.field("request", entry.request)
+                writer.field("attempt", entry.attempt)
+                writer.field("state", entry.state)
+                writer.field("amount", entry.amount)
+                writer.field("currency", entry.currency)
+                writer.field("reference", entry.reference)
+                writer.field("customer", entry.customer)
+            }
+        }
+    }
+}

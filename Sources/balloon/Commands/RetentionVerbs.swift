@@ -1,0 +1,261 @@
+import ArgumentParser
+import BalloonPOSIX
+import MessageServer
+import RetentionClient
+import RetentionMessages
+
+/// `balloon retention images`: the images at the App Store, one by one.
+struct RetentionImages: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "images", abstract: "List, upload or delete images; apply does it for a whole folder.",
+        subcommands: [List.self, Upload.self, Delete.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the identifiers with their states.")
+
+        @OptionGroup var options: RetentionOptions
+
+        func run() async throws {
+            let target = try options.target()
+            let names = Dictionary(target.app.folder.images.map { ($0.id, $0.name) }) { first, _ in first }
+            RetentionListing.print(try await target.api.images(), names)
+        }
+    }
+
+    struct Upload: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Upload an image of the folder, and print its identifier.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+
+        @Argument(help: ArgumentHelp("The file's name in the folder images.", valueName: "name"))
+        var name: String
+
+        func run() async throws {
+            let target = try options.target()
+            guard let image = target.app.folder.images.first(where: { $0.name == name }) else {
+                throw RetentionListing.unknown(name, among: target.app.folder.images.map(\.name))
+            }
+            try target.confirm(confirmation.yes)
+            let png = try Descriptor.open(reading: image.path)
+                .readToEnd(maximumBytes: RetentionFolder.maximumImageBytes)
+            try await RetentionListing.unless(.imageExists) { () async throws(RetentionAPIError) in
+                try await target.api.uploadImage(image.id, image.size, png: png)
+            }
+            StandardStream.output.write("\(image.id)\n")
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete an image that no message has any more.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+
+        @Argument(help: ArgumentHelp("The image's identifier, or its name in the folder.", valueName: "id"))
+        var name: String
+
+        func run() async throws {
+            let target = try options.target()
+            let images = target.app.folder.images
+            guard let id = images.first(where: { $0.name == name })?.id ?? RetentionID(name) else {
+                throw RetentionListing.unknown(name, among: images.map(\.name))
+            }
+            try target.confirm(confirmation.yes)
+            try await target.api.deleteImage(id)
+        }
+    }
+}
+
+/// `balloon retention messages`: the messages at the App Store, one by one.
+struct RetentionTexts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "messages",
+        abstract: "List, upload or delete messages; apply does it for a whole folder.",
+        subcommands: [List.self, Upload.self, Delete.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the identifiers with their states.")
+
+        @OptionGroup var options: RetentionOptions
+
+        func run() async throws {
+            let target = try options.target()
+            let names = Dictionary(target.app.folder.messages.map { ($0.id, $0.name) }) { first, _ in first }
+            RetentionListing.print(try await target.api.messages(), names)
+        }
+    }
+
+    struct Upload: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Upload a message of the folder, and print its identifier.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+
+        @Argument(help: ArgumentHelp("The message's name in the folder.", valueName: "name"))
+        var name: String
+
+        func run() async throws {
+            let target = try options.target()
+            guard let message = target.app.folder.message(name) else {
+                throw RetentionListing.unknown(name, among: target.app.folder.messages.map(\.name))
+            }
+            try target.confirm(confirmation.yes)
+            try await RetentionListing.unless(.messageExists) { () async throws(RetentionAPIError) in
+                try await target.api.uploadMessage(message.id, message.content)
+            }
+            StandardStream.output.write("\(message.id)\n")
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a message.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+
+        @Argument(help: ArgumentHelp("The message's identifier, or its name in the folder.", valueName: "id"))
+        var name: String
+
+        func run() async throws {
+            let target = try options.target()
+            guard let id = target.app.folder.message(name)?.id ?? RetentionID(name) else {
+                throw RetentionListing.unknown(name, among: target.app.folder.messages.map(\.name))
+            }
+            try target.confirm(confirmation.yes)
+            try await target.api.deleteMessage(id)
+        }
+    }
+}
+
+/// `balloon retention defaults`: the default messages at the App Store, one by one.
+struct RetentionDefaults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "defaults",
+        abstract: "List, get, set or delete default messages; apply does it for a whole folder.",
+        subcommands: [List.self, Get.self, Set.self, Delete.self])
+
+    /// The product and locale of a default message.
+    struct Place: ParsableArguments {
+        @Argument(help: ArgumentHelp("The product.", valueName: "productId"))
+        var product: String
+
+        @Argument(help: ArgumentHelp("The locale's short code, such as en-US.", valueName: "locale"))
+        var locale: String
+
+        func key() throws(CommandFailure) -> DefaultMessages.Key {
+            guard let product = ProductID(product) else {
+                throw .unknownArgument(
+                    "the product", reason: "has other characters than letters, digits, . - and _",
+                    hint: "copy it from App Store Connect")
+            }
+            guard let locale = StoreLocale(locale) else {
+                throw .unknownArgument(
+                    "the locale", reason: "is no short code of the App Store", hint: "write it as in en-US")
+            }
+            return DefaultMessages.Key(product, locale)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the defaults of the folder, with what the App Store has for each.",
+            discussion: "The App Store cannot list defaults, so those of other products are not shown.")
+
+        @OptionGroup var options: RetentionOptions
+
+        func run() async throws {
+            let target = try options.target()
+            for key in target.app.folder.defaults.keys + (try target.application.oldDefaults()) {
+                let id = try await target.api.defaultMessage(key)
+                let name = id.flatMap { target.app.folder.message($0.text)?.name } ?? "(not in the folder)"
+                StandardStream.output.write(
+                    "\(key.product) \(key.locale) \(id.map { "\($0) \(terminalText(name))" } ?? "none")\n")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the message of a product and locale.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var place: Place
+
+        func run() async throws {
+            let id = try await options.target().api.defaultMessage(place.key())
+            StandardStream.output.write((id?.text ?? "none") + "\n")
+        }
+    }
+
+    struct Set: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an approved message the default of a product and locale.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var place: Place
+
+        @Argument(
+            help: ArgumentHelp("The message's name in the folder, or its identifier.", valueName: "message"))
+        var message: String
+
+        func run() async throws {
+            let target = try options.target()
+            guard let id = target.app.folder.message(message)?.id ?? RetentionID(message) else {
+                throw RetentionListing.unknown(message, among: target.app.folder.messages.map(\.name))
+            }
+            try target.confirm(confirmation.yes)
+            try await target.application.set(try place.key(), to: id)
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete the default of a product and locale; the App Store then asks nothing about it.")
+
+        @OptionGroup var options: RetentionOptions
+        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var place: Place
+
+        func run() async throws {
+            let target = try options.target()
+            try target.confirm(confirmation.yes)
+            try await target.application.delete(try place.key())
+        }
+    }
+}
+
+/// The option that confirms a change of production.
+struct ProductionConfirmation: ParsableArguments {
+    @Flag(help: "Confirm a change of the production environment.")
+    var yes = false
+}
+
+/// The parts that the commands for images, messages and defaults share.
+enum RetentionListing {
+    static func print(_ states: [RetentionID: RetentionState], _ names: [RetentionID: String]) {
+        for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
+            let name = names[id] ?? "(not in the folder)"
+            StandardStream.output.write("\(id) \(state.rawValue) \(terminalText(name))\n")
+        }
+    }
+
+    static func unknown(_ name: String, among known: [String]) -> CommandFailure {
+        .unknownArgument(
+            terminalText(name), reason: "is not in the app's folder",
+            hint: "the names are \(terminalText(known.joined(separator: ", ")))")
+    }
+
+    /// Runs a call that may have had its effect before: this error means that it is done.
+    static func unless(
+        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
+    ) async throws(RetentionAPIError) {
+        do throws(RetentionAPIError) { try await call() } catch {
+            guard error.knownCode == done else { throw error }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import RetentionMessages
+
+/// `balloon simulate cancel`: a subscriber who is about to cancel, at the App Store of `balloon dev`.
+struct SimulatedCancellation: ParsableArguments {
+    /// The message that stands for a cancellation.
+    static let name = "cancel"
+
+    @Option(help: ArgumentHelp("With cancel: the app, when there is more than one.", valueName: "slug"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("With cancel: the product of the subscription.", valueName: "productId"))
+    var product: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With cancel: the subscription, on which the share of a rule depends.",
+            valueName: "originalTransactionId"))
+    var subscription: String?
+
+    @Option(help: ArgumentHelp("With cancel: sandbox or production.", valueName: "environment"))
+    var environment: String?
+
+    /// Whether no option was given.
+    var isEmpty: Bool { app == nil && product == nil && subscription == nil && environment == nil }
+
+    func validate() throws {
+        guard environment.map({ RetentionEnvironment(name: $0) != nil }) ?? true else {
+            throw ValidationError("--environment takes sandbox or production.")
+        }
+    }
+
+    /// The base URL of an app's simulated API; throws when `balloon dev` has not run in `data` with this app.
+    static func simulator(
+        of slug: String?, _ environment: RetentionEnvironment, in data: String
+    ) throws(CommandFailure) -> String {
+        guard let server = try DevelopmentServer.read(in: data), !server.server.isEmpty else {
+            throw .noDevelopmentServer(path: DevelopmentServer.path(in: data))
+        }
+        let found =
+            server.apps.count == 1 && slug == nil ? server.apps.first : server.apps.first { $0.slug == slug }
+        guard let url = found?.simulators[environment] else {
+            let known = server.apps.map(\.slug).joined(separator: ", ")
+            throw .unknownArgument(
+                "--app", reason: "names no app of balloon dev",
+                hint: known.isEmpty
+                    ? "start balloon dev with --config and a file in its folder apps"
+                    : "the apps are \(known)")
+        }
+        return url
+    }
+
+    /// Asks the App Store of `balloon dev` to ask the server, and prints what the subscriber sees.
+    func run(locale: String?, data: String, json: Bool) async throws {
+        let name = environment ?? "sandbox"
+        let environment = RetentionEnvironment(name: name) ?? .sandbox
+        let url = try Self.simulator(of: app, environment, in: data)
+        let body = JSONWriter.object { writer in
+            writer.field("productId", product)
+            // Other messages have a locale with an underscore.
+            writer.field("userLocale", locale?.replacing("_", with: "-"))
+            writer.field("originalTransactionId", subscription)
+        }
+        let response: TransportResponse
+        do {
+            response = try await CurlTransport().send(
+                TransportRequest(
+                    method: "POST", url: url + "/_simulator/cancel",
+                    headers: [("content-type", "application/json")], body: body, allowsPlainHTTP: true))
+        } catch {
+            throw CommandFailure.noAnswer(url: url)
+        }
+        guard response.status == 200, let root = (try? JSONDocument(response.body))?.root else {
+            throw CommandFailure.refused(
+                status: response.status,
+                answer: terminalText(String(decoding: response.body, as: UTF8.self)))
+        }
+        StandardStream.output.write(
+            json ? String(decoding: root.text, as: UTF8.self) + "\n" : Self.text(root))
+        if root["asked"]?.bool != true { throw ExitCode(CommandStatus.failed.rawValue) }
+    }
+
+    /// The words for the result of a cancellation.
+    static func text(_ root: JSONValue) -> String {
+        guard root["asked"]?.bool == true else {
+            return "the App Store asks nothing: the product and locale have no default message\n"
+        }
+        var lines: [String] = []
+        let time = "\(root["milliseconds"]?.int ?? 0) ms"
+        if let failure = root["failure"]?.string {
+            let status = root["status"]?.int.map { " (status \($0))" } ?? ""
+            lines.append("no answer: \(failure)\(status) after \(time)")
+        } else {
+            let answer = root["answer"].map { String(decoding: $0.text, as: UTF8.self) } ?? ""
+            lines.append("answer after \(time): \(answer)")
+        }
+        let shown = root["shown"]?.string == "answer" ? "the message of the answer" : "the default message"
+        lines.append(
+            "the subscriber sees \(shown): \(root["header"]?.string ?? "") / \(root["body"]?.string ?? "")")
+        return lines.map { terminalText($0) + "\n" }.joined()
+    }
+}

@@ -1,0 +1,175 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import HandlerKit
+import HandlerProtocol
+import ServerTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HandlerBridges
+
+/// The calls of a payment to handlers outside the process.
+struct PaymentBridgeTests {
+    private static let request = PaymentRequest(
+        OutboundBubble("Halibut"), total: .init("Fish", amount: "63.99"),
+        lineItems: [.init("Halibut", amount: "63.99")], currency: "USD", country: "US", networks: ["visa"])
+
+    private func context(_ kind: PaymentCallback.Kind, _ method: String) throws -> PaymentContext {
+        let body =
+            #"{"requestIdentifier":"r","payment":{"paymentToken":{"paymentData":{"data":"AAAA"}},"#
+            + #""shippingMethod":{"identifier":"\#(method)"}}}"#
+        return PaymentContext(
+            business: BusinessID("b"), customer: CustomerID("c"), message: MessageID("m"),
+            request: Self.request, sheet: try PaymentSheet(Self.request),
+            callback: try PaymentCallback(kind, try JSONDocument(Array(body.utf8)).root),
+            attempt: kind == .paymentGateway ? "ab12" : "", deadline: .now + .seconds(25),
+            logger: LogCollector().logger)
+    }
+
+    private func reversal(_ attempt: String) -> PaymentReversal {
+        PaymentReversal(
+            business: BusinessID("b"), customer: CustomerID("c"), message: MessageID("m"), attempt: attempt,
+            amount: "63.99", currencyCode: "USD", deadline: .now + .seconds(25))
+    }
+
+    /// Starts the program; the events of a business have a single slot, which payments do not need.
+    private func child(
+        _ directory: TemporaryDirectory, _ log: LogCollector
+    ) async throws -> ChildHandler {
+        let program = Fixture.directory + "/handlers/cashier.py"
+        let binding = HandlerBindingRequest(
+            binding: try JSONDocument(Array(#"{"exec": ["\#(program)"]}"#.utf8)).root,
+            business: BusinessID("b"), slug: "b", directory: directory.path,
+            scratchDirectory: directory.file("scratch"), deadline: .seconds(1), maximumInFlight: 1,
+            logger: log.logger)
+        let handler = try ExecBinder(timings: .quick).child(binding)
+        #expect(payments(of: handler) == nil)
+        await handler.provision(
+            HandlerHost(business: BusinessID("b"), slug: "b", logger: log.logger) { _, _, _ in MessageID("") }
+        )
+        #expect(await handler.waitUntilReady())
+        return handler
+    }
+
+    @Test func `a program answers the calls of a payment that it named`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let handler = try await child(directory, log)
+        #expect(payments(of: handler) == [.paymentGateway, .shippingMethodUpdate])
+        #expect(
+            try await dispatch(try context(.paymentGateway, "a"), to: handler)
+                == .outcome(.success(charged: "63.99", reference: "ch_ab12")))
+        guard
+            case .update(let update) = try await dispatch(
+                try context(.shippingMethodUpdate, "air"), to: handler)
+        else { throw BridgeError.notJSON }
+        #expect(update.total?.amount == "88.99")
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        #expect(try await dispatch(try context(.orderTracking, "a"), to: handler) == nil)
+        await #expect(
+            throws: BridgeError.paymentRefused(PaymentAnswerProblem(.unknownMember, at: "newtotal"))
+        ) { try await dispatch(try self.context(.shippingMethodUpdate, "typo"), to: handler) }
+        #expect(try await dispatch(reversal("ab12"), to: handler))
+        await #expect(throws: BridgeError.self) { try await dispatch(self.reversal("lost"), to: handler) }
+        #expect(!log.lines.contains { $0.contains("the bank is closed") })
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func `a payment that is cancelled or whose program crashes fails at once`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let handler = try await child(directory, log)
+        let hanging = try context(.shippingMethodUpdate, "hang")
+        let call = Task { try await dispatch(hanging, to: handler) }
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        call.cancel()
+        await #expect(throws: BridgeError.cancelled) { try await call.value }
+        #expect(
+            await eventually { await handler.report.log.contains { $0.contains("cancelled True") } })
+        await #expect(throws: BridgeError.ended) {
+            try await dispatch(try self.context(.paymentGateway, "crash"), to: handler)
+        }
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func `a service gets each call of a payment once, signed, and its answer is checked`() async throws
+    {
+        let calls = Mutex<[String]>([])
+        let secret = try Secret(webhook: ServiceHandlerTests.secret)
+        let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { request, _ in
+            let params = (try? JSONDocument(Array(request.body)))?.root
+            func field(_ name: String) -> String {
+                request.fields.first { $0.name.lowercased() == name }?.value ?? ""
+            }
+            let id = field("webhook-id")
+            let signature = WebhookSignature(secrets: [secret]).sign(
+                id: id, timestamp: Int(field("webhook-timestamp")) ?? 0,
+                body: Array(request.body))
+            let isSigned = field("webhook-signature") == signature
+            let name = params?["call"]?.string ?? ""
+            calls.withLock { $0.append("\(name) \(isSigned) \(name == "shippingMethodUpdate" ? "" : id)") }
+            switch params?["payment"]?["shippingMethod"]?["identifier"]?.string {
+            case "down": return HTTPResponse(.serviceUnavailable, text: "later")
+            case "html": return HTTPResponse(.ok, text: "<html>")
+            default: break
+            }
+            let answer = #"{"status":"STATUS_SUCCESS","charged":"63.99","reference":"r"}"#
+            return HTTPResponse(.ok, json: Array((name == "paymentGateway" ? answer : "{}").utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let url = "http://\(try await service.start()[0])/hook"
+        let binding = HandlerBindingRequest(
+            binding: try JSONDocument(
+                Array(
+                    #"{"http": {"url": "\#(url)", "secret": {"env": "HOOK"}, "payments": ["paymentGateway", "shippingMethodUpdate"]}}"#
+                        .utf8)
+            ).root,
+            business: BusinessID("b"), slug: "b", directory: "/", scratchDirectory: "/",
+            deadline: .seconds(1),
+            maximumInFlight: 1, logger: LogCollector().logger)
+        let handler = try HTTPBinder(environment: ["HOOK": ServiceHandlerTests.secret]).make(binding)
+        #expect(payments(of: handler) == [.paymentGateway, .shippingMethodUpdate])
+        #expect(
+            try await dispatch(try context(.paymentGateway, "a"), to: handler)
+                == .outcome(.success(charged: "63.99", reference: "r")))
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        #expect(try await dispatch(reversal("ab12"), to: handler))
+        await #expect(throws: BridgeError.status(503)) {
+            try await dispatch(try self.context(.paymentGateway, "down"), to: handler)
+        }
+        await #expect(throws: BridgeError.notJSON) {
+            try await dispatch(try self.context(.paymentGateway, "html"), to: handler)
+        }
+        #expect(
+            calls.withLock { $0 } == [
+                "paymentGateway true ab12", "shippingMethodUpdate true ", "reversal true reversal-ab12",
+                "paymentGateway true ab12", "paymentGateway true ab12",
+            ])
+        await service.stop(within: .zero)
+    }
+
+    @Test(arguments: ["[]", #"["reversal"]"#, #""paymentGateway""#, "[1]"])
+    func `a binding whose payments are no list of callbacks is refused`(list: String) throws {
+        let binding = HandlerBindingRequest(
+            binding: try JSONDocument(
+                Array(
+                    #"{"http": {"url": "https://a", "secret": {"env": "HOOK"}, "payments": \#(list)}}"#.utf8)
+            ).root,
+            business: BusinessID("b"), slug: "b", directory: "/", scratchDirectory: "/",
+            deadline: .seconds(1),
+            maximumInFlight: 1, logger: LogCollector().logger)
+        #expect(throws: BindingError.paymentsExpected) {
+            try HTTPBinder(environment: ["HOOK": ServiceHandlerTests.secret]).make(binding)
+        }
+    }
+}

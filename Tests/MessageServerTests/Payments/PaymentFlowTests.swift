@@ -1,0 +1,423 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import Payments
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+@testable import MessageStore
+
+/// The endpoints of payments: attempts, updates, deadlines and reversals, on a clock that the tests turn.
+@Suite struct PaymentFlowTests {
+    private typealias Under = PaymentUnderTest
+
+    /// Holds calls of a handler until the test opens it; a cancelled call waits too.
+    private final class Gate: Sendable {
+        private struct State {
+            var isOpen = false
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        func wait() async {
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if !state.isOpen { state.waiting.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+        }
+
+        func release() {
+            let waiting = state.withLock { state in
+                state.isOpen = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for waiter in waiting { waiter.resume() }
+        }
+    }
+
+    @Test func `fifty equal gateway calls at once are one call of the handler with fifty equal answers`()
+        async throws
+    {
+        let gate = Gate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        let posts = (0..<50).map { _ in Task { await under.pay() } }
+        #expect(await eventually { handler.paid.count == 1 })
+        gate.release()
+        for post in posts { #expect(await post.value == .json(Under.success)) }
+        #expect(await under.pay() == .json(Under.success))
+        #expect(handler.paid == [Under.attempt()])
+        #expect(try await eventually { try await !under.payment().isBusy })
+        #expect(handler.reversed.isEmpty)
+        await under.stop()
+    }
+
+    @Test func `two devices at once get one success at most`() async throws {
+        let gate = Gate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        let first = Task { await under.pay("token-1") }
+        #expect(await eventually { handler.paid.count == 1 })
+        #expect(await under.pay("token-2") == .json(Under.failure))
+        gate.release()
+        #expect(await first.value == .json(Under.success))
+        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(handler.paid.count == 1)
+        await under.stop()
+    }
+
+    @Test(arguments: [Duration.milliseconds(24_900), .milliseconds(25_100), nil])
+    func `a handler has 25 seconds, and a late success is reversed once`(time: Duration?) async throws {
+        let gate = Gate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        let post = Task { await under.pay() }
+        #expect(await eventually { handler.paid.count == 1 && under.clock.rests.contains(.seconds(25)) })
+        under.clock.advance(by: min(time ?? .seconds(25), .seconds(25)))
+        if time == .milliseconds(24_900) {
+            gate.release()
+            #expect(await post.value == .json(Under.success))
+            #expect(try await eventually { try await !under.payment().isBusy })
+            #expect(handler.reversed.isEmpty)
+        } else {
+            #expect(await post.value == .json(Under.failure))
+            #expect(try await under.payment().attempts.map(\.state) == [.reversing])
+            // The charge may still come: nothing is reversed before.
+            #expect(handler.reversed.isEmpty)
+            if time == nil {
+                #expect(await eventually { under.clock.rests.contains(.seconds(60)) })
+                under.clock.advance(by: .seconds(60))
+            } else {
+                gate.release()
+            }
+            try await under.wait(for: .reversed)
+            #expect(handler.reversed == [Under.attempt()])
+            #expect(await under.pay() == .json(Under.failure))
+            #expect(handler.paid.count == 1)
+        }
+        gate.release()
+        await under.stop()
+    }
+
+    @Test func `a handler that fails gets a reversal, repeated until it confirms`() async throws {
+        let handler = ScriptedPayments(failingReversals: 2) { _ in throw ScriptedPayments.Refusal() }
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay() == .json(Under.failure))
+        for count in 1...2 {
+            #expect(
+                await eventually {
+                    handler.reversed.count == count && under.clock.waits(about: .seconds(1))
+                })
+            under.clock.advance(by: .milliseconds(1100))
+        }
+        try await under.wait(for: .reversed)
+        #expect(handler.reversed == Array(repeating: Under.attempt(), count: 3))
+        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(handler.paid.count == 2)
+        await under.stop()
+    }
+
+    @Test func `a reversal that no handler confirms ends after the time of the outbox`() async throws {
+        let handler = ScriptedPayments(failingReversals: .max) { _ in throw ScriptedPayments.Refusal() }
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay() == .json(Under.failure))
+        #expect(
+            await eventually { handler.reversed.count == 1 && under.clock.waits(about: .seconds(1)) })
+        under.clock.advance(by: .seconds(72 * 3600))
+        try await under.wait(for: .unreversed)
+        // The state is durable before the line is written.
+        await under.log.first { $0.contains("payment not reversed; look for the attempt") }
+        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(handler.paid.count == 1)
+        await under.stop()
+    }
+
+    @Test(arguments: ["63.98", "64", "1,00", "NaN", ""])
+    func `a charge of another sum is answered with a failure and reversed`(charged: String) async throws {
+        let handler = ScriptedPayments { _ in .success(charged: charged, reference: "ch_1") }
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay() == .json(Under.failure))
+        try await under.wait(for: .reversed)
+        #expect(try await under.payment().attempts.first?.reference == "ch_1")
+        #expect(charged.isEmpty || !under.log.lines.contains { $0.contains(charged + " ") })
+        await under.stop()
+    }
+
+    @Test func `a charge of the right sum without a reference is reversed too`() async throws {
+        let handler = ScriptedPayments { .success(charged: $0.sheet.total.amount, reference: "") }
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay() == .json(Under.failure))
+        try await under.wait(for: .reversed)
+        await under.stop()
+    }
+
+    @Test func `a decline shows its errors, is repeated for its token, and lets another token pay`()
+        async throws
+    {
+        let handler = ScriptedPayments { call in
+            call.attempt?.id == Under.attempt("token-1")
+                ? .failure([PaymentError(.shippingContactInvalid, field: .postalCode)])
+                : .success(charged: "63.99", reference: "ch_2")
+        }
+        let under = try await PaymentUnderTest(handler)
+        guard case .json(let answer) = await under.pay() else {
+            Issue.record("no answer")
+            return
+        }
+        let root = try JSONDocument(answer).root
+        #expect(root["errors"]?[0]?["contactField"]?.string == "postalCode")
+        #expect(await under.pay() == .json(answer))
+        #expect(await under.pay("token-2") == .json(Under.success))
+        #expect(handler.paid.count == 2)
+        await under.stop()
+    }
+
+    @Test
+    func
+        `an answered update is the sum to charge, and the cheap method cannot be authorised for the dear one`()
+        async throws
+    {
+        let handler = ScriptedPayments { call in
+            .success(charged: call.attempt?.amount ?? "", reference: "ch_1")
+        } update: { _ in
+            SheetUpdate(
+                total: .init("Sam's Fish", amount: "88.99"),
+                lineItems: [.init("Halibut", amount: "59.00"), .init("Air", amount: "29.99")])
+        }
+        let under = try await PaymentUnderTest(handler)
+        let update = await under.flow.answer(
+            .shippingMethodUpdate, key: "fish", Under.update(#""shippingMethod":{"identifier":"dear"}"#))
+        guard case .json(let json) = update.answer else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(try JSONDocument(json).root["newTotal"]?["amount"]?.string == "88.99")
+        #expect(await under.pay("token-1", shippingMethod: "cheap") == .json(Under.failure))
+        #expect(await under.pay("token-1", shippingMethod: nil) == .json(Under.failure))
+        #expect(handler.paid.isEmpty)
+        #expect(await under.pay("token-1", shippingMethod: "dear") == .json(Under.success))
+        #expect(try await under.payment().paid?.amount == "88.99")
+        // After the payment no update is in force any more.
+        let late = await under.flow.answer(
+            .shippingMethodUpdate, key: "fish", Under.update(#""shippingMethod":{"identifier":"cheap"}"#))
+        #expect(late.answer == .json(PaymentFlow.updateFailure))
+        #expect(handler.updates == 1)
+        await under.stop()
+    }
+
+    @Test func `an update that cannot be sent is answered with an error and changes nothing`() async throws {
+        let handler = ScriptedPayments { _ in
+            .failure()
+        } update: { _ in
+            SheetUpdate(total: .init("Sam's Fish", amount: "1,00"))
+        }
+        let under = try await PaymentUnderTest(handler)
+        for method in ["dear", "unknown"] {
+            let reply = await under.flow.answer(
+                .shippingMethodUpdate, key: "fish",
+                Under.update(#""shippingMethod":{"identifier":"\#(method)"}"#))
+            #expect(reply.answer == .json(PaymentFlow.updateFailure))
+        }
+        #expect(handler.updates == 1)
+        #expect(try await under.payment().total == "63.99")
+        #expect(under.log.lines.contains { $0.contains("newTotal.amount") && !$0.contains("1,00") })
+        await under.stop()
+    }
+
+    @Test func `updates of a request run one after another, and a late one changes nothing`() async throws {
+        let gate = Gate()
+        let handler = ScriptedPayments { _ in
+            .failure()
+        } update: { _ in
+            await gate.wait()
+            return SheetUpdate(
+                total: .init("S", amount: "1.00"), lineItems: [.init("A", amount: "1.00")])
+        }
+        let under = try await PaymentUnderTest(handler)
+        let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
+        let first = Task { await under.flow.answer(.paymentMethodUpdate, key: "fish", body).answer }
+        #expect(await eventually { handler.updates == 1 })
+        let second = Task { await under.flow.answer(.paymentMethodUpdate, key: "fish", body).answer }
+        #expect(await eventually { under.clock.rests.filter { $0 == .seconds(25) }.count == 2 })
+        #expect(handler.updates == 1)
+        under.clock.advance(by: .seconds(25))
+        #expect(await first.value == .json(PaymentFlow.updateFailure))
+        #expect(await second.value == .json(PaymentFlow.updateFailure))
+        gate.release()
+        #expect(try await under.payment().total == "63.99")
+        await under.stop()
+    }
+
+    @Test(arguments: [(PaymentAttempt.State.begun, true), (.succeeded, false)])
+    func `after a crash an attempt is never called again, and a begun one is reversed`(
+        state: PaymentAttempt.State, isReversed: Bool
+    ) async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler, attempts: [(Under.attempt(), state)])
+        if isReversed {
+            try await under.wait(for: .reversed)
+            #expect(handler.reversed == [Under.attempt()])
+        }
+        #expect(await under.pay() == .json(isReversed ? Under.failure : Under.success))
+        #expect(handler.paid.isEmpty)
+        await under.stop()
+    }
+
+    @Test func `a success that nobody was told of before a crash is reversed at the request's end`()
+        async throws
+    {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler, attempts: [(Under.attempt(), .succeeded)])
+        #expect(await eventually { under.clock.rests.contains(.seconds(30)) })
+        #expect(handler.reversed.isEmpty)
+        under.clock.advance(by: .seconds(600))
+        try await under.wait(for: .reversed)
+        #expect(handler.reversed == [Under.attempt()])
+        await under.stop()
+    }
+
+    @Test(arguments: [([false], true), ([false, true], false), ([true], false)])
+    func `a success whose connections were all gone is reversed`(
+        deliveries: [Bool], isReversed: Bool
+    ) async throws {
+        let gate = Gate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        var replies: [Task<PaymentFlow.Reply, Never>] = []
+        for _ in deliveries {
+            replies.append(Task { await under.flow.answer(.paymentGateway, key: "fish", Under.gateway()) })
+        }
+        #expect(await eventually { handler.paid.count == 1 })
+        // All posts join before the handler answers.
+        #expect(await eventually { under.flow.waitingPosts == deliveries.count })
+        gate.release()
+        for (reply, isDelivered) in zip(replies, deliveries) {
+            await reply.value.wasDelivered?(isDelivered)
+        }
+        if isReversed {
+            try await under.wait(for: .reversed)
+        } else {
+            #expect(try await eventually { try await !under.payment().isBusy })
+            #expect(handler.reversed.isEmpty)
+        }
+        await under.stop()
+    }
+
+    @Test(arguments: [
+        ("fish", PaymentUnderTest.identifier, true), ("fish", "another", false),
+        ("bread", PaymentUnderTest.identifier, false), ("bread", "another", false),
+    ])
+    func `a request is found by its business and its identifier together`(
+        key: String, identifier: String, isFound: Bool
+    ) async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        let reply = await under.flow.answer(.paymentGateway, key: key, Under.gateway(identifier: identifier))
+        #expect(reply.answer == (isFound ? .json(Under.success) : .notFound))
+        #expect(handler.paid.count == (isFound ? 1 : 0))
+        reply.wasDelivered?(true)
+        await under.stop()
+    }
+
+    @Test(arguments: ["", "{", "[]", "{}", #"{"requestIdentifier":"x","version":2,"payment":{}}"#])
+    func `a body that is no callback is refused`(body: String) async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        for kind in PaymentCallback.Kind.allCases {
+            #expect(await under.flow.answer(kind, key: "fish", Array(body.utf8)).answer == .badRequest)
+        }
+        #expect(handler.paid.isEmpty && handler.updates == 0 && handler.tracked == 0)
+        await under.stop()
+    }
+
+    @Test func `a callback that the handler does not have is unknown`() async throws {
+        let handler = ScriptedPayments()
+        handler.answer([.paymentGateway])
+        let under = try await PaymentUnderTest(handler)
+        let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
+        #expect(await under.flow.answer(.paymentMethodUpdate, key: "fish", body).answer == .notFound)
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .notFound)
+        await under.stop()
+    }
+
+    @Test(arguments: [("paid", true), ("paymentNotCompleted", false), (nil, false)])
+    func `Apple's event ends the request and tells whether it agrees with the record`(
+        state: String?, agrees: Bool
+    ) async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        _ = await under.pay()
+        #expect(try await eventually { try await !under.payment().isBusy })
+        let state = state.map { #""state":"\#($0)","# } ?? ""
+        let message =
+            #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(Under.identifier)","payment":{\#(state)"paymentRequest":{}}}}}"#
+        func event(_ customer: CustomerID) throws -> InboundEvent {
+            InboundEvent.decode(
+                message: try JSONDocument(Array(message.utf8)), id: MessageID("m"), business: Under.business,
+                customer: customer)
+        }
+        #expect(try await under.results.result(of: try event(CustomerID("other"))) == nil)
+        for _ in 0..<2 {
+            let result = try #require(try await under.results.result(of: try event(Under.customer)))
+            #expect(result.state == .paid && result.amount == "63.99" && result.currency == "USD")
+            #expect(result.reference == "ch_1" && result.agrees == agrees)
+            #expect(result.attempt == Under.attempt())
+            #expect(PaymentResult(try JSONDocument(result.json).root) == result)
+        }
+        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(handler.paid.count == 1 && handler.reversed.isEmpty)
+        let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .ok)
+        #expect(handler.tracked == 1)
+        await under.stop()
+    }
+
+    @Test func `a withdrawn request accepts no payment, and a paid one cannot be withdrawn`() async throws {
+        let handler = ScriptedPayments()
+        let withdrawn = try await PaymentUnderTest(handler)
+        #expect(try await withdrawn.results.withdraw(Under.identifier, of: Under.business))
+        #expect(try await !withdrawn.results.withdraw(Under.identifier, of: Under.business))
+        #expect(await withdrawn.pay() == .json(Under.failure))
+        #expect(handler.paid.isEmpty)
+        await withdrawn.stop()
+        let paid = try await PaymentUnderTest(handler)
+        _ = await paid.pay()
+        #expect(try await !paid.results.withdraw(Under.identifier, of: Under.business))
+        await paid.stop()
+    }
+
+    @Test func `each state of an attempt is recorded without token and customer`() async throws {
+        let under = try await PaymentUnderTest(ScriptedPayments())
+        _ = await under.pay()
+        #expect(try await eventually { try await !under.payment().isBusy })
+        let folder = under.temporary.directory.file("data") + "/payments/fish"
+        let name = try #require(try Directory.names(in: folder).first)
+        let text = String(decoding: try File(folder + "/" + name, for: .reading).readAll(), as: UTF8.self)
+        let lines = try text.split(separator: "\n").map { try JSONDocument(Array($0.utf8)).root }
+        #expect(lines.map { $0["state"]?.string } == ["begun", "succeeded"])
+        #expect(lines.allSatisfy { $0["attempt"]?.string == Under.attempt() })
+        #expect(lines.last?["reference"]?.string == "ch_1")
+        #expect(!text.contains("token-1") && !text.contains(Under.customer.rawValue))
+        await under.stop()
+    }
+}

@@ -1,0 +1,279 @@
+import BalloonJSON
+import BalloonPOSIX
+import Payments
+import Testing
+
+@Suite struct PaymentTests {
+    private static let now = Timestamp(milliseconds: 1_000_000)
+    private static let success = Array(#"{"status":"STATUS_SUCCESS"}"#.utf8)
+    private static let declined = Array(#"{"status":"STATUS_FAILURE","errors":[]}"#.utf8)
+
+    private func payment(shippingMethod: String? = nil) -> Payment {
+        var payment = Payment(
+            currency: "EUR", total: "59.00", shippingMethod: shippingMethod, sheet: Array("{}".utf8))
+        payment.send(sessionExpiresAt: Self.now.advanced(by: .seconds(300)))
+        return payment
+    }
+
+    private func begin(_ payment: inout Payment, _ id: String = "a", at now: Timestamp = now)
+        -> Payment.GatewayDecision
+    { payment.begin(attempt: id, shippingMethod: payment.shippingMethod, at: now) }
+
+    private func charged(_ amount: String = "59.00") -> Payment.Outcome {
+        .charged(amount: amount, reference: "ch_1", answer: Self.success)
+    }
+
+    @Test func `a new token is called once, joined while it runs, and repeated after its end`() {
+        var payment = payment()
+        guard case .call(let attempt) = begin(&payment) else {
+            Issue.record("not called")
+            return
+        }
+        #expect(attempt.amount == "59.00" && attempt.state == .begun && payment.isBusy)
+        #expect(begin(&payment) == .join(attempt: "a"))
+        let settlement = payment.settle("a", charged(), at: Self.now)
+        #expect(settlement.answer == Self.success && !settlement.needsReversal)
+        #expect(payment.paid?.reference == "ch_1" && payment.isBusy)
+        payment.tell("a", isDelivered: true, at: Self.now)
+        #expect(!payment.isBusy)
+        #expect(begin(&payment) == .repeated(answer: Self.success))
+        // Also after the end: the device must not read that a paid attempt failed.
+        payment.finish(.event)
+        #expect(begin(&payment) == .repeated(answer: Self.success))
+    }
+
+    @Test func `a declined attempt keeps its answer and lets another token try`() {
+        var payment = payment()
+        _ = begin(&payment)
+        let settlement = payment.settle("a", .declined(answer: Self.declined), at: Self.now)
+        #expect(settlement.answer == Self.declined && !settlement.needsReversal)
+        #expect(begin(&payment) == .repeated(answer: Self.declined))
+        guard case .call = begin(&payment, "b") else {
+            Issue.record("the second token was refused")
+            return
+        }
+    }
+
+    @Test func `another token is refused meanwhile, after a success, and while a reversal is open`() {
+        var running = payment()
+        _ = begin(&running)
+        #expect(begin(&running, "b") == .refused(.otherAttempt))
+        var paid = running
+        _ = paid.settle("a", charged(), at: Self.now)
+        #expect(begin(&paid, "b") == .refused(.paid))
+        var reversing = running
+        let result1 = reversing.settle("a", .unknown, at: Self.now).needsReversal
+        #expect(result1)
+        #expect(begin(&reversing, "b") == .refused(.reversal))
+        var reversed = reversing
+        reversed.reverse("a", isConfirmed: true, isLast: false, at: Self.now)
+        #expect(!reversed.isBusy)
+        guard case .call = begin(&reversed, "b") else {
+            Issue.record("refused after the reversal")
+            return
+        }
+        reversing.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        #expect(reversing.attempts.first?.state == .unreversed)
+        #expect(begin(&reversing, "b") == .refused(.reversal))
+    }
+
+    @Test func `a request has at most five attempts`() {
+        var payment = payment()
+        for number in 0..<Payment.maximumAttempts {
+            guard case .call = begin(&payment, "\(number)") else {
+                Issue.record("attempt \(number) was refused")
+                return
+            }
+            _ = payment.settle("\(number)", .declined(answer: Self.declined), at: Self.now)
+        }
+        #expect(begin(&payment, "x") == .refused(.tooManyAttempts))
+        #expect(begin(&payment, "4") == .repeated(answer: Self.declined))
+        #expect(payment.attempts.count == 5)
+    }
+
+    @Test(arguments: [
+        ("std", "std", true), ("std", "fast", false), ("std", nil, false), (nil, "std", false),
+        (nil, nil, true),
+    ])
+    func `the shipping method must be the one that the sum was made for`(
+        _ inForce: String?, _ sent: String?, _ isCalled: Bool
+    ) {
+        var payment = payment(shippingMethod: inForce)
+        let decision = payment.begin(attempt: "a", shippingMethod: sent, at: Self.now)
+        #expect((decision == .refused(.shippingMethod)) == !isCalled)
+        #expect(payment.attempts.count == (isCalled ? 1 : 0))
+    }
+
+    @Test(arguments: ["58.99", "59.01", "59", "", "NaN"])
+    func `a charge of another sum is a failure that is reversed`(_ amount: String) {
+        var payment = payment()
+        _ = begin(&payment)
+        let settlement = payment.settle("a", charged(amount), at: Self.now)
+        #expect(settlement.answer == Payment.failure && settlement.needsReversal)
+        #expect(payment.attempts.first?.state == .reversing && payment.paid == nil)
+    }
+
+    @Test func `a success after the time limit leaves one reversal`() {
+        var payment = payment()
+        _ = begin(&payment)
+        let result2 = payment.settle("a", .unknown, at: Self.now).needsReversal
+        #expect(result2)
+        let late = payment.settle("a", charged(), at: Self.now)
+        #expect(late.answer == Payment.failure)
+        #expect(payment.reversals.count == 1 && payment.reversals.first?.reference == "ch_1")
+        #expect(begin(&payment) == .repeated(answer: Payment.failure))
+    }
+
+    @Test func `a success after a reversal that found nothing is reversed too`() {
+        var payment = payment()
+        _ = begin(&payment)
+        _ = payment.settle("a", .unknown, at: Self.now)
+        payment.reverse("a", isConfirmed: true, isLast: false, at: Self.now)
+        let result3 = payment.settle("a", charged(), at: Self.now).needsReversal
+        #expect(result3)
+        #expect(payment.reversals.count == 1)
+    }
+
+    @Test func `a success that the device was not told of is reversed`() {
+        var paid = payment()
+        _ = begin(&paid)
+        _ = paid.settle("a", charged(), at: Self.now)
+        var gone = paid
+        gone.tell("a", isDelivered: false, at: Self.now)
+        #expect(gone.reversals.map(\.id) == ["a"])
+        // One of several posts of the attempt got the answer.
+        var told = paid
+        told.tell("a", isDelivered: true, at: Self.now)
+        told.tell("a", isDelivered: false, at: Self.now)
+        #expect(told.paid != nil && !told.isBusy)
+    }
+
+    @Test(arguments: [(true, false, true), (false, false, false), (true, true, true), (false, true, true)])
+    func `after a crash, Apple's event or the end decides about a success that may be untold`(
+        _ isPaid: Bool, _ isTold: Bool, _ remains: Bool
+    ) {
+        var payment = payment()
+        _ = begin(&payment)
+        _ = payment.settle("a", charged(), at: Self.now)
+        if isTold { payment.tell("a", isDelivered: true, at: Self.now) }
+        let end = Self.now.advanced(by: .seconds(600))
+        var silent = payment
+        let result4 = !silent.reverseUntold(at: Self.now)
+        #expect(result4)
+        let result5 = silent.reverseUntold(at: end) == !isTold
+        #expect(result5)
+        #expect((silent.paid != nil) == isTold)
+        payment.finish(byEventOfPaid: isPaid, at: Self.now)
+        #expect((payment.paid != nil) == remains)
+        #expect(payment.reversals.isEmpty == remains)
+        let result6 = !payment.reverseUntold(at: end)
+        #expect(result6)
+    }
+
+    @Test func `a failed reversal stays open until the last one`() {
+        var payment = payment()
+        _ = begin(&payment)
+        _ = payment.settle("a", .unknown, at: Self.now)
+        payment.reverse("a", isConfirmed: false, isLast: false, at: Self.now)
+        #expect(payment.reversals.first?.failures == 1 && payment.isBusy)
+        payment.reverse("b", isConfirmed: true, isLast: false, at: Self.now)
+        #expect(payment.isBusy)
+        payment.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        #expect(payment.attempts.first?.state == .unreversed && !payment.isBusy)
+    }
+
+    @Test func `a restart turns an unfinished attempt into a reversal, and nothing else`() {
+        var payment = payment()
+        var untouched = payment
+        let result7 = !untouched.recover(at: Self.now)
+        #expect(result7)
+        #expect(untouched == payment)
+        _ = begin(&payment)
+        let result8 = payment.recover(at: Self.now)
+        #expect(result8)
+        #expect(payment.reversals.map(\.id) == ["a"])
+        let result9 = !payment.recover(at: Self.now)
+        #expect(result9)
+        var running = self.payment()
+        _ = begin(&running)
+        let result10 = !running.recover(at: Self.now, except: ["a"])
+        #expect(result10)
+        #expect(begin(&payment) == .repeated(answer: Payment.failure))
+    }
+
+    @Test
+    func `a request ends at the session's expiry plus five minutes, by its event, or when it is withdrawn`() {
+        var late = payment()
+        #expect(begin(&late, at: Self.now.advanced(by: .seconds(600))) == .refused(.ended))
+        guard case .call = begin(&late, at: Self.now.advanced(by: .milliseconds(599_999))) else {
+            Issue.record("refused before the end")
+            return
+        }
+        for reason in [Payment.End.event, .withdrawn] {
+            var payment = payment()
+            payment.finish(reason)
+            payment.finish(.event)
+            #expect(payment.end == reason)
+            #expect(begin(&payment) == .refused(.ended))
+            let result11 = !payment.update(total: "1.00", shippingMethod: nil, sheet: [], at: Self.now)
+            #expect(result11)
+        }
+    }
+
+    @Test func `an update changes the sum, but not while or after a charge`() {
+        var payment = payment(shippingMethod: "std")
+        let sheet = Array(#"{"a":1}"#.utf8)
+        let result12 = payment.update(total: "64.00", shippingMethod: "fast", sheet: sheet, at: Self.now)
+        #expect(result12)
+        guard case .call(let attempt) = begin(&payment) else {
+            Issue.record("not called")
+            return
+        }
+        #expect(attempt.amount == "64.00" && payment.shippingMethod == "fast" && payment.sheet == sheet)
+        let result13 = !payment.update(total: "1.00", shippingMethod: "std", sheet: sheet, at: Self.now)
+        #expect(result13)
+        _ = payment.settle("a", .declined(answer: Self.declined), at: Self.now)
+        let result14 = payment.update(total: "65.00", shippingMethod: "std", sheet: sheet, at: Self.now)
+        #expect(result14)
+        _ = begin(&payment, "b")
+        _ = payment.settle("b", charged("65.00"), at: Self.now)
+        let result15 = !payment.update(total: "1.00", shippingMethod: "std", sheet: sheet, at: Self.now)
+        #expect(result15)
+        #expect(payment.total == "65.00")
+    }
+
+    @Test func `a payment is read as it was written, and a damaged one is refused`() throws {
+        var payment = payment(shippingMethod: "std")
+        _ = begin(&payment)
+        _ = payment.settle("a", .declined(answer: Self.declined), at: Self.now)
+        _ = begin(&payment, "b")
+        _ = payment.settle("b", .unknown, at: Self.now)
+        payment.reverse("b", isConfirmed: false, isLast: false, at: Self.now)
+        payment.finish(.withdrawn)
+        #expect(Payment(json: try JSONDocument(payment.json).root) == payment)
+        let text = String(decoding: payment.json, as: UTF8.self)
+        for (old, new) in [
+            ("reversing", "paid"), ("\"total\"", "\"sum\""), ("\"attempts\":[", "\"attempts\":[1,"),
+        ] {
+            let damaged = text.replacing(old, with: new)
+            #expect(damaged != text)
+            #expect(Payment(json: try JSONDocument(Array(damaged.utf8)).root) == nil)
+        }
+    }
+
+    @Test func `a reference is bounded and has no control characters`() {
+        var payment = payment()
+        _ = begin(&payment)
+        let long = "a\n\u{1B}" + String(repeating: "é", count: 200)
+        _ = payment.settle("a", .charged(amount: "59.00", reference: long, answer: []), at: Self.now)
+        #expect(payment.paid?.reference == "a" + String(repeating: "é", count: 127))
+    }
+
+    @Test func `the identifier of an attempt separates its parts`() {
+        let one = PaymentAttempt.id(requestIdentifier: "ab", encryptedData: [0x63])
+        #expect(one.utf8.count == 64)
+        #expect(one != PaymentAttempt.id(requestIdentifier: "abc", encryptedData: []))
+        // The SHA-256 of "ab", a zero byte and "c", by sha256sum.
+        #expect(one == "6c032e631d39a14d85aff7e319546af701e26c97b57ca95fbfe9c6ba855f67bf")
+    }
+}
