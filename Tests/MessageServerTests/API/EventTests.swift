@@ -187,15 +187,15 @@ import Testing
         let silent = try EventFollower(address, token: TestTokens.all, lastID: "0")
         async let followed = onThread { () -> [EventFollower.Event] in
             var all: [EventFollower.Event] = []
-            var seen = 0
+            var keys: Set<String?> = []
             var lastID: String? = "0"
             // The server disconnects a follower with more than 64 KiB unread, which happens to this one on a busy
-            // machine. As a client must, it then resumes after its last event.
-            for _ in 0..<200 where seen < 200 {
+            // machine. As a client must, it then resumes after its last event, and ignores events that it has seen.
+            for _ in 0..<200 where keys.count < 200 {
                 let follower = try EventFollower(address, token: TestTokens.all, lastID: lastID)
                 all += try follower.events {
-                    if $0.name == "message.received" { seen += 1 }
-                    return seen == 200
+                    if $0.name == "message.received" { keys.insert($0.key) }
+                    return keys.count == 200
                 }
                 lastID = follower.lastID
             }
@@ -209,7 +209,6 @@ import Testing
             try await group.waitForAll()
         }
         let received = try await followed.filter { $0.name == "message.received" }
-        #expect(received.count == 200)
         #expect(Set(received.compactMap(\.key)).count == 200)
         #expect(
             received.compactMap { $0.data["line"]?["message"]?["body"]?.string }.allSatisfy { $0 == body })
