@@ -91,7 +91,7 @@ struct AssignmentRoutes: Sendable {
                 ?? true
         }
         if assignment.isAssigned {
-            watch.waits.end(in: ConversationName(business: business, customer: customer))
+            watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()
         }
         return facts.changed(to: assignment).answer

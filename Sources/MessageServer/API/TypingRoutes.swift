@@ -27,7 +27,7 @@ struct TypingRoutes: Sendable {
         }
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
-        let name = ConversationName(business: try request.business.id, customer: customer)
+        let name = ConversationID(business: try request.business.id, customer: customer)
         guard isTyping else {
             indicators.end(in: name)
             return APIAnswer { $0.field("typing", false) }

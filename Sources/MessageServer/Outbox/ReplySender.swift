@@ -51,7 +51,7 @@ final class ReplySender: Sendable {
 
     /// A struct, because a generic `Mutex` wraps a closure once more each time it is read, and keeps the wrapper.
     private struct Acceptance {
-        var action: (@Sendable (ConversationName) -> Void)?
+        var action: (@Sendable (ConversationID) -> Void)?
     }
 
     /// The interval between searches for expired replies while replies are queued.
@@ -83,7 +83,7 @@ final class ReplySender: Sendable {
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
 
     /// Calls `action` for each message to a customer that Apple accepted; it must be short.
-    func whenAccepted(_ action: @escaping @Sendable (ConversationName) -> Void) {
+    func whenAccepted(_ action: @escaping @Sendable (ConversationID) -> Void) {
         acceptance.withLock { $0.action = action }
     }
 
@@ -215,7 +215,7 @@ final class ReplySender: Sendable {
         if case .accepted = result, !entry.reply.kind.isTyping,
             let action = acceptance.withLock({ $0 }).action
         {
-            action(ConversationName(business: entry.business, customer: entry.customer))
+            action(ConversationID(business: entry.business, customer: entry.customer))
         }
         let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported, signIns, payments) else {

@@ -25,7 +25,7 @@ final class AssignmentWatch: Sendable {
     let waits = HandlerWaits()
     private let store: Store
     private let logger: Logger
-    private let told = Mutex<[ConversationName: Told]>([:])
+    private let told = Mutex<[ConversationID: Told]>([:])
     private let startedAt = Timestamp.now()
     private let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -79,7 +79,7 @@ final class AssignmentWatch: Sendable {
         let assigned = store.assignedConversations
         forgetOthers(than: assigned)
         for conversation in assigned {
-            let name = ConversationName(business: conversation.business, customer: conversation.customer)
+            let name = ConversationID(business: conversation.business, customer: conversation.customer)
             waits.end(in: name)
             let assignment = conversation.assignment
             let steps = AssignmentDeadlines(people: settings[conversation.business])
@@ -99,7 +99,7 @@ final class AssignmentWatch: Sendable {
 
     /// Logs the first failure of each step as a warning, unless the store fails as a whole and logs that itself.
     private func log(
-        _ error: any Error, of step: AssignmentDeadlines.Step, in name: ConversationName,
+        _ error: any Error, of step: AssignmentDeadlines.Step, in name: ConversationID,
         _ assignment: Assignment
     ) {
         var level = Logger.Level.debug
@@ -118,7 +118,7 @@ final class AssignmentWatch: Sendable {
     }
 
     private func take(
-        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+        _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
     ) async throws {
         let metadata: Logger.Metadata = [
             "business": "\(name.business.rawValue)", "assignment": "\(assignment.record)",
@@ -145,7 +145,7 @@ final class AssignmentWatch: Sendable {
 
     /// Sends a text about an assignment, unless it was sent before; records the step as taken.
     private func say(
-        _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationName,
+        _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationID,
         _ assignment: Assignment
     ) async throws {
         guard let text else { return recordTaken(step, in: name, assignment) }
@@ -170,7 +170,7 @@ final class AssignmentWatch: Sendable {
     /// Whether an earlier process sent the message; read from the conversation's file, as the store may have forgotten
     /// the id.
     private func wasSaid(
-        _ id: MessageID, in name: ConversationName, _ assignment: Assignment
+        _ id: MessageID, in name: ConversationID, _ assignment: Assignment
     ) async throws -> Bool {
         guard let since = assignment.since, since < startedAt else { return false }
         return try await onDisk { [store] in
@@ -181,14 +181,14 @@ final class AssignmentWatch: Sendable {
 
     /// The message's id, which is the same for each attempt in every process.
     static func id(
-        of purpose: String, about assignment: Assignment, in name: ConversationName, of store: String
+        of purpose: String, about assignment: Assignment, in name: ConversationID, of store: String
     ) -> MessageID {
         let parts = [store, name.business.rawValue, name.customer.rawValue, "\(assignment.record)", purpose]
         return MessageID(derivedFrom: Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
     }
 
     private func wasTaken(
-        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+        _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
     ) -> Bool {
         told.withLock { told in
             guard let known = told[name], known.record == assignment.record else { return false }
@@ -197,13 +197,13 @@ final class AssignmentWatch: Sendable {
     }
 
     private func recordTaken(
-        _ step: AssignmentDeadlines.Step, in name: ConversationName, _ assignment: Assignment
+        _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
     ) {
         change(name, assignment) { _ = $0.steps.insert(step) }
     }
 
     private func change<Result: Sendable>(
-        _ name: ConversationName, _ assignment: Assignment, _ body: (inout Told) -> Result
+        _ name: ConversationID, _ assignment: Assignment, _ body: (inout Told) -> Result
     ) -> Result {
         told.withLock { told in
             var known = told[name] ?? Told(record: assignment.record)
@@ -217,7 +217,7 @@ final class AssignmentWatch: Sendable {
     private func forgetOthers(than assigned: [Store.AssignedConversation]) {
         told.withLock { told in
             guard told.count > assigned.count else { return }
-            let names = Set(assigned.map { ConversationName(business: $0.business, customer: $0.customer) })
+            let names = Set(assigned.map { ConversationID(business: $0.business, customer: $0.customer) })
             told = told.filter { names.contains($0.key) }
         }
     }

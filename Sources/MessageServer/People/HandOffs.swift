@@ -18,7 +18,7 @@ struct HandOffs: Sendable {
     /// handler that is down nor a wait for a free slot delays it.
     func record(_ event: InboundEvent, of message: UnrecordedMessage) {
         guard asksForPerson(event), !store.isWithPerson(message) else { return }
-        let conversation = ConversationName(business: message.business, customer: message.customer)
+        let conversation = ConversationID(business: message.business, customer: message.customer)
         store.assign(.handOff(reason: Self.askedFor), message.business, message.customer) { [watch] result in
             // If the change fails, the delivery hands the conversation off before it calls the handler.
             guard case .success(let assignment) = result, assignment.isAssigned else { return }
@@ -50,7 +50,7 @@ struct HandOffs: Sendable {
         for delivery: Delivery, _ wait: @escaping @Sendable () async throws -> Result
     ) async throws -> Result? {
         guard watch.settings[delivery.business] != nil else { return try await wait() }
-        let conversation = ConversationName(business: delivery.business, customer: delivery.customer)
+        let conversation = ConversationID(business: delivery.business, customer: delivery.customer)
         do {
             return try await watch.waits.run(in: conversation, wait)
         } catch is CancellationError where !Task.isCancelled {

@@ -5,14 +5,14 @@ import Synchronization
 final class HandlerWaits: Sendable {
     private struct State {
         var lastNumber: UInt64 = 0
-        var waits: [ConversationName: [UInt64: @Sendable () -> Void]] = [:]
+        var waits: [ConversationID: [UInt64: @Sendable () -> Void]] = [:]
     }
 
     private let state = Mutex(State())
 
     /// Runs `wait` in a task that is cancelled with the caller's task, or by ``end(in:)``.
     func run<Result: Sendable>(
-        in conversation: ConversationName, _ wait: @escaping @Sendable () async throws -> Result
+        in conversation: ConversationID, _ wait: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let task = Task { try await wait() }
         let number = state.withLock { state in
@@ -34,14 +34,8 @@ final class HandlerWaits: Sendable {
     }
 
     /// Cancels the waits of a conversation.
-    func end(in conversation: ConversationName) {
+    func end(in conversation: ConversationID) {
         let waits = state.withLock { $0.waits[conversation].map { Array($0.values) } ?? [] }
         for cancel in waits { cancel() }
     }
-}
-
-/// The business and the customer of a conversation, which identify it.
-struct ConversationName: Hashable, Sendable {
-    let business: BusinessID
-    let customer: CustomerID
 }

@@ -22,7 +22,7 @@ final class TypingIndicators: Sendable {
     }
 
     /// Makes one attempt to send an indicator to a conversation: true shows it, false ends it.
-    typealias Sender = @Sendable (ConversationName, Bool) async -> Void
+    typealias Sender = @Sendable (ConversationID, Bool) async -> Void
 
     /// Runs the closure once when this time has passed.
     typealias Timer = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
@@ -44,7 +44,7 @@ final class TypingIndicators: Sendable {
     }
 
     fileprivate struct State {
-        var indicators: [ConversationName: Indicator] = [:]
+        var indicators: [ConversationID: Indicator] = [:]
         var lastNumber: UInt64 = 0
     }
 
@@ -57,17 +57,17 @@ final class TypingIndicators: Sendable {
     private let state = Mutex(State())
     private let lifetime: Duration
     private let send: Sender
-    private let publish: @Sendable (ConversationName, Bool) -> Void
+    private let publish: @Sendable (ConversationID, Bool) -> Void
     private let timer: Timer
     /// Yields the conversations with an indicator to send, each at most once at a time.
-    private let work: AsyncStream<ConversationName>
-    private let workers: AsyncStream<ConversationName>.Continuation
+    private let work: AsyncStream<ConversationID>
+    private let workers: AsyncStream<ConversationID>.Continuation
 
     /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and may be called
     /// on any thread.
     init(
         lifetime: Duration = .seconds(30), timer: @escaping Timer = dispatchTimer(), send: @escaping Sender,
-        publish: @escaping @Sendable (ConversationName, Bool) -> Void
+        publish: @escaping @Sendable (ConversationID, Bool) -> Void
     ) {
         self.timer = timer
         self.lifetime = lifetime
@@ -83,7 +83,7 @@ final class TypingIndicators: Sendable {
     var isSending: Bool { state.withLock { $0.indicators.values.contains(where: \.isSending) } }
 
     /// Shows an indicator, or extends its time when it is already shown.
-    func begin(in name: ConversationName, now: ContinuousClock.Instant = .now) -> Beginning {
+    func begin(in name: ConversationID, now: ContinuousClock.Instant = .now) -> Beginning {
         let (result, number) = state.withLock { state -> (Beginning, UInt64) in
             var indicator = state.indicators[name]
             if let begunAt = indicator?.begunAt, now < begunAt + Self.pause { return (.tooSoon, 0) }
@@ -110,7 +110,7 @@ final class TypingIndicators: Sendable {
     }
 
     /// Ends an indicator; does nothing when none is shown.
-    func end(in name: ConversationName) {
+    func end(in name: ConversationID) {
         let isChanged = state.withLock { state in
             guard state.indicators[name]?.isWanted == true else { return false }
             state.indicators[name]?.isWanted = false
@@ -121,19 +121,19 @@ final class TypingIndicators: Sendable {
     }
 
     /// Tells that an indicator ended, and forgets it when another start is allowed.
-    private func ended(_ name: ConversationName) {
+    private func ended(_ name: ConversationID) {
         publish(name, false)
         guard let number = state.withLock({ $0.indicators[name]?.number }) else { return }
         expire(name, number, after: Self.pause)
     }
 
-    private func expire(_ name: ConversationName, _ number: UInt64, after time: Duration) {
+    private func expire(_ name: ConversationID, _ number: UInt64, after time: Duration) {
         timer(time) { [weak self] in self?.expire(name, number) }
     }
 
     /// Records that Apple accepted a message to the customer, because the message ends an indicator on the customer's
     /// device.
-    func messageWasSent(in name: ConversationName) {
+    func messageWasSent(in name: ConversationID) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.isWanted else { return false }
             state.indicators[name]?.isWanted = false
@@ -154,12 +154,12 @@ final class TypingIndicators: Sendable {
         }
     }
 
-    private func sendAll(in name: ConversationName) async {
+    private func sendAll(in name: ConversationID) async {
         while let isTyping = state.withLock({ $0.next(in: name) }) { await send(name, isTyping) }
     }
 
     /// Ends an indicator whose time has passed, unless a later start extended it, and lets its entry be removed.
-    private func expire(_ name: ConversationName, _ number: UInt64) {
+    private func expire(_ name: ConversationID, _ number: UInt64) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.number == number else { return false }
             state.indicators[name]?.isWanted = false
@@ -170,7 +170,7 @@ final class TypingIndicators: Sendable {
         if isChanged { publish(name, false) }
     }
 
-    private func schedule(_ name: ConversationName, in state: inout State) {
+    private func schedule(_ name: ConversationID, in state: inout State) {
         guard state.indicators[name]?.isSending == false else { return }
         state.indicators[name]?.isSending = true
         workers.yield(name)
@@ -179,7 +179,7 @@ final class TypingIndicators: Sendable {
 
 extension TypingIndicators.State {
     /// The next indicator to send, true for a start and false for an end; nil when nothing is left to send.
-    fileprivate mutating func next(in name: ConversationName) -> Bool? {
+    fileprivate mutating func next(in name: ConversationID) -> Bool? {
         guard var indicator = indicators[name] else { return nil }
         defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
         if indicator.isWanted, indicator.sent != indicator.number {

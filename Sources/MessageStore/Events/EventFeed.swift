@@ -67,7 +67,7 @@ final class EventFeed: Sendable {
     }
 
     /// Removes and returns the queued changes; nil when changes were dropped since the last call.
-    func take() -> [StoreChange]? {
+    func take() -> [DurableChange]? {
         let taken = state.withLock { state in
             defer { state = State() }
             return state

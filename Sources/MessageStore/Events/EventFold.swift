@@ -1,7 +1,7 @@
 import BusinessMessages
 
 /// A change of the store, in the order in which changes became durable or were written.
-enum StoreChange: Sendable {
+enum DurableChange: Sendable {
     /// A record is on disk; nil for one without events.
     case record(UInt64, EventRecord?)
     /// A line is in its conversation's file; nil instead of the line when it was written before, or when the file
@@ -58,7 +58,7 @@ struct EventFold {
     var subjectCount: Int { subjects.count }
 
     /// Applies a change; returns the events that are due.
-    mutating func apply(_ change: StoreChange) -> [Due] {
+    mutating func apply(_ change: DurableChange) -> [Due] {
         switch change {
         case .record(let number, let record):
             guard number > last else {

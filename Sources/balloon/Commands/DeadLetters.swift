@@ -17,7 +17,7 @@ struct DeadLetters: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the dead letters: record, time, status, business, customer, summary, reason.")
 
-        @OptionGroup var filter: EventFilter
+        @OptionGroup var filter: EventFilterOptions
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
@@ -197,7 +197,7 @@ struct DeadLetterChoice: ParsableArguments {
     @Flag(help: "All dead letters that pass the filters.")
     var all = false
 
-    @OptionGroup var filter: EventFilter
+    @OptionGroup var filter: EventFilterOptions
 
     func validate() throws {
         if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }

@@ -14,7 +14,7 @@ struct Events: AsyncParsableCommand {
             abstract:
                 "List messages in the order of arrival: record, time, status, business, customer, summary.")
 
-        @OptionGroup var filter: EventFilter
+        @OptionGroup var filter: EventFilterOptions
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
@@ -54,7 +54,7 @@ struct Events: AsyncParsableCommand {
         @Flag(help: "Deliver the messages; without it they are only counted.")
         var send = false
 
-        @OptionGroup var filter: EventFilter
+        @OptionGroup var filter: EventFilterOptions
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {

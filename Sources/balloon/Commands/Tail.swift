@@ -16,7 +16,7 @@ extension Events {
             name: [.customShort("n"), .customLong("lines")], help: "The number of messages to begin with.")
         var count = 10
 
-        @OptionGroup var filter: EventFilter
+        @OptionGroup var filter: EventFilterOptions
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import MessageServer
 
 @Suite struct TypingIndicatorTests {
-    private let name = ConversationName(business: BusinessID("b"), customer: CustomerID("c"))
+    private let name = ConversationID(business: BusinessID("b"), customer: CustomerID("c"))
     private let sent = Sent()
 
     private let timers = ManualTimers()
@@ -69,11 +69,11 @@ import Testing
     @Test func `a start in one conversation too many is refused`() {
         let indicators = indicators()
         for number in 0..<TypingIndicators.maximumPerBusiness {
-            let name = ConversationName(business: name.business, customer: CustomerID("\(number)"))
+            let name = ConversationID(business: name.business, customer: CustomerID("\(number)"))
             #expect(indicators.begin(in: name) == .begun)
         }
         #expect(indicators.begin(in: name) == .tooMany)
-        let other = ConversationName(business: BusinessID("other"), customer: CustomerID("c"))
+        let other = ConversationID(business: BusinessID("other"), customer: CustomerID("c"))
         #expect(indicators.begin(in: other) == .begun)
     }
 

@@ -22,7 +22,7 @@ import Testing
         case other(UInt64)
         case line(of: UInt64, String? = nil, seq: Int?)
 
-        var change: StoreChange {
+        var change: DurableChange {
             switch self {
             case .message(let number): Self.message(number, nil, isReplay: false)
             case .proactive(let number): Self.message(number, .text, isReplay: false)
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        private static func message(_ number: UInt64, _ kind: Kind?, isReplay: Bool) -> StoreChange {
+        private static func message(_ number: UInt64, _ kind: Kind?, isReplay: Bool) -> DurableChange {
             .record(
                 number,
                 .message(key, MessageID("m\(number)"), outboundKind: kind, isReplay: isReplay, at: at))
@@ -208,7 +208,7 @@ struct EventModel {
         return record
     }
 
-    mutating func step(_ random: inout SeededGenerator) -> [StoreChange] {
+    mutating func step(_ random: inout SeededGenerator) -> [DurableChange] {
         switch Int.random(in: 0..<8, using: &random) {
         case 0, 1:
             let conversation = Int.random(in: 0..<unrecorded.count, using: &random)
@@ -236,8 +236,8 @@ struct EventModel {
     }
 
     /// Writes every missing line, and ends every message.
-    mutating func finish() -> [StoreChange] {
-        var changes: [StoreChange] = []
+    mutating func finish() -> [DurableChange] {
+        var changes: [DurableChange] = []
         for conversation in unrecorded.indices {
             while !unrecorded[conversation].isEmpty { changes += writeLine(conversation) }
         }
@@ -247,7 +247,7 @@ struct EventModel {
         return changes
     }
 
-    private mutating func writeLine(_ conversation: Int) -> [StoreChange] {
+    private mutating func writeLine(_ conversation: Int) -> [DurableChange] {
         guard !unrecorded[conversation].isEmpty else { return [] }
         let message = unrecorded[conversation].removeFirst()
         recorded.append(message.record)
@@ -255,7 +255,7 @@ struct EventModel {
         return [EventFoldTests.Step.line(of: message.record, seq: lines).change]
     }
 
-    private mutating func endReply(_ isAccepted: Bool) -> [StoreChange] {
+    private mutating func endReply(_ isAccepted: Bool) -> [DurableChange] {
         guard !queued.isEmpty else { return [] }
         let reply = queued.removeFirst()
         ended.append(reply)
@@ -266,7 +266,7 @@ struct EventModel {
         ]
     }
 
-    private mutating func writeReply() -> [StoreChange] {
+    private mutating func writeReply() -> [DurableChange] {
         guard !ended.isEmpty else { return [] }
         let reply = ended.removeFirst()
         lines += 1

@@ -5,7 +5,7 @@ public import HandlerKit
 package import MessageStore
 
 /// The filter options of commands about events.
-struct EventFilter: ParsableArguments {
+struct EventFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Only events of this business: its slug, its identifier, or the beginning of either.",
@@ -26,7 +26,7 @@ struct EventFilter: ParsableArguments {
     var status: JournalEvent.Status?
 
     /// This filter with the business's identifier instead of the given name; throws unless one business matches.
-    func resolved(_ options: ReadingOptions) throws -> EventFilter {
+    func resolved(_ options: ReadingOptions) throws -> EventFilterOptions {
         var filter = self
         filter.business = try options.business(business)?.rawValue
         return filter
