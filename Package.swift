@@ -227,8 +227,8 @@ let package = Package(
             "balloonTests",
             [
                 "balloon", "MessageServer", "HandlerBridges", "GatewayClient", "MessageStore", "Simulator",
-                "HandlerKit", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "ShopExample",
+                "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
+                "BusinessMessages", "ShopExample", "LoyaltyExample",
             ]),
     ]
 )

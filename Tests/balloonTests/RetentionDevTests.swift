@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import TestSupport
@@ -52,7 +53,7 @@ struct RetentionDevTests {
         #expect(apply.status == 0, "\(apply.errors)")
         #expect(try await shell.run("balloon retention plan \(Self.folder)").output == "nothing to do\n")
 
-        // The server reads the states within 30 seconds.
+        // The server reads the states within two seconds.
         let offer = try await shell.run("balloon simulate cancel --product p.monthly --locale en-US") {
             $0.output.contains("promotionalOffer")
         }
@@ -74,6 +75,44 @@ struct RetentionDevTests {
         let late = try await shell.run(
             "balloon retention url \(Self.folder) --environment production --yes --set https://a.example/r")
         #expect(late.status == 0, "\(late.errors)")
+        await dev.stop()
+    }
+
+    @Test func `a rehearsal passes with a program in Swift`() async throws {
+        let directory = TemporaryDirectory()
+        let program = buildDirectory + "/LoyaltyExample"
+        let dev = try await start(
+            #"{"exec":["\#(program)"],"config":{"product":"p.monthly","message":"stay"}}"#, in: directory)
+        try await rehearse(dev)
+    }
+
+    @Test func `a rehearsal passes with a service`() async throws {
+        let directory = TemporaryDirectory()
+        let hook = HTTPRoute(.post, "/hook", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(
+                .ok, json: Array(#"{"promotionalOffer":{"message":"stay","offer":"half-price"}}"#.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let url = "http://\(try await service.start()[0])/hook"
+        try AtomicFile.write(
+            Array("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0\n".utf8), to: directory.file("hook-secret"))
+        let dev = try await start(
+            #"{"http":{"url":"\#(url)","secret":{"file":"\#(directory.file("hook-secret"))"}}}"#, in: directory)
+        try await rehearse(dev)
+        await service.stop(within: .zero)
+    }
+
+    /// Applies the folder, and rehearses until the states are read; every question must have the handler's answer.
+    private func rehearse(_ dev: ServingCommand) async throws {
+        let apply = try await dev.shell.run("balloon retention apply \(Self.folder)")
+        #expect(apply.status == 0, "\(apply.errors)")
+        // The server reads the states within two seconds.
+        let rehearsal = try await dev.shell.run("balloon retention rehearse \(Self.folder)") { $0.status == 0 }
+        #expect(rehearsal.output.hasSuffix("PASS\n"), "\(rehearsal.output) \(rehearsal.errors)")
+        let offer = try await dev.shell.run("balloon simulate cancel --product p.monthly --locale en-US")
+        #expect(offer.output.contains("promotionalOffer"), "\(offer.output)")
         await dev.stop()
     }
 

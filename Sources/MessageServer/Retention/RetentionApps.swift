@@ -16,6 +16,8 @@ final class RetentionApps: Sendable {
         var handlers: [String: RetentionResponder] = [:]
         var apps: [String: AppConfiguration] = [:]
         var states: [String: [RetentionEnvironment: RetentionStates]] = [:]
+        /// The last failure of each file, which is logged once.
+        var failures: [String: RetentionFileError] = [:]
     }
 
     private let state: Mutex<State>
@@ -79,8 +81,14 @@ final class RetentionApps: Sendable {
                     dataDirectory: dataDirectory, slug: app.slug, environment)
                 do throws(RetentionFileError) {
                     let states = try RetentionStates.read(path)
-                    state.withLock { $0.states[app.slug, default: [:]][environment] = states }
+                    state.withLock { state in
+                        state.states[app.slug, default: [:]][environment] = states
+                        state.failures[path] = nil
+                    }
                 } catch {
+                    guard state.withLock({ $0.failures.updateValue(error, forKey: path) }) != error else {
+                        continue
+                    }
                     logger.warning(
                         "states of retention messages not read; the old states stay in effect",
                         metadata: ["app": "\(app.slug)", "error": "\(error)"])

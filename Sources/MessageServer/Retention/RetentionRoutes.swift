@@ -14,9 +14,9 @@ final class RetentionRoutes: Sendable {
     /// The maximum bytes of a question.
     static let maximumBodyBytes = 65_536
     /// The time between two looks at the states that `balloon retention` writes.
-    private static let lookInterval = Duration.seconds(30)
+    private static let lookInterval = Duration.seconds(2)
     /// The number of looks between two sweeps of old decisions: an hour.
-    private static let looksPerSweep = 120
+    private static let looksPerSweep = 1800
 
     /// Creates the service; nil without an app.
     init?(

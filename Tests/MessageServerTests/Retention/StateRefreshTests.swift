@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BalloonWire
 import RetentionClient
 import RetentionMessages
@@ -68,5 +69,22 @@ struct StateRefreshTests {
         #expect(failing.isEmpty)
         #expect(log.lines.count { $0.contains("not refreshed") && $0.contains("warning") } == 1)
         #expect(log.lines.count { $0.contains("refreshed again") } == 1)
+    }
+
+    @Test func `a file of states that stays unreadable is logged once, and again after it was readable`() throws {
+        let app = try AppUnderTest()
+        try app.record(.approved)
+        let log = LogCollector()
+        let data = app.directory.file("data")
+        let apps = RetentionApps([try app.configuration()], dataDirectory: data, logger: log.logger)
+        let path = RetentionStates.path(dataDirectory: data, slug: "shop", .production)
+        for round in 1...2 {
+            try AtomicFile.write(Array("{".utf8), to: path)
+            for _ in 0..<3 { apps.readStates() }
+            #expect(apps.app("shop", .production)?.states.messages.count == 2)
+            #expect(log.lines.count { $0.contains("states of retention messages not read") } == round)
+            try app.record(.approved)
+            apps.readStates()
+        }
     }
 }
