@@ -1,3 +1,4 @@
+internal import BalloonJSON
 internal import COpenSSL
 
 /// A root certificate, the only one that the chains of a service may lead to.
@@ -28,8 +29,15 @@ package struct RootCertificate: Sendable, Hashable {
     package static let appleG3Fingerprint =
         "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
 
+    /// Apple Root CA - G3, to which the App Store's and Apple Pay's certificates lead, until 2039-04-30.
+    ///
+    /// Its SHA-256 is ``appleG3Fingerprint``; a test compares them.
+    package static let appleG3 = RootCertificate(der: Base64.decode(appleG3Text) ?? [])
+
     /// The certificate as DER.
     package let der: [UInt8]
+
+    private init(der: [UInt8]) { self.der = der }
 
     /// Reads a certificate from DER or PEM.
     ///
@@ -85,3 +93,17 @@ package struct RootCertificate: Sendable, Hashable {
         }
     }
 }
+
+/// Apple Root CA - G3 as Base64 of its DER.
+private let appleG3Text =
+    """
+    MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUgUm9vdCBDQSAtIEczMSYwJAYD\
+    VQQLDB1BcHBsZSBDZXJ0aWZpY2F0aW9uIEF1dGhvcml0eTETMBEGA1UECgwKQXBwbGUgSW5jLjELMAkGA1UEBhMCVVMwHhcN\
+    MTQwNDMwMTgxOTA2WhcNMzkwNDMwMTgxOTA2WjBnMRswGQYDVQQDDBJBcHBsZSBSb290IENBIC0gRzMxJjAkBgNVBAsMHUFw\
+    cGxlIENlcnRpZmljYXRpb24gQXV0aG9yaXR5MRMwEQYDVQQKDApBcHBsZSBJbmMuMQswCQYDVQQGEwJVUzB2MBAGByqGSM49\
+    AgEGBSuBBAAiA2IABJjpLz1AcqTtkyJygRMc3RCV8cWjTnHcFBbZDuWmBSp3ZHtfTjjTuxxEtX/1H7YyYl3J6YRbTzBPEVoA\
+    /VhYDKX1DyxNB0cTddqXl5dvMVztK517IDvYuVTZXpmkOlEKMaNCMEAwHQYDVR0OBBYEFLuw3qFYM4iapIqZ3r6966/ayySr\
+    MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMAoGCCqGSM49BAMDA2gAMGUCMQCD6cHEFl4aXTQY2e3v9GwOAEZL\
+    uN+yRhHFD/3meoyhpmvOwgPUnPWTxnS4at+qIxUCMG1mihDK1A3UT82NQz60imOlM27jbdoXt2QfyFMm+YhidDkLF1vLUagM\
+    6BgD56KyKA==
+    """

@@ -150,6 +150,11 @@ private struct Refused {
         }
     }
 
+    @Test func `the root in the program is the one whose fingerprint Apple publishes`() throws {
+        #expect(RootCertificate.appleG3.fingerprint == RootCertificate.appleG3Fingerprint)
+        #expect(try RootCertificate(RootCertificate.appleG3.der) == .appleG3)
+    }
+
     @Test func `a root is read from PEM and DER, and nothing but a self-signed authority is one`() throws {
         let chain = try Issuing().issue()
         let text = Base64.encode(chain.root.der)

@@ -99,7 +99,8 @@ struct RetentionDevTests {
         try AtomicFile.write(
             Array("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0\n".utf8), to: directory.file("hook-secret"))
         let dev = try await start(
-            #"{"http":{"url":"\#(url)","secret":{"file":"\#(directory.file("hook-secret"))"}}}"#, in: directory)
+            #"{"http":{"url":"\#(url)","secret":{"file":"\#(directory.file("hook-secret"))"}}}"#,
+            in: directory)
         try await rehearse(dev)
         await service.stop(within: .zero)
     }
@@ -109,7 +110,9 @@ struct RetentionDevTests {
         let apply = try await dev.shell.run("balloon retention apply \(Self.folder)")
         #expect(apply.status == 0, "\(apply.errors)")
         // The server reads the states within two seconds.
-        let rehearsal = try await dev.shell.run("balloon retention rehearse \(Self.folder)") { $0.status == 0 }
+        let rehearsal = try await dev.shell.run("balloon retention rehearse \(Self.folder)") {
+            $0.status == 0
+        }
         #expect(rehearsal.output.hasSuffix("PASS\n"), "\(rehearsal.output) \(rehearsal.errors)")
         let offer = try await dev.shell.run("balloon simulate cancel --product p.monthly --locale en-US")
         #expect(offer.output.contains("promotionalOffer"), "\(offer.output)")

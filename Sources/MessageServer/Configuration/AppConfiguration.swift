@@ -10,13 +10,13 @@ package import RetentionMessages
 /// {
 ///   "bundleID": "com.example.app", "appleID": 1234567890,
 ///   "issuerID": "11111111-2222-3333-4444-555555555555", "keyID": "ABC1234567", "keyFile": "/run/secrets/iap.p8",
-///   "rootFile": "AppleRootCA-G3.cer", "noAnswer": "empty", "decisionDays": 30,
+///   "noAnswer": "empty", "decisionDays": 30,
 ///   "handler": { "exec": ["./loyalty.py"] }, "budgetMilliseconds": 450, "concurrency": 16,
 ///   "stateRefreshMinutes": 60
 /// }
 /// ```
 ///
-/// `noAnswer`, `decisionDays` and the keys after it may be missing.
+/// The keys after `keyFile` may be missing, and so may `rootFile`, which replaces Apple Root CA - G3.
 package struct AppConfiguration: Sendable {
     /// The answer when no rule matches; both let the App Store show the default message.
     package enum NoAnswer: String, Sendable, CaseIterable {

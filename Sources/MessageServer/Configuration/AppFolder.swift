@@ -14,17 +14,16 @@ enum AppFolder {
         "handler", "budgetMilliseconds", "concurrency", "stateRefreshMinutes",
     ]
     /// The keys that every file has.
-    private static let requiredKeys = keys.prefix(6)
+    private static let requiredKeys = keys.prefix(5)
     /// The budgets that leave time for the network: the App Store waits 700 ms.
     private static let budgets = 50...649
 
     /// Reads every app's file, sorted by slug; an absent folder has none.
     ///
-    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Unless `needsRoot`, a file may
-    /// lack its root, and then no chain leads to it. Appends errors to `problems`, and what does not prevent a start to `warnings`.
+    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Appends errors to `problems`, and
+    /// what does not prevent a start to `warnings`.
     static func read(
-        _ folder: String, handlers: [any HandlerFactory]?, needsRoot: Bool = true,
-        noting problems: inout [ConfigurationProblem],
+        _ folder: String, handlers: [any HandlerFactory]?, noting problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
     ) -> [AppConfiguration] {
         guard Directory.exists(folder) else { return [] }
@@ -46,7 +45,7 @@ enum AppFolder {
                 .parsed(SettingFormat.slug, noting: &problems)
             guard let document = ConfigurationFile.document(path, noting: &problems), let slug,
                 let app = read(
-                    document.root, path, slug, handlers, needsRoot, noting: &problems, warnings: &warnings)
+                    document.root, path, slug, handlers, noting: &problems, warnings: &warnings)
             else { continue }
             apps.append(app)
         }
@@ -55,11 +54,11 @@ enum AppFolder {
 
     private static func read(
         _ root: JSONValue, _ file: String, _ slug: String, _ handlers: [any HandlerFactory]?,
-        _ needsRoot: Bool, noting problems: inout [ConfigurationProblem],
+        noting problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
     ) -> AppConfiguration? {
         var reader = ObjectReader(root, file: file, keys: keys)
-        for key in requiredKeys where !reader.has(key) && (needsRoot || key != "rootFile") {
+        for key in requiredKeys where !reader.has(key) {
             reader.problem("has no \"\(key)\"", hint: "add it; App Store Connect shows it")
         }
         let bundleID = word("bundleID", &reader)
@@ -68,8 +67,7 @@ enum AppFolder {
         let appleID = reader.integer("appleID", in: 1...Int(Int32.max) * 64)
         let directory = Directory.parent(of: file)
         let key = key(&reader, directory)
-        let certificate =
-            needsRoot || reader.has("rootFile") ? certificate(&reader, directory) : absentRoot
+        let certificate = reader.has("rootFile") ? certificate(&reader, directory) : .appleG3
         let noAnswer = noAnswer(&reader)
         let days = reader.integer("decisionDays", in: 1...3650)
         let request = root["handler"].map { binding in
@@ -94,12 +92,11 @@ enum AppFolder {
             }
         }
         guard let bundleID, let issuerID, let keyID, let appleID, let key, let certificate else { return nil }
-        if needsRoot, certificate.fingerprint != RootCertificate.appleG3Fingerprint {
+        if certificate != .appleG3 {
             warnings.append(
                 ConfigurationProblem(
                     at: .file(file), "has a \"rootFile\" that is not Apple Root CA - G3",
-                    hint:
-                        "download it from https://www.apple.com/certificateauthority/, unless this is a simulation"
+                    hint: "remove the key, unless this is a simulation"
                 )
             )
         }
@@ -173,17 +170,9 @@ enum AppFolder {
         do { return try RootCertificate(bytes) } catch {
             reader.report(
                 path, "is not one root certificate",
-                hint: "download Apple Root CA - G3 from https://www.apple.com/certificateauthority/")
+                hint: "remove the key: Apple Root CA - G3 is in the program")
             return nil
         }
-    }
-
-    /// A root whose key nobody has, for a simulation that replaces it; nil without memory.
-    private static var absentRoot: RootCertificate? {
-        let request = IssuedCertificate.Request(
-            name: "no root", key: .p384, isAuthority: true, validity: 0...1)
-        guard let root = try? IssuedCertificate(request) else { return nil }
-        return try? RootCertificate(root.der)
     }
 
     private static func absolute(_ path: String, in directory: String) -> String {

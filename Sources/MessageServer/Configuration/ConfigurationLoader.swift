@@ -37,7 +37,7 @@ package enum ConfigurationLoader {
             purpose == .customer
             ? []
             : AppFolder.read(
-                folder + "apps", handlers: handlers, needsRoot: purpose != .development, noting: &late,
+                folder + "apps", handlers: handlers, noting: &late,
                 warnings: &warnings)
         problems += late
         guard var configuration = loaded, problems.isEmpty else { throw .problems(problems) }
@@ -128,16 +128,15 @@ package enum ConfigurationLoader {
 
     /// The apps beside a server's file, with what does not prevent a start; reads no secret of the server.
     ///
-    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Unless `needsRoot`, `rootFile` may
-    /// be missing.
+    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked.
     package static func apps(
-        file: String, handlers: [any HandlerFactory]? = nil, needsRoot: Bool = true
+        file: String, handlers: [any HandlerFactory]? = nil
     ) throws(ConfigurationError) -> (apps: [AppConfiguration], warnings: [ConfigurationProblem]) {
         var problems: [ConfigurationProblem] = []
         var warnings: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file) + "apps"
         let apps = AppFolder.read(
-            folder, handlers: handlers, needsRoot: needsRoot, noting: &problems, warnings: &warnings)
+            folder, handlers: handlers, noting: &problems, warnings: &warnings)
         guard problems.isEmpty else { throw .problems(problems) }
         return (apps, warnings)
     }

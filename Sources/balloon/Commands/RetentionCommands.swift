@@ -237,7 +237,7 @@ struct RetentionOptions: ParsableArguments {
 
     /// The app with a client for its environment; throws for an unknown app.
     func target() throws -> Target {
-        let (apps, _) = try ConfigurationLoader.apps(file: config, needsRoot: false)
+        let (apps, _) = try ConfigurationLoader.apps(file: config)
         let found = apps.count == 1 && app == nil ? apps.first : apps.first { $0.slug == app }
         guard let found, let environment = RetentionEnvironment(name: environment) else {
             throw CommandFailure.unknownArgument(

@@ -71,7 +71,9 @@ struct StateRefreshTests {
         #expect(log.lines.count { $0.contains("refreshed again") } == 1)
     }
 
-    @Test func `a file of states that stays unreadable is logged once, and again after it was readable`() throws {
+    @Test func `a file of states that stays unreadable is logged once, and again after it was readable`()
+        throws
+    {
         let app = try AppUnderTest()
         try app.record(.approved)
         let log = LogCollector()
