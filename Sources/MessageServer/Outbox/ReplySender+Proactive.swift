@@ -63,13 +63,15 @@ extension ReplySender {
     func check(
         _ request: SendRequest, _ key: IdempotencyKey, searching search: @escaping JournalSearch
     ) async throws -> [MessageProblem] {
+        let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
+        let outbound = try outbound(request, id: key.message, for: capabilities)
         if try await sent(key, request.business, search) == nil {
             try await checkOpen(request)
             let assignment = store.assignment(of: request.business, request.customer)
-            if let refusal = request.refusal(in: assignment) { throw SendRefusal.assignment(refusal) }
+            if let refusal = request.refusal(of: outbound.kind, in: assignment) {
+                throw SendRefusal.assignment(refusal)
+            }
         }
-        let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
-        let outbound = try outbound(request, id: key.message, for: capabilities)
         return request.files.isEmpty
             ? OutboundMessage.problems(
                 inJSON: outbound.message, needsEnvelope: true, for: capabilities,
@@ -127,8 +129,8 @@ extension ReplySender {
 
 extension SendRequest {
     /// The refusal of the message's author in a conversation with this assignment; nil when the author may write.
-    fileprivate func refusal(in assignment: Assignment) -> AssignmentRefusal? {
-        if isAutomatic { return assignment.isAssigned ? .withPerson(assignment.person) : nil }
+    fileprivate func refusal(of kind: Kind?, in assignment: Assignment) -> AssignmentRefusal? {
+        if isAutomatic { return assignment.refusal(ofProgramSending: kind) }
         guard let person, !takes, let current = assignment.person, current.id != person.id else { return nil }
         return .claimed(by: current)
     }

@@ -1,5 +1,6 @@
 package import BalloonJSON
 package import BalloonPOSIX
+package import BusinessMessages
 
 /// A person who answers customers.
 package struct Person: Hashable, Sendable {
@@ -105,5 +106,14 @@ extension Person {
             writer.field("id", id)
             writer.field("name", name)
         }
+    }
+}
+
+extension Assignment {
+    /// The refusal of a message of this kind from a handler or another program; nil when it may be sent.
+    ///
+    /// A request to sign in may be sent beside a person, who sees its result in the conversation.
+    package func refusal(ofProgramSending kind: Kind?) -> AssignmentRefusal? {
+        isAssigned && kind != .authentication ? .withPerson(person) : nil
     }
 }

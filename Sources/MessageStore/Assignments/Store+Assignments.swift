@@ -281,8 +281,8 @@ extension AssignmentTable {
     ) -> Result<AssignmentEffect?, AssignmentRefusal> {
         switch message.author {
         case .handler?, .program?:
-            let current = assignment(of: key)
-            return current.isAssigned ? .failure(.withPerson(current.person)) : .success(nil)
+            let refusal = assignment(of: key).refusal(ofProgramSending: message.outboundKind)
+            return refusal.map { .failure($0) } ?? .success(nil)
         case .person(let person?)?:
             guard let context else { return .success(nil) }
             let change = AssignmentChange.claim(person, takes: takes)

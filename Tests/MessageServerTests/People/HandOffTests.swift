@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
@@ -132,9 +133,13 @@ import Testing
         await #expect(throws: HandlerHostError.withPerson) { try await send("while") }
         _ = try await test.store.assign(.releaseToWaiting(), business, customer)
         await #expect(throws: HandlerHostError.withPerson) { try await send("while") }
+        let request = try JSONDocument(
+            Array(#"{"signIn": {"receivedMessage": {"title": "Sign in"}}, "fallback": "Please call us."}"#.utf8))
+        _ = try await messages.send(
+            .signIn(try SignInRequest(json: request.root)), from: business, to: customer, key: "sign-in")
         _ = try await test.store.assign(.releaseToHandler(), business, customer)
         try await send("after")
-        #expect(test.store.queuedReplyCount == 2)
+        #expect(test.store.queuedReplyCount == 3)
         await test.store.close()
         await test.gateway.stop()
     }
