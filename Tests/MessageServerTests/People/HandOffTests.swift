@@ -134,7 +134,9 @@ import Testing
         _ = try await test.store.assign(.releaseToWaiting(), business, customer)
         await #expect(throws: HandlerHostError.withPerson) { try await send("while") }
         let request = try JSONDocument(
-            Array(#"{"signIn": {"receivedMessage": {"title": "Sign in"}}, "fallback": "Please call us."}"#.utf8))
+            Array(
+                #"{"signIn": {"receivedMessage": {"title": "Sign in"}}, "fallback": "Please call us."}"#.utf8)
+        )
         _ = try await messages.send(
             .signIn(try SignInRequest(json: request.root)), from: business, to: customer, key: "sign-in")
         _ = try await test.store.assign(.releaseToHandler(), business, customer)
