@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// A merchant's payment processing key, to which Apple encrypts payment tokens; never printed.
-package struct PaymentTokenKey: Sendable {
+package struct PaymentTokenKey: Sendable, Equatable {
     /// The public key: SubjectPublicKeyInfo in DER.
     package let publicKey: [UInt8]
     /// The SHA-256 of ``publicKey``, which a token names.

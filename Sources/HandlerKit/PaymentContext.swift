@@ -19,6 +19,10 @@ public struct PaymentContext: Sendable {
     ///
     /// The same token has the same attempt, so it serves as the idempotency key at the payment provider.
     public let attempt: String
+    /// The decrypted token of a `paymentGateway` call; nil unless the business's file has `decrypt`.
+    ///
+    /// It has the number of the card (Apple, "Payment token format reference"): never store or log it.
+    public let decryptedToken: JSONValue?
     /// The time after which the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant
     /// A logger; never log the token or a contact.
@@ -28,7 +32,7 @@ public struct PaymentContext: Sendable {
     public init(
         business: BusinessID, customer: CustomerID, message: MessageID, request: PaymentRequest,
         sheet: PaymentSheet, callback: PaymentCallback, attempt: String = "",
-        deadline: ContinuousClock.Instant, logger: Logger
+        decryptedToken: JSONValue? = nil, deadline: ContinuousClock.Instant, logger: Logger
     ) {
         self.business = business
         self.customer = customer
@@ -37,6 +41,7 @@ public struct PaymentContext: Sendable {
         self.sheet = sheet
         self.callback = callback
         self.attempt = attempt
+        self.decryptedToken = decryptedToken
         self.deadline = deadline
         self.logger = logger
     }

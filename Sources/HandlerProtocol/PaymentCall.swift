@@ -13,7 +13,7 @@ package import Logging
 ///  "currency": "USD", "reference": "ch_1", "deadlineMs": 25000}
 /// ```
 /// `call` is the last component of the endpoint's path, or `reversal`. A `paymentGateway` has `attempt`, and `payment` is
-/// the device's object. `request` has no images. The answer to an update is `newTotal`, `newLineItems`,
+/// the device's object; `decryptedToken` is the token's content where the business decrypts it. `request` has no images. The answer to an update is `newTotal`, `newLineItems`,
 /// `newShippingMethods` and `errors`, each optional; to `paymentGateway`, `{"status": "STATUS_SUCCESS", "charged":
 /// "63.99", "reference": "…"}` or `{"status": "STATUS_FAILURE", "errors": […]}`; to the others, any object.
 package enum PaymentCall {
@@ -28,6 +28,7 @@ package enum PaymentCall {
         writer.field("messageId", context.message.rawValue)
         writer.field("requestIdentifier", context.requestIdentifier)
         if !context.attempt.isEmpty { writer.field("attempt", context.attempt) }
+        if let token = context.decryptedToken { writer.field("decryptedToken", token) }
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         var request = context.request
         // A line has no room for images, and a payment's callback does not need them.
@@ -108,7 +109,8 @@ package enum PaymentCall {
             message: MessageID(params["messageId"]?.string ?? ""), request: asked,
             sheet: try PaymentSheet(asked, showing: sheet),
             callback: try PaymentCallback(kind, try JSONDocument(body.finish()).root),
-            attempt: params["attempt"]?.string ?? "", deadline: deadline(params), logger: logger)
+            attempt: params["attempt"]?.string ?? "", decryptedToken: params["decryptedToken"],
+            deadline: deadline(params), logger: logger)
     }
 
     /// Parses the members of a reversal.

@@ -332,7 +332,7 @@ package final class RunningServer: Sendable {
             labels.change(to: wanted.businesses)
             reloads.isSuccess = true
             signIns.change(to: wanted.businesses)
-            payments.settings.change(to: wanted.businesses)
+            payments.change(to: wanted.businesses)
             await retention?.change(to: wanted.apps, handlers: newOfApps)
             Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
             log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))

@@ -27,6 +27,7 @@ extension Payment {
                     writer.object { writer in
                         writer.field("id", attempt.id)
                         writer.field("amount", attempt.amount)
+                        writer.field("transaction", attempt.transaction)
                         writer.field("state", attempt.state.rawValue)
                         writer.field("begunAt", attempt.begunAt.rfc3339)
                         writer.field("changedAt", attempt.changedAt.rfc3339)
@@ -65,7 +66,7 @@ extension PaymentAttempt {
             let begunAt = json["begunAt"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
             let changedAt = json["changedAt"]?.string.flatMap({ Timestamp(rfc3339: $0) })
         else { return nil }
-        self.init(id: id, amount: amount, begunAt: begunAt)
+        self.init(id: id, amount: amount, transaction: json["transaction"]?.string, begunAt: begunAt)
         self.state = state
         self.changedAt = changedAt
         reference = json["reference"]?.string

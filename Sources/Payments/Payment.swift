@@ -46,6 +46,8 @@ package struct Payment: Hashable, Sendable {
         case tooManyAttempts
         /// The sum in force was made for another shipping method.
         case shippingMethod
+        /// The decrypted token is for another sum than the one in force.
+        case tokenAmount
     }
 
     /// The outcome of a handler's call.
@@ -129,8 +131,11 @@ package struct Payment: Hashable, Sendable {
     }
 
     /// Decides about a gateway call whose token has this attempt's identifier.
+    ///
+    /// `isSum` compares the sum in force with that of a decrypted token, whose transaction has the hash `transaction`.
     package mutating func begin(
-        attempt id: String, shippingMethod: String?, at now: Timestamp
+        attempt id: String, transaction: String? = nil, shippingMethod: String?, at now: Timestamp,
+        isSum: (_ total: String) -> Bool = { _ in true }
     ) -> GatewayDecision {
         if let known = attempts.first(where: { $0.id == id }) {
             switch known.state {
@@ -151,7 +156,8 @@ package struct Payment: Hashable, Sendable {
         if attempts.count >= Self.maximumAttempts { return .refused(.tooManyAttempts) }
         // A device that sends no method chose none.
         guard shippingMethod == self.shippingMethod else { return .refused(.shippingMethod) }
-        let attempt = PaymentAttempt(id: id, amount: total, begunAt: now)
+        guard isSum(total) else { return .refused(.tokenAmount) }
+        let attempt = PaymentAttempt(id: id, amount: total, transaction: transaction, begunAt: now)
         attempts.append(attempt)
         return .call(attempt)
     }

@@ -29,6 +29,8 @@ package struct PaymentAttempt: Hashable, Sendable {
     package let id: String
     /// The sum that the handler was asked to charge, as decimal text.
     package let amount: String
+    /// The SHA-256 of the transaction of a decrypted token, 64 hexadecimal digits; nil without decryption.
+    package let transaction: String?
     /// The time of the gateway call.
     package let begunAt: Timestamp
     /// The progress.
@@ -44,9 +46,10 @@ package struct PaymentAttempt: Hashable, Sendable {
     /// The number of reversals that failed.
     package internal(set) var failures = 0
 
-    init(id: String, amount: String, begunAt: Timestamp) {
+    init(id: String, amount: String, transaction: String? = nil, begunAt: Timestamp) {
         self.id = id
         self.amount = amount
+        self.transaction = transaction
         self.begunAt = begunAt
         changedAt = begunAt
     }

@@ -33,7 +33,10 @@ struct PaymentCallTests {
             request: Self.request(),
             sheet: try PaymentSheet(Self.request()).applying(update, to: .shippingMethodUpdate),
             callback: try PaymentCallback(kind, try JSONDocument(Array(body.utf8)).root),
-            attempt: kind == .paymentGateway ? "ab12" : "", deadline: .now + .seconds(25),
+            attempt: kind == .paymentGateway ? "ab12" : "",
+            decryptedToken: kind == .paymentGateway
+                ? try JSONDocument(Array(#"{"transactionAmount":8899}"#.utf8)).root : nil,
+            deadline: .now + .seconds(25),
             logger: LogCollector().logger)
     }
 
@@ -54,6 +57,7 @@ struct PaymentCallTests {
         #expect(read.requestIdentifier == "r")
         #expect(read.sheet == context.sheet)
         #expect(read.attempt == context.attempt)
+        #expect(read.decryptedToken?.text == context.decryptedToken?.text)
         #expect(read.callback.token?.encryptedData == context.callback.token?.encryptedData)
         #expect(read.business == context.business && read.customer == context.customer)
         #expect(read.message == context.message)

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BalloonTLS
+import BalloonWire
 import Payments
 
 extension ApplePayConfiguration {
@@ -7,13 +8,16 @@ extension ApplePayConfiguration {
     static let keys = [
         "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile", "sessionURL",
         "domainAssociationFile", "fallbackURL", "paths", "paymentRecordsDays",
+        "decrypt",
     ]
+    /// The maximum number of keys that open tokens: one, and its successor during a change, for each certificate.
+    private static let maximumTokenKeys = 8
     private static let required = [
         "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile",
     ]
     /// The maximum characters of a name on the payment sheet (Apple Pay, "Requesting an Apple Pay Payment Session").
     static let maximumDisplayNameCharacters = 64
-    private static let maximumAssociationBytes = 65_536
+    private static let maximumFileBytes = 65_536
 
     /// Reads `applePay`; nil after reporting a problem.
     static func read(_ reader: inout ObjectReader, directory: String) -> ApplePayConfiguration? {
@@ -36,6 +40,9 @@ extension ApplePayConfiguration {
             return paths
         }
         let days = reader.integer("paymentRecordsDays", in: 1...36_500)
+        let decryption = reader.object("decrypt", keys: ["keyFiles", "certificateFiles", "rootFile"]) {
+            self.decryption(&$0, directory, merchantIdentifier)
+        }
         guard let merchantIdentifier, let domainName, let displayName, let certificate else { return nil }
         var merchant = MerchantIdentity(
             merchantIdentifier: merchantIdentifier, domainName: domainName, displayName: displayName,
@@ -46,6 +53,7 @@ extension ApplePayConfiguration {
         result.fallbackURL = fallbackURL
         result.paths = paths ?? result.paths
         result.recordsDays = days ?? result.recordsDays
+        result.decryption = decryption
         return result
     }
 
@@ -111,18 +119,78 @@ extension ApplePayConfiguration {
         return files
     }
 
+    /// The keys that open tokens, each beside its certificate; nil after reporting a problem.
+    private static func decryption(
+        _ reader: inout ObjectReader, _ directory: String, _ merchant: String?
+    ) -> Decryption? {
+        let (keys, certificates) = (reader.texts("keyFiles") ?? [], reader.texts("certificateFiles") ?? [])
+        guard (1...maximumTokenKeys).contains(keys.count), keys.count == certificates.count else {
+            reader.problem(
+                "has not 1 to \(maximumTokenKeys) \"keyFiles\" with as many \"certificateFiles\"",
+                hint: "name the key and the payment processing certificate of the merchant, in the same order"
+            )
+            return nil
+        }
+        guard let merchant else { return nil }
+        var decryption = Decryption(keys: [])
+        for (key, certificate) in zip(keys, certificates) {
+            guard let pem = content(of: key, &reader, directory),
+                let certificateBytes = content(of: certificate, &reader, directory)
+            else { return nil }
+            // The reason is the same for every unusable pair, and says nothing about the key.
+            guard let secret = try? Secret(pem),
+                let opened = try? PaymentTokenKey(
+                    pem: secret, certificate: certificateBytes, merchantIdentifier: merchant)
+            else {
+                reader.report(
+                    key, "is not the key of its certificate, or the certificate names another merchant",
+                    hint:
+                        "use the key on P-256 in PEM without a password, and the certificate from Apple for it"
+                )
+                return nil
+            }
+            decryption.keys.append(opened)
+            decryption.keyFiles.append(path(key.text, directory))
+        }
+        guard let root = reader.text("rootFile") else { return decryption }
+        guard let bytes = content(of: root, &reader, directory) else { return nil }
+        do { decryption.root = try RootCertificate(bytes) } catch {
+            reader.report(
+                root, "is not one root certificate", hint: "remove the key: Apple's root is in the program")
+            return nil
+        }
+        return decryption
+    }
+
+    private static func path(_ text: String, _ directory: String) -> String {
+        text.hasPrefix("/") ? text : directory + "/" + text
+    }
+
+    private static func content(
+        of file: Setting, _ reader: inout ObjectReader, _ directory: String
+    ) -> [UInt8]? {
+        do {
+            return try Descriptor.open(reading: path(file.text, directory))
+                .readToEnd(maximumBytes: maximumFileBytes)
+        } catch {
+            reader.report(
+                file, "names a file that cannot be read: \(error)", hint: "check its path and mode")
+            return nil
+        }
+    }
+
     private static func association(
         _ path: Setting, _ reader: inout ObjectReader, _ directory: String
     ) -> [UInt8]? {
-        let file = path.text.hasPrefix("/") ? path.text : directory + "/" + path.text
         do {
-            let bytes = try Descriptor.open(reading: file).readToEnd(maximumBytes: maximumAssociationBytes)
+            let bytes = try Descriptor.open(reading: self.path(path.text, directory)).readToEnd(
+                maximumBytes: maximumFileBytes)
             if !bytes.isEmpty { return bytes }
             reader.report(path, "names an empty file", hint: "download the file again from Apple")
         } catch {
             reader.report(
                 path, "names a file that cannot be read: \(error)",
-                hint: "check its path and mode; it has at most \(maximumAssociationBytes) bytes")
+                hint: "check its path and mode; it has at most \(maximumFileBytes) bytes")
         }
         return nil
     }

@@ -1,3 +1,4 @@
+package import BalloonWire
 package import Payments
 
 /// The merchant that takes a business's payments with Apple Pay, JSON: `applePay`.
@@ -25,6 +26,26 @@ package struct ApplePayConfiguration: Sendable, Equatable {
     package var paths = Paths.constant
     /// The days for which attempts and sums are kept, JSON: `paymentRecordsDays`.
     package var recordsDays = 3650
+
+    /// The keys that open payment tokens, JSON: `decrypt`; nil when tokens pass through unopened.
+    package var decryption: Decryption?
+
+    /// The keys of the merchant's payment processing certificates, and the root of Apple Pay's certificates.
+    ///
+    /// ```json
+    /// {"keyFiles": ["processing-key.pem"], "certificateFiles": ["processing.pem"]}
+    /// ```
+    package struct Decryption: Sendable, Equatable {
+        /// The keys; a token names the one that it was encrypted to.
+        package var keys: [PaymentTokenKey]
+        /// The root to which the signers of tokens lead, JSON: `rootFile`.
+        package var root = RootCertificate.appleG3
+        /// The paths of the keys.
+        package var keyFiles: [String] = []
+
+        /// Creates a decryption with Apple's root.
+        package init(keys: [PaymentTokenKey]) { self.keys = keys }
+    }
 
     /// Creates a configuration with the default paths.
     package init(merchant: MerchantIdentity) { self.merchant = merchant }

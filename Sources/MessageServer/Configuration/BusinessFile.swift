@@ -50,6 +50,14 @@ enum BusinessFile {
             : reader.object("applePay", keys: ApplePayConfiguration.keys) {
                 ApplePayConfiguration.read(&$0, directory: directory)
             }
+        if applePay?.decryption != nil, let url = root["handler"]?["http"]?["url"]?.string,
+            !isPrivateService(url)
+        {
+            reader.problem(
+                "decrypts payment tokens for a service without TLS",
+                hint: "give the service an address that begins with https:// or unix:, or one on this machine"
+            )
+        }
         let logLevel = level(&reader)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let deadline = reader.integer("deadlineSeconds", in: 1...300)
@@ -71,6 +79,13 @@ enum BusinessFile {
         business.maximumPendingMessages = quota
         business.deadline = deadline.map { .seconds($0) }
         return (business, id.place)
+    }
+
+    /// Whether nobody on a network can read what is sent to the service with this address.
+    private static func isPrivateService(_ url: String) -> Bool {
+        if url.hasPrefix("unix:") || url.hasPrefix("https://") { return true }
+        let base = url.prefix { $0 != "?" && $0 != "#" }
+        return WebAddress(String(base))?.isLoopback ?? false
     }
 
     private static func required(_ key: String, of reader: inout ObjectReader) -> Setting? {

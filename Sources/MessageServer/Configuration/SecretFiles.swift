@@ -17,7 +17,10 @@ enum SecretFiles {
     static func files(of businesses: [BusinessConfiguration]) -> [String] {
         businesses.flatMap { business in
             var files = business.authentication?.secretFiles ?? []
-            if let applePay = business.applePay { files.append(applePay.merchant.keyFile) }
+            if let applePay = business.applePay {
+                files.append(applePay.merchant.keyFile)
+                files += applePay.decryption?.keyFiles ?? []
+            }
             let bindings = [business.handler, business.fallback?.binding].compactMap { $0 }
             return files
                 + bindings.flatMap(\.secretFiles).map {

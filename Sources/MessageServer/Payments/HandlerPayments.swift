@@ -1,4 +1,6 @@
+import BalloonJSON
 import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
 import HandlerKit
 import Logging
@@ -68,7 +70,10 @@ final class HandlerPayments: PaymentHandling {
                 PaymentContext(
                     business: call.business, customer: call.customer, message: call.message,
                     request: call.request, sheet: call.sheet, callback: callback,
-                    attempt: call.attempt?.id ?? "", deadline: .now + PaymentFlow.timeLimit, logger: logger),
+                    attempt: call.attempt?.id ?? "",
+                    // A decrypted token was parsed when it was opened.
+                    decryptedToken: call.decryptedToken.flatMap { try? JSONDocument($0.bytes).root },
+                    deadline: .now + PaymentFlow.timeLimit, logger: logger),
                 to: handler)
         }
         guard let answer else { throw Failure.noAnswer }

@@ -90,20 +90,22 @@ final class PaymentFlow: Sendable {
     private let handlers: any PaymentHandling
     private let reversals: PaymentReversals
     private let records: PaymentRecords
+    private let tokens: PaymentTokens
     private let clock: PaymentClock
     private let logger: Logger
     private let state = Mutex(State())
 
     init(
         requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
-        reversals: PaymentReversals, records: PaymentRecords, clock: PaymentClock = PaymentClock(),
-        logger: Logger
+        reversals: PaymentReversals, records: PaymentRecords, tokens: PaymentTokens = PaymentTokens(),
+        clock: PaymentClock = PaymentClock(), logger: Logger
     ) {
         self.requests = requests
         self.settings = settings
         self.handlers = handlers
         self.reversals = reversals
         self.records = records
+        self.tokens = tokens
         self.clock = clock
         self.logger = logger
     }
@@ -192,12 +194,28 @@ final class PaymentFlow: Sendable {
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         let clock = clock
         let shippingMethod = callback.shippingMethod?.identifier
+        let decryption = found.business.applePay.decryption
+        var token: PaymentTokens.Opened?
+        if let decryption {
+            do { token = try await open(callback, id, found, with: decryption) } catch {
+                log("payment token refused; the device gets a failure", key: found, "\(error)")
+                return (Payment.failure, false)
+            }
+        }
+        let opened = token
         let decided: (decision: Payment.GatewayDecision, payload: PaymentPayload)?
         do {
             decided = try await requests.update(found.name) { request, _ in
                 guard var payload = request?.paymentPayload else { return nil }
                 let now = clock.now()
-                let decision = payload.payment.begin(attempt: id, shippingMethod: shippingMethod, at: now)
+                let sheet = PaymentSheet(json: payload.payment.sheet)
+                let decision = payload.payment.begin(
+                    attempt: id, transaction: opened?.transaction, shippingMethod: shippingMethod, at: now
+                ) { total in
+                    guard decryption != nil else { return true }
+                    guard let opened, let sheet else { return false }
+                    return opened.isFor(total, on: sheet)
+                }
                 // No call of this process runs, so the attempt is that of a process that has ended.
                 if case .join = decision { _ = payload.payment.recover(at: now) }
                 request?.set(payload)
@@ -212,7 +230,7 @@ final class PaymentFlow: Sendable {
         case .call(let attempt):
             await records.append(
                 line(attempt, callback, found, decided.payload.payment), slug: found.business.slug)
-            return await call(attempt, callback, found, decided.payload)
+            return await call(attempt, callback, found, decided.payload, opened)
         case .repeated(let answer): return (answer, decided.payload.payment.paid?.id == id)
         case .join:
             reversals.wake()
@@ -223,8 +241,19 @@ final class PaymentFlow: Sendable {
         }
     }
 
+    /// Opens the token of a new attempt; nil for a known one, whose answer is repeated without its token.
+    private func open(
+        _ callback: PaymentCallback, _ id: String, _ found: Found,
+        with decryption: ApplePayConfiguration.Decryption
+    ) async throws -> PaymentTokens.Opened? {
+        let payload = try await onDisk({ [requests] in try requests.find(found.name) })?.paymentPayload
+        if payload?.payment.attempts.contains(where: { $0.id == id }) == true { return nil }
+        return try await tokens.open(callback, for: id, with: decryption, at: clock.now()).get()
+    }
+
     private func call(
-        _ attempt: PaymentAttempt, _ callback: PaymentCallback, _ found: Found, _ payload: PaymentPayload
+        _ attempt: PaymentAttempt, _ callback: PaymentCallback, _ found: Found, _ payload: PaymentPayload,
+        _ token: PaymentTokens.Opened?
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         guard let sheet = PaymentSheet(json: payload.payment.sheet) else {
             return await settle(attempt.id, .unknown, callback, found, nil)
@@ -233,7 +262,7 @@ final class PaymentFlow: Sendable {
             business: found.business.id, customer: found.customer,
             message: payload.message,
             requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
-            sheet: sheet, attempt: attempt)
+            sheet: sheet, attempt: attempt, decryptedToken: token?.json)
         let task = Task { @concurrent [self] in await outcome(of: call, found) }
         let inTime = await clock.run(within: Self.timeLimit) { isDecided -> Payment.Outcome? in
             let value = await task.value

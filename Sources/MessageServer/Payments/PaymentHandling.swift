@@ -1,3 +1,4 @@
+import BalloonWire
 import BusinessMessages
 import Payments
 
@@ -33,4 +34,6 @@ struct PaymentHandlerCall: Sendable {
     let sheet: PaymentSheet
     /// The attempt to charge or to reverse; nil for other calls.
     let attempt: PaymentAttempt?
+    /// The decrypted token, JSON; nil unless the business decrypts tokens.
+    var decryptedToken: Secret?
 }

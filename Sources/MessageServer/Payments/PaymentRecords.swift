@@ -38,6 +38,7 @@ final class PaymentRecords: Sendable {
                 writer.field("currency", currency)
                 writer.field("state", attempt.state.rawValue)
                 writer.field("reference", attempt.reference)
+                writer.field("transaction", attempt.transaction)
                 writer.field("customer", Hex.encode(SHA256.hash(Array(customer.rawValue.utf8))))
             }
         }
@@ -71,6 +72,29 @@ final class PaymentRecords: Sendable {
             try Directory.synchronize(folder)
             try Directory.synchronize(directory)
         }
+    }
+
+    /// The transactions of decrypted tokens since `start`, with the attempts that used them.
+    func transactions(
+        of slug: String, since start: Timestamp
+    ) throws -> [(transaction: String, attempt: String, at: Timestamp)] {
+        let folder = directory + "/" + slug
+        guard Directory.exists(folder) else { return [] }
+        let first = start.rfc3339.prefix(10)
+        var found: [(transaction: String, attempt: String, at: Timestamp)] = []
+        for name in try Directory.names(in: folder)
+        where name.hasPrefix(Self.prefix) && name.dropFirst(Self.prefix.count).prefix(10) >= first {
+            let text = try File(folder + "/" + name, for: .reading).readAll()
+            for line in text.split(separator: 0x0A) {
+                // A line that a crash cut off belongs to a call that did not begin.
+                guard let root = (try? JSONDocument(Array(line)))?.root,
+                    let transaction = root["transaction"]?.string, let attempt = root["attempt"]?.string,
+                    let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }), at >= start
+                else { continue }
+                found.append((transaction, attempt, at))
+            }
+        }
+        return found
     }
 
     /// Removes the files of a business that are older than `days`.

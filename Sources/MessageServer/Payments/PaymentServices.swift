@@ -26,6 +26,15 @@ struct PaymentServices: Sendable {
         let reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
             lifetime: configuration.gateway.replyLifetime, logger: logger)
+        let tokens = PaymentTokens()
+        let now = clock.now()
+        for business in settings.all where business.applePay.decryption != nil {
+            let start = now.advanced(by: .zero - PaymentTokens.lifetime)
+            for use in try records.transactions(of: business.slug, since: start) {
+                tokens.remember(use.transaction, of: use.attempt, at: use.at)
+            }
+        }
+        if settings.decryptsTokens { try CoreDumpLimit.forbid() }
         self.settings = settings
         self.records = records
         self.reversals = reversals
@@ -39,7 +48,7 @@ struct PaymentServices: Sendable {
         routes = PaymentRoutes(
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
-                records: records, clock: clock, logger: logger), settings: settings)
+                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
     }
 
     /// Reverses charges and removes old records until ``stop()``.
@@ -52,6 +61,19 @@ struct PaymentServices: Sendable {
         }
         await reversals.run()
         sweep.cancel()
+    }
+
+    /// Replaces the settings of all businesses.
+    ///
+    /// A process that has opened tokens has card numbers in its memory, so it writes no core dump from then on.
+    func change(to businesses: [BusinessConfiguration]) {
+        settings.change(to: businesses)
+        guard settings.decryptsTokens else { return }
+        do { try CoreDumpLimit.forbid() } catch {
+            logger.error(
+                "core dumps could not be forbidden; they would contain decrypted payment tokens",
+                metadata: ["error": "\(error)"])
+        }
     }
 
     /// Ends ``run()``; open reversals continue after a restart.

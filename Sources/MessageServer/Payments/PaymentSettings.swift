@@ -36,6 +36,11 @@ final class PaymentSettings: Sendable {
     /// All businesses that take payments.
     var all: [Business] { state.withLock(\.businesses) }
 
+    /// Whether the tokens of a business are opened here.
+    var decryptsTokens: Bool {
+        state.withLock { state in state.businesses.contains { $0.applePay.decryption != nil } }
+    }
+
     /// The address of the endpoints below a key; nil when the server's own address is not known.
     func base(of key: String) -> String? { state.withLock(\.publicURL).map { "\($0)/pay/\(key)" } }
 

@@ -14,6 +14,10 @@ struct ApplePayConfigurationTests {
         #""merchantIdentifier":"merchant.com.example.fish","domainName":"Shop.Example.com","displayName":"Sam's Fish""#
     private static let plain = names + #","certificateFile":"\#(certificate)","keyFile":"\#(key)""#
 
+    private static let decrypt =
+        plain
+        + #","decrypt":{"keyFiles":["\#(Fixture.directory)/tls/processing-key.pem"],"certificateFiles":["\#(Fixture.directory)/tls/processing.pem"]}"#
+
     private func business(_ members: String, id: String = "b-1") -> String {
         #"{"businessID":"\#(id)","name":"Demo","handler":{"builtin":"demo"},"applePay":{\#(members)}}"#
     }
@@ -50,7 +54,7 @@ struct ApplePayConfigurationTests {
         #expect(applePay.paths == .perRequest && applePay.recordsDays == 1)
     }
 
-    @Test(arguments: [
+    private static let problems: [(members: String, problem: String)] = [
         ("", #"has no "merchantIdentifier""#), ("", #"has no "keyFile""#),
         (plain + #","secret":1"#, "/applePay/secret: is not a known key"),
         (
@@ -77,13 +81,47 @@ struct ApplePayConfigurationTests {
         ),
         (plain + #","domainAssociationFile":"/dev/null""#, "/domainAssociationFile: names an empty file"),
         (plain + #","paths":"secret""#, "/paths: is not a kind of paths"),
+        (decrypt.replacing("processing.pem", with: "certificate.pem"), "is not the key of its certificate"),
+        (decrypt.replacing("/processing-key.pem", with: "/key.pem"), "is not the key of its certificate"),
+        (decrypt.replacing("example.fish", with: "example.meat"), "is not the key of its certificate"),
+        (
+            decrypt.replacing("/processing-key.pem", with: "/none"),
+            "/keyFiles/0: names a file that cannot be read"
+        ),
+        (decrypt.replacing("]}", with: #"],"rootFile":"\#(key)"}"#), "/rootFile: is not one root"),
+        (plain + #","decrypt":{}"#, #"has not 1 to 8 "keyFiles""#),
+        (
+            plain + #","decrypt":{"keyFiles":["a"],"certificateFiles":["a","b"]}"#,
+            #"has not 1 to 8 "keyFiles""#
+        ),
         (plain + #","paymentRecordsDays":0"#, "/paymentRecordsDays: is not a whole number in its range"),
         (plain + #","paymentRecordsDays":36501"#, "/paymentRecordsDays: is not a whole number in its range"),
-    ])
+    ]
+
+    @Test(arguments: problems)
     func `a wrong setting of an Apple Pay merchant is reported`(_ members: String, _ expected: String) throws
     {
         let problems = try files(members).problems()
         #expect(problems.contains { $0.contains(expected) }, "\(problems)")
+    }
+
+    @Test func `keys that open tokens are read with their certificates`() throws {
+        let decryption = try #require(try files(Self.decrypt).load().businesses.first?.applePay?.decryption)
+        #expect(decryption.keys.count == 1 && decryption.root == .appleG3)
+    }
+
+    @Test(arguments: [
+        ("http://shop.example/hook", 1), ("https://shop.example/hook", 0),
+        ("http://127.0.0.1:9000/hook?a=b", 0),
+        ("http://localhost:9000/hook", 0), ("unix:/run/shop.sock", 0),
+    ])
+    func `decrypted tokens go to a service over TLS, a socket or this machine only`(
+        _ url: String, _ count: Int
+    ) throws {
+        let handler = #""handler":{"http":{"url":"\#(url)","secret":{"env":"HOOK"}}}"#
+        let text = business(Self.decrypt).replacing(#""handler":{"builtin":"demo"}"#, with: handler)
+        let problems = try ConfigurationFiles(server: Self.server, businesses: ["demo": text]).problems()
+        #expect(problems.count { $0.contains("decrypts payment tokens for a service without TLS") } == count)
     }
 
     @Test func `a display name of 64 characters is accepted`() throws {

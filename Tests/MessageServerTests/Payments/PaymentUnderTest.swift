@@ -24,16 +24,20 @@ final class PaymentUnderTest: Sendable {
     let reversals: PaymentReversals
     let flow: PaymentFlow
     let results: PaymentResults
+    let records: PaymentRecords
     let log = LogCollector()
     private let running: Task<Void, Never>
 
-    init(_ handler: ScriptedPayments, attempts: [(id: String, state: PaymentAttempt.State)] = []) async throws
-    {
+    init(
+        _ handler: ScriptedPayments, attempts: [(id: String, state: PaymentAttempt.State)] = [],
+        decryption: ApplePayConfiguration.Decryption? = nil
+    ) async throws {
         self.handler = handler
         store = try temporary.open()
-        settings = PaymentSettings([Self.configuration], publicURL: "https://shop.example")
-        let records = PaymentRecords(
-            dataDirectory: temporary.directory.file("data"), logger: log.logger)
+        var configuration = Self.configuration
+        configuration.applePay?.decryption = decryption
+        settings = PaymentSettings([configuration], publicURL: "https://shop.example")
+        records = PaymentRecords(dataDirectory: temporary.directory.file("data"), logger: log.logger)
         reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handler, records: records,
             clock: clock.clock, backoff: Backoff([.seconds(1)]), logger: log.logger)

@@ -175,7 +175,8 @@ class Payment:
 
     `total` is the sum that the customer sees, as a text, in `currency`. `attempt` is the idempotency key of a charge and
     of its reversal. `token`, `shipping_method`, `shipping_contact`, `billing_contact` and `payment_method` are Apple's
-    objects, or None; never log or keep the token. A `reversal` has `amount`, `currency`, `reference` and `attempt`.
+    objects, or None; never log or keep the token. `decrypted_token` is its content where the business's file has
+    `decrypt`. A `reversal` has `amount`, `currency`, `reference` and `attempt`.
     """
 
     def __init__(self, params, config=None):
@@ -189,6 +190,7 @@ class Payment:
         self.currency = params.get("currency") or shown.get("currency")
         self.amount, self.reference = params.get("amount"), params.get("reference")
         data = params.get("payment") or {}
+        self.decrypted_token = params.get("decryptedToken")
         self.token, self.shipping_method = data.get("paymentToken"), data.get("shippingMethod")
         self.shipping_contact, self.billing_contact = data.get("shippingContact"), data.get("billingContact")
         self.payment_method = data.get("paymentMethod")
