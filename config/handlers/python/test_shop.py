@@ -1,4 +1,4 @@
-"""Tests of the sign-in of shop.py: its texts, and the whole way with `balloon dev`, whose provider signs everybody in.
+"""Tests of the sign-in and the payment of shop.py: its texts, and the whole way with `balloon dev`, whose provider signs everybody in.
 
 The last test needs the program `balloon` on the PATH.
 """
@@ -41,6 +41,44 @@ def test_the_shop_answers_each_result(result, reply):
 
 def test_an_authentication_without_a_result_is_answered():
     assert answer("authentication") == 'The sign-in did not work. Write "sign in" to begin again.'
+
+
+def call(name, card="Visa 1234", method="post", country="FR"):
+    """The shop's answer to a call of a payment."""
+    return shop.bot.pay({
+        "call": name, "business": "b", "customer": "c", "messageId": "m", "attempt": "0123456789abcdef",
+        "sheet": {"total": "10.00", "currency": "EUR"},
+        "payment": {
+            "shippingMethod": {"identifier": method}, "shippingContact": {"countryCode": country},
+            "paymentToken": {"paymentMethod": {"displayName": card}}}})
+
+
+def test_a_customer_who_wants_to_pay_is_asked_for_the_sum_with_delivery():
+    payment = answer("text", text="Pay")["payment"]["paymentRequest"]
+    assert payment["total"]["amount"] == "8.00"
+    assert [item["amount"] for item in payment["lineItems"]] == ["6.00", "2.00"]
+
+
+def test_another_delivery_changes_the_sum_and_an_address_abroad_the_deliveries():
+    assert call("shippingMethodUpdate")["newTotal"]["amount"] == "10.00"
+    assert call("shippingContactUpdate", country="de") == {}
+    abroad = call("shippingContactUpdate")
+    assert [method["identifier"] for method in abroad["newShippingMethods"]] == ["post"]
+    assert abroad["newTotal"]["amount"] == "10.00"
+
+
+def test_a_card_is_charged_or_declined_and_a_reversal_is_confirmed():
+    assert call("paymentGateway") == {"status": "STATUS_SUCCESS", "charged": "10.00", "reference": "test-01234567"}
+    assert call("paymentGateway", card="Visa 0002")["status"] == "STATUS_FAILURE"
+    assert call("reversal") == {}
+
+
+@pytest.mark.parametrize("record, reply", [
+    ({"state": "paid", "amount": "10.00", "currency": "EUR"}, "Thank you! You paid 10.00 EUR."),
+    ({"state": "unpaid", "amount": "8.00", "currency": "EUR"}, 'Nothing was charged. Write "pay" to try again.'),
+])
+def test_the_shop_answers_the_end_of_a_payment(record, reply):
+    assert answer("applePay", payment={"state": "paid"}, paymentRecord=record) == reply
 
 
 @pytest.mark.skipif(shutil.which("balloon") is None, reason="needs balloon on the PATH")
