@@ -144,7 +144,8 @@ let package = Package(
         .executableTarget(
             name: "CrashTestServer",
             dependencies: [
-                "MessageServer", "HandlerKit", "SignIn", "BalloonWire", "BusinessMessages", logging,
+                "MessageServer", "HandlerKit", "SignIn", "Payments", "BalloonPOSIX", "BalloonWire",
+                "BusinessMessages", logging,
             ],
             path: "Tests/CrashTestServer",
             swiftSettings: testSettings),

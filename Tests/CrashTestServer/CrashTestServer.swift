@@ -1,16 +1,19 @@
+import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import Glibc
 import HandlerKit
 import Logging
 import MessageServer
+import Payments
 import SignIn
 
 /// A server for tests that kill it: `CrashTestServer CONFIGURATION [block|hang]`.
 ///
 /// Its handler answers every text with a random token, a new one for each call; with `block` it never answers, with `hang`
 /// it does not even return when it is cancelled, and the text `crash` ends the process. With `signIn ISSUER` it asks every
-/// customer to sign in at that provider on this machine, and answers with the result.
+/// customer to sign in at that provider on this machine, and answers with the result. With `pay FOLDER` it asks every
+/// customer for a payment; see `Cashier`.
 @main struct CrashTestServer {
     static func main() async {
         let arguments = CommandLine.arguments
@@ -18,6 +21,9 @@ import SignIn
         let behaviour = arguments.dropFirst(2).first
         if behaviour == "signIn", arguments.count == 4 {
             return await signIn(configurationFile: arguments[1], issuer: arguments[3])
+        }
+        if behaviour == "pay", arguments.count == 4 {
+            return await pay(configurationFile: arguments[1], folder: arguments[3])
         }
         await Server.run(configurationFile: arguments[1], handlers: [TokenFactory(behaviour: behaviour)])
     }
@@ -40,6 +46,64 @@ import SignIn
             print("\(error)")
             exit(78)
         }
+    }
+}
+
+extension CrashTestServer {
+    /// Serves with a merchant at the simulated service whose certificates and address are in the folder.
+    private static func pay(configurationFile: String, folder: String) async {
+        do {
+            let handlers = [CashierFactory(folder: folder)]
+            var configuration = try ConfigurationLoader.load(
+                file: configurationFile, environment: [:], handlers: handlers)
+            var merchant = MerchantIdentity(
+                merchantIdentifier: "merchant.com.example.one", domainName: "localhost", displayName: "One",
+                certificateFile: folder + "/merchant.pem", keyFile: folder + "/merchant-key.pem")
+            merchant.sessionURL = String(
+                decoding: try File(folder + "/session-url", for: .reading).readAll(), as: UTF8.self)
+            merchant.authoritiesFile = folder + "/authority.pem"
+            configuration.businesses[0].applePay = ApplePayConfiguration(merchant: merchant)
+            try await Server.run(configuration, handlers: handlers, logger: Logger(label: "balloon")) { _ in }
+        } catch {
+            print("\(error)")
+            exit(78)
+        }
+    }
+}
+
+private struct CashierFactory: HandlerFactory {
+    let folder: String
+    var name: String { "token" }
+    func make(configuration: JSONValue?) -> any Handler { Cashier(folder: folder) }
+}
+
+/// Charges every token: a line in the file `charges` of the folder for each, and one in `reversals` for each reversal.
+///
+/// While the folder has a file `hold`, a charge never ends.
+private struct Cashier: TextHandler, PaymentGatewayHandler {
+    let folder: String
+
+    func text(_: Text, _: Context) -> Outcome {
+        .reply(
+            .payment(
+                PaymentRequest(
+                    OutboundBubble("Halibut"), total: .init("One", amount: "59.00"),
+                    lineItems: [.init("Halibut", amount: "59.00")], currency: "EUR", country: "DE",
+                    networks: ["visa"])))
+    }
+
+    func paymentGateway(_: PaymentToken, _ context: PaymentContext) async throws -> PaymentOutcome {
+        try record(context.attempt, in: "charges")
+        while Directory.exists(folder + "/hold") { try await Task.sleep(for: .seconds(3600)) }
+        return .success(charged: context.sheet.total.amount, reference: "ch_1")
+    }
+
+    func reversal(_ reversal: PaymentReversal) async throws { try record(reversal.attempt, in: "reversals") }
+
+    private func record(_ attempt: String, in name: String) throws {
+        let file = try File(folder + "/" + name, for: .appending)
+        try file.append(Array((attempt + "\n").utf8))
+        try file.synchronize()
     }
 }
 
