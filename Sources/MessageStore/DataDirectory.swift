@@ -21,12 +21,26 @@ struct DataDirectory: Sendable {
     var assignments: String { path + "/assignments" }
     /// The open requests to sign in or to pay.
     var requests: String { path + "/requests" }
+    /// The contents of attachments.
+    var attachments: String { path + "/attachments" }
+    /// The records of payments.
+    var payments: String { path + "/payments" }
+    /// The files of handlers' processes.
+    var handlers: String { path + "/handlers" }
+    /// The contents that Apple stores.
+    var uploads: String { path + "/uploads.jsonl" }
+    /// The erasure of customers that has begun and not ended.
+    var erasing: String { path + "/erasing" }
+    /// The folders with a file for each conversation, named by the hash of the customer.
+    var conversationFolders: [String] { [conversations, damaged, states, assignments] }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
     private var identityFile: String { path + "/identity" }
     private var lockFile: String { path + "/lock" }
     private var versionFile: String { path + "/VERSION" }
-    private static let version = "1\n"
+    private static let version = "2\n"
+    /// The versions that a start migrates; version 1 has no `erased` records, and needs no other change.
+    private static let earlierVersions: Set = ["1\n"]
 
     /// Creates missing parts and acquires the lock.
     func take() throws(StoreError) -> FileLock {
@@ -95,11 +109,16 @@ struct DataDirectory: Sendable {
             try File(versionFile, for: .reading).readAll()
         }
         try checkVersion(found)
+        if found != Array(Self.version.utf8) {
+            try run(versionFile) { () throws(SystemError) in
+                try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
+            }
+        }
     }
 
     private func checkVersion(_ found: [UInt8]) throws(StoreError) {
         let text = String(decoding: found.prefix(64), as: UTF8.self)
-        guard text == Self.version else {
+        guard text == Self.version || Self.earlierVersions.contains(text) else {
             throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
         }
     }

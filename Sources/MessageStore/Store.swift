@@ -157,6 +157,14 @@ package final class Store: Sendable {
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
         let lock = try directory.take()
+        if let report = try CustomerErasure(directory, CustomerErasure.Settings()).resume() {
+            logger.notice(
+                "an interrupted erasure was completed",
+                metadata: [
+                    "conversations": "\(report.conversations)", "records": "\(report.records)",
+                    "contents": "\(report.contents)",
+                ])
+        }
         return try Store(configuration, directory, lock, logger)
     }
 

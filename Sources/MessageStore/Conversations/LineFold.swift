@@ -92,7 +92,7 @@ extension RecoveredJournal.Recovered {
             self.conversation = conversation
             state = MessageState(failureIn: number, at: location)
         case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried, .assignment,
-            .checkpoint, .unsynced, .segment, .other:
+            .checkpoint, .unsynced, .segment, .erased, .other:
             return nil
         }
     }

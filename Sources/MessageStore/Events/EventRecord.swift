@@ -137,7 +137,8 @@ enum EventRecord: Sendable {
             self = .finished(
                 of: finished.of, kind: finished.kind, at: at, deadLetter: finished.reason,
                 isDeadLetter: finished.result.isDeadLetter)
-        case .resolved, .replyAttempt, .files, .dropped, .carried, .checkpoint, .unsynced, .segment, .other:
+        case .resolved, .replyAttempt, .files, .dropped, .carried, .checkpoint, .unsynced, .segment,
+            .erased, .other:
             return nil
         }
     }

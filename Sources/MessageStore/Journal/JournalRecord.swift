@@ -30,6 +30,8 @@ enum JournalRecord: Sendable {
     case checkpoint(through: UInt64)
     /// A sync of conversations failed.
     case unsynced
+    /// A record whose content was erased with its customer.
+    case erased(Erased)
     /// The start of a segment.
     case segment(at: Timestamp?)
     /// An unknown type, or a record without relevant content.
@@ -125,7 +127,7 @@ enum JournalRecord: Sendable {
         case .reply(let reply): reply.of
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
-        case .message, .assignment, .checkpoint, .unsynced, .segment, .other: nil
+        case .message, .assignment, .checkpoint, .unsynced, .segment, .erased, .other: nil
         }
     }
 
@@ -146,6 +148,7 @@ enum JournalRecord: Sendable {
         if type.equals("checkpoint") { return root.record("through").map { .checkpoint(through: $0) } }
         if type.equals("unsynced") { return .unsynced }
         if type.equals("segment") { return .segment(at: root.timestamp("at")) }
+        if type.equals("erased") { return .erased(Erased(root)) }
         guard let of = root.record("of") else { return nil }
         if type.equals("finished") { return .finished(Finished(root, of: of)) }
         if type.equals("outcome") { return .outcome(Outcome(root, of: of)) }

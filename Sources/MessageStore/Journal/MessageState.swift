@@ -142,7 +142,7 @@ struct MessageState: Sendable {
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?, _): addCarried(index, at: location)
         case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
-            .other:
+            .erased, .other:
             break
         }
     }

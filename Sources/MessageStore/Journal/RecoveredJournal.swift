@@ -127,8 +127,18 @@ struct RecoveredJournal: Sendable {
             let isFirst = end(reply, record, number: number, at: location)
             if isFirst || isRestoring || !isKnown { report(reply, record, number: number, at: location) }
         case .finished(let finished): end(finished, record, number: number, at: location)
+        case .erased(let erased): add(erased, record: number, at: location)
         case .assignment, .other: break
         }
+    }
+
+    /// Keeps the identity of an erased message, so that its repetition is still detected; nothing of it is open.
+    private mutating func add(_ erased: JournalRecord.Erased, record: UInt64, at location: RecordLocation) {
+        guard let key = erased.key else { return }
+        let at = erased.at ?? .now()
+        latestMessageAt = max(latestMessageAt ?? at, at)
+        ledger.begin(location.segment, at: at)
+        _ = index.recover(key, record: record, at: at)
     }
 
     /// Counts a crash for each undecided delivery; returns the journal entries that record these crashes.

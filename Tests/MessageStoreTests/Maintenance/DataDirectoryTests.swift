@@ -17,7 +17,7 @@ struct DataDirectoryTests {
         #expect(await next.append(message("m1")) == .stored)
     }
 
-    @Test(arguments: ["2\n", "1", "", "1\n1\n", "x\n"])
+    @Test(arguments: ["3\n", "1", "", "1\n1\n", "x\n"])
     func `a data directory of an unknown version is refused`(text: String) throws {
         try directory.prepare()
         try AtomicFile.write(Array(text.utf8), to: directory.path + "/VERSION")
@@ -26,6 +26,14 @@ struct DataDirectoryTests {
             Issue.record("not refused for its version")
             return
         }
+    }
+
+    @Test func `a data directory of version 1 is migrated by a start`() async throws {
+        try directory.prepare()
+        try Store.check(directory.path)
+        let store = try directory.open()
+        #expect(try File(directory.path + "/VERSION", for: .reading).readAll() == Array("2\n".utf8))
+        await store.close()
     }
 
     @Test func `a journal without a version is distinguished from a new directory`() throws {
@@ -43,8 +51,8 @@ struct DataDirectoryTests {
         await (try directory.open()).close()
         try Store.check(directory.path)
         let version = directory.path + "/VERSION"
-        try AtomicFile.write(Array("2\n".utf8), to: version)
-        #expect(throws: StoreError.unknownVersion(found: "2", path: directory.path)) {
+        try AtomicFile.write(Array("3\n".utf8), to: version)
+        #expect(throws: StoreError.unknownVersion(found: "3", path: directory.path)) {
             try Store.check(directory.path)
         }
         try Directory.remove(version)
@@ -58,7 +66,7 @@ struct DataDirectoryTests {
     @Test func `a new directory is created with its parents and a version`() async throws {
         let deep = directory.path + "/a/b/c"
         let store = try directory.open { $0.directory = deep }
-        #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("1\n".utf8))
+        #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("2\n".utf8))
         await store.close()
     }
 

@@ -1,0 +1,29 @@
+import BalloonPOSIX
+
+/// Finds the contents that lines name: `"sha256":"…"` of a received file, and `"file":"…"` of a sent one.
+enum ContentReferences {
+    private static let markers = [Array("\"sha256\":\"".utf8), Array("\"file\":\"".utf8)]
+
+    /// The SHA-256 of every content that a text names, as 64 hexadecimal digits.
+    static func hashes(in text: ArraySlice<UInt8>) -> Set<String> {
+        var found: Set<String> = []
+        for marker in markers {
+            var rest = text
+            // Quotation marks inside a message's text are escaped, so a marker is always a member's name.
+            while let place = rest.firstPosition(of: marker) {
+                rest = rest[(place + marker.count)...]
+                let digits = rest.prefix(64)
+                if digits.count == 64, digits.allSatisfy(isDigit),
+                    rest.dropFirst(64).first == UInt8(ascii: "\"")
+                {
+                    found.insert(String(decoding: digits, as: UTF8.self))
+                }
+            }
+        }
+        return found
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+    }
+}

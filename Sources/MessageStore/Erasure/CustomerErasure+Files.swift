@@ -1,0 +1,131 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// The files beside the journal.
+extension CustomerErasure {
+    /// Removes the state or the assignment of each conversation, unless a later record than the last erased one wrote it.
+    func removeFiles(_ scope: ErasureScope, in folder: String) throws(StoreError) {
+        for conversation in scope.conversations {
+            let parent = folder + "/" + Directory.parent(of: conversation.path)
+            let prefix = ConversationPath.name(of: conversation.customer)
+            try files.remove(in: parent) { name throws(StoreError) in
+                guard name.hasPrefix(prefix) else { return false }
+                let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
+                return (root?.record("decision") ?? root?.record("record") ?? 0) <= scope.through
+            }
+        }
+    }
+
+    /// Removes the lines of each conversation up to the last erased record, and the file when no other line is left.
+    ///
+    /// The later lines are numbered from 1.
+    func removeLines(_ scope: ErasureScope, in folder: String) throws(StoreError) {
+        for conversation in scope.conversations {
+            let parent = folder + "/" + Directory.parent(of: conversation.path)
+            let prefix = ConversationPath.name(of: conversation.customer)
+            for name in try files.names(in: parent) where name == prefix + ".jsonl" {
+                guard let text = try files.read(parent + "/" + name) else { continue }
+                let later = Self.later(text, than: scope)
+                if !later.isEmpty, later != text { try files.replace(parent + "/" + name, with: later) }
+            }
+            try files.remove(in: parent) { name throws(StoreError) in
+                guard name.hasPrefix(prefix) else { return false }
+                guard name == prefix + ".jsonl", let text = try files.read(parent + "/" + name) else {
+                    return true
+                }
+                return Self.later(text, than: scope).isEmpty
+            }
+        }
+    }
+
+    /// The lines of a conversation that are not erased, numbered from 1.
+    static func later(_ text: [UInt8], than scope: ErasureScope) -> [UInt8] {
+        var later: [UInt8] = []
+        var sequence = 0
+        for piece in text.split(separator: UInt8(ascii: "\n")) {
+            guard let line = ConversationLine(Array(piece)), line.record > scope.through,
+                !scope.subjects.contains(line.record),
+                let comma = piece.firstIndex(of: UInt8(ascii: ","))
+            else { continue }
+            sequence += 1
+            later += Array("{\"seq\":\(sequence)".utf8) + piece[comma...] + [UInt8(ascii: "\n")]
+        }
+        return later
+    }
+
+    /// Removes the open requests of the conversations, and unfinished files of requests.
+    func removeRequests(_ scope: ErasureScope) throws(StoreError) {
+        for folder in try files.folders(in: directory.requests) {
+            let parent = directory.requests + "/" + folder
+            try files.remove(in: parent) { name throws(StoreError) in
+                if name.hasSuffix(".new") { return true }
+                let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
+                return root.map { scope.holds($0) } ?? false
+            }
+        }
+    }
+
+    /// Removes the messages that were written to files for a handler.
+    func removeScratch(_ scope: ErasureScope) throws(StoreError) {
+        for slug in try files.folders(in: directory.handlers) {
+            let parent = directory.handlers + "/" + slug
+            try files.remove(in: parent) { name throws(StoreError) in
+                guard name.hasSuffix(".json"), let text = try files.read(parent + "/" + name) else {
+                    return false
+                }
+                return scope.isMentioned(in: text[...])
+            }
+        }
+    }
+
+    /// Removes the lines of the customers from the records of payments.
+    func removePayments(_ scope: ErasureScope) throws(StoreError) {
+        let hashes = Set(
+            scope.conversations.map { Array(Hex.encode(SHA256.hash($0.customer.rawValue.utf8)).utf8) })
+        for slug in try files.folders(in: directory.payments) {
+            for name in try files.names(in: directory.payments + "/" + slug) {
+                let path = directory.payments + "/" + slug + "/" + name
+                guard let text = try files.read(path) else { continue }
+                let lines = text.split(separator: UInt8(ascii: "\n"))
+                let kept = lines.filter { line in !hashes.contains { line.firstPosition(of: $0) != nil } }
+                if kept.count == lines.count { continue }
+                try files.replace(path, with: kept.flatMap { $0 + [UInt8(ascii: "\n")] })
+            }
+        }
+    }
+
+    /// Removes the contents that no other conversation names; returns their number.
+    ///
+    /// The erased lines of the journal are gone already. Reads every other conversation, but only when the erased ones had
+    /// contents.
+    func removeContents(_ scope: ErasureScope) throws(StoreError) -> Int {
+        var removable = scope.contents
+        if removable.isEmpty { return 0 }
+        let erased = Set(scope.conversations.map(\.path))
+        try journal.forEachLine { _, _, line in removable.subtract(ContentReferences.hashes(in: line)) }
+        for folder in [directory.conversations, directory.damaged] {
+            for business in try files.folders(in: folder) {
+                for inner in try files.folders(in: folder + "/" + business) {
+                    let parent = business + "/" + inner
+                    for name in try files.names(in: folder + "/" + parent) {
+                        let isErased = erased.contains { (parent + "/" + name).hasPrefix($0.dropLast(6)) }
+                        guard var text = try files.read(folder + "/" + parent + "/" + name) else { continue }
+                        if isErased { text = Self.later(text, than: scope) }
+                        removable.subtract(ContentReferences.hashes(in: text[...]))
+                    }
+                }
+            }
+        }
+        var count = 0
+        for (folder, hashes) in Dictionary(grouping: removable, by: { String($0.prefix(2)) }) {
+            try files.remove(in: directory.attachments + "/" + folder) { name in
+                let isRemoved = hashes.contains(name)
+                if isRemoved { count += 1 }
+                return isRemoved
+            }
+        }
+        return count
+    }
+}

@@ -1,0 +1,205 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// Erases customers in a data directory that no store has open; the caller owns the directory.
+///
+/// 1. ``find(_:)`` reads which conversations the customers have, and what their lines refer to.
+/// 2. ``run(_:)`` writes the job, then the ledger, and then erases in this order: everything that is derived from the journal
+///    or beside it, the journal's lines, contents, the conversations. It removes the job last.
+///
+/// Every step may be repeated, so a crash anywhere is completed by ``resume()``, which a start of the store calls.
+package struct CustomerErasure: Sendable {
+    /// The result of an erasure, or of its preview.
+    package struct Report: Hashable, Sendable {
+        /// The number of conversations.
+        package var conversations = 0
+        /// The number of lines of the journal; in a preview, the number of messages and events.
+        package var records = 0
+        /// The number of contents of attachments.
+        package var contents = 0
+        /// Files that the erasure does not reach: quarantined segments, and segments with a damaged line.
+        package var unreached: [String] = []
+    }
+
+    /// The settings of an erasure.
+    package struct Settings: Sendable {
+        /// The path of the ledger; nil for the one in the data directory.
+        package var ledger: String?
+        /// How long the ledger keeps an entry; nil for ever.
+        package var ledgerDays: Int?
+        /// Whether the lines of payments stay.
+        package var keepsPayments = false
+
+        /// Creates the default settings.
+        package init() {}
+    }
+
+    let directory: DataDirectory
+    var files = ErasureFiles()
+    var now = Timestamp.now()
+    let settings: Settings
+
+    init(_ directory: DataDirectory, _ settings: Settings) {
+        self.directory = directory
+        self.settings = settings
+    }
+
+    private var job: String { directory.erasing }
+    private var ledgerPath: String { settings.ledger ?? directory.path + "/" + ErasureLedger.fileName }
+    var journal: JournalErasure { JournalErasure(directory: directory.journal, files: files) }
+
+    /// The conversations of these customers, through the last record of the journal.
+    func find(_ customers: Set<CustomerID>) throws(StoreError) -> ErasureScope {
+        var conversations: Set<ErasedConversation> = []
+        for folder in directory.conversationFolders {
+            for business in try files.folders(in: folder) {
+                for customer in customers {
+                    let found = ErasedConversation(business: business, customer: customer)
+                    if try !names(of: found, in: folder).isEmpty { conversations.insert(found) }
+                }
+            }
+        }
+        try forEachKey { key in
+            if customers.contains(key.customer) { conversations.insert(ErasedConversation(key)) }
+        }
+        return try collect(conversations, through: journal.lastRecord())
+    }
+
+    /// Collects the records and contents that belong to these conversations.
+    func collect(
+        _ conversations: Set<ErasedConversation>, through: UInt64
+    ) throws(StoreError) -> ErasureScope {
+        var scope = ErasureScope(conversations, through: through)
+        for conversation in conversations {
+            for folder in [directory.conversations, directory.damaged] {
+                for path in try names(of: conversation, in: folder) {
+                    if let text = try files.read(path) { scope.takeConversation(text) }
+                }
+            }
+        }
+        // A record may precede the one that shows whose it is, because the message's own segment is deleted.
+        for _ in 0..<2 {
+            try journal.forEachLine { record, number, line in scope.take(record, number: number, in: line) }
+        }
+        return scope
+    }
+
+    /// Calls `body` with the conversation of each line of the journal, and of each open request.
+    func forEachKey(_ body: (ConversationKey) -> Void) throws(StoreError) {
+        try journal.forEachLine { record, _, line in
+            switch record {
+            case .message(let message): body(message.conversation)
+            case .assignment(let assigned): body(assigned.conversation)
+            case .reply(let reply): if let key = reply.reportedIn { body(key) }
+            case .carried:
+                // The checksum is correct, so the line is JSON.
+                if let key = (try? JSONDocument(Array(line), limits: .journal)).flatMap({
+                    ConversationKey(members: $0.root)
+                }) {
+                    body(key)
+                }
+            case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
+                .unsynced, .segment, .erased, .other:
+                break
+            }
+        }
+        for folder in try files.folders(in: directory.requests) {
+            for name in try files.names(in: directory.requests + "/" + folder) {
+                if let root = try json(directory.requests + "/" + folder + "/" + name),
+                    let key = ConversationKey(members: root)
+                {
+                    body(key)
+                }
+            }
+        }
+    }
+
+    /// A file's JSON; nil when it is missing, or not JSON.
+    private func json(_ path: String) throws(StoreError) -> JSONValue? {
+        try files.read(path).flatMap { try? JSONDocument($0) }?.root
+    }
+
+    /// The paths of a conversation's files in a folder of all conversations, states or assignments: the file itself, an
+    /// unfinished replacement of it, and what a rebuild left.
+    func names(of conversation: ErasedConversation, in folder: String) throws(StoreError) -> [String] {
+        let parent = folder + "/" + Directory.parent(of: conversation.path)
+        let name = ConversationPath.name(of: conversation.customer)
+        return try files.names(in: parent).filter { $0.hasPrefix(name) }.map { parent + "/" + $0 }
+    }
+
+    /// Erases, after the job and the ledger are on disk.
+    func run(_ scope: ErasureScope) throws(StoreError) -> Report {
+        try begin(scope)
+        return try complete(
+            ErasureJob(scope, ledger: ledgerPath, keepsPayments: settings.keepsPayments))
+    }
+
+    /// Writes the job, and the ledger's lines.
+    func begin(_ scope: ErasureScope) throws(StoreError) {
+        let job = ErasureJob(scope, ledger: ledgerPath, keepsPayments: settings.keepsPayments)
+        try files.replace(self.job, with: job.bytes)
+        try record(job)
+    }
+
+    /// Completes an erasure that a crash interrupted; nil when there is none.
+    func resume() throws(StoreError) -> Report? {
+        // An unfinished job file, whose erasure has not begun.
+        try files.remove(in: directory.path) { name in name.hasPrefix("erasing.") }
+        guard let bytes = try files.read(job) else { return nil }
+        guard let unfinished = ErasureJob(bytes) else { throw .damaged(file: job, line: 1) }
+        try record(unfinished)
+        return try complete(unfinished)
+    }
+
+    private func record(_ job: ErasureJob) throws(StoreError) {
+        var ledger = try ErasureLedger(job.ledger) ?? ErasureLedger()
+        ledger.add(
+            job.scope, in: directory.identityInFile(), at: now, keepingDays: settings.ledgerDays)
+        try files.replace(job.ledger, with: ledger.bytes)
+    }
+
+    private func complete(_ job: ErasureJob) throws(StoreError) -> Report {
+        let scope = job.scope
+        var report = Report(conversations: scope.conversations.count)
+        // Caches of the whole directory, which the next start makes again.
+        let caches = [directory.snapshot, directory.conversationIndex, directory.uploads]
+        let prefixes = caches.map { $0.dropFirst(directory.path.utf8.count + 1) }
+        try files.remove(in: directory.path) { name in prefixes.contains { name.hasPrefix($0) } }
+        for folder in [directory.states, directory.assignments] { try removeFiles(scope, in: folder) }
+        try removeRequests(scope)
+        try removeScratch(scope)
+        if !job.keepsPayments { try removePayments(scope) }
+        let (lines, damaged) = try journal.rewrite(scope)
+        report.records = lines
+        report.contents = try removeContents(scope)
+        for folder in [directory.damaged, directory.conversations] { try removeLines(scope, in: folder) }
+        report.unreached = try damaged + quarantinedSegments()
+        try finish()
+        return report
+    }
+
+    /// Removes the job: nothing is left to do.
+    func finish() throws(StoreError) {
+        try files.remove(in: directory.path) { name in name == "erasing" }
+    }
+
+    /// The quarantined segments, which an erasure does not change.
+    func quarantinedSegments() throws(StoreError) -> [String] {
+        let names = try files.names(in: directory.journal).filter {
+            $0.hasSuffix(SegmentName.damagedSuffix) || $0.hasSuffix(".unreadable")
+        }
+        let copies = try files.names(in: directory.damagedJournal).filter { $0.hasSuffix(".jsonl") }
+        return names.map { directory.journal + "/" + $0 } + copies.map { directory.damagedJournal + "/" + $0 }
+    }
+}
+
+extension ConversationKey {
+    /// Parses the members `business` and `customer`; nil without them.
+    init?(members root: JSONValue) {
+        guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
+            return nil
+        }
+        self.init(business: BusinessID(business), customer: CustomerID(customer))
+    }
+}

@@ -1,0 +1,105 @@
+import BalloonJSON
+import BalloonPOSIX
+
+extension JournalRecord {
+    /// The remainder of a record of an erased customer:
+    /// `{"record":2,"batch":1,"type":"erased","was":"message","at":"…","key":"…"   ,"crc32":"…"}`.
+    struct Erased: Sendable {
+        /// The identity of an erased message, by which its repetition is detected; nil for other records.
+        let key: MessageKey?
+        /// The time of the erased record, if it is known.
+        let at: Timestamp?
+
+        /// Parses a record of this type.
+        init(_ root: JSONValue) {
+            key = root["key"]?.string.flatMap(MessageKey.init(hexadecimal:))
+            at = root.timestamp("at")
+        }
+    }
+
+    /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
+    var hasText: Bool {
+        switch self {
+        case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
+        case .finished(let finished):
+            finished.reason != nil || finished.original != nil || finished.isRefusal
+        case .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
+        }
+    }
+}
+
+/// Writes the line that replaces a record of an erased customer: its number, its batch and its length are kept, so that
+/// every other line stays at its place.
+enum ErasedLine {
+    /// The members that a line keeps; the later ones are left out where the replaced line is too short.
+    private struct Members {
+        var was: String?
+        var of: UInt64?
+        var at: Timestamp?
+        var key: MessageKey?
+
+        /// The body, with blanks behind the last member.
+        func body(padding: Int) -> [UInt8] {
+            var body = JSONWriter.object { writer in
+                writer.field("type", "erased")
+                writer.field("was", was)
+                writer.field("of", of.map { Int(clamping: $0) })
+                if let at { writer.field("at", at) }
+                writer.field("key", key?.hexadecimal)
+            }
+            body.insert(contentsOf: repeatElement(UInt8(ascii: " "), count: padding), at: body.count - 1)
+            return body
+        }
+    }
+
+    /// The line without its line feed, as long as the replaced one; nil when that is too short for any such line.
+    static func bytes(
+        replacing line: ArraySlice<UInt8>, _ header: JournalLine.Header, _ record: JournalRecord
+    ) -> [UInt8]? {
+        for members in candidates(String(decoding: line[header.type], as: UTF8.self), record) {
+            let shortest = bytes(members, header, padding: 0)
+            if shortest.count <= line.count {
+                return bytes(members, header, padding: line.count - shortest.count)
+            }
+        }
+        return nil
+    }
+
+    private static func bytes(_ members: Members, _ header: JournalLine.Header, padding: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        JournalLine.write(
+            body: members.body(padding: padding), record: header.record, batch: header.batch, onto: &bytes)
+        bytes.removeLast()
+        return bytes
+    }
+
+    private static func candidates(_ type: String, _ record: JournalRecord) -> [Members] {
+        if case .message(let message) = record {
+            // A replay was never known by its identity.
+            let key = message.replayOf == nil ? message.key : nil
+            return [
+                Members(was: type, at: message.at, key: key), Members(at: message.at, key: key),
+                Members(key: key),
+            ]
+        }
+        return [Members(was: type, of: record.subject), Members(was: type), Members()]
+    }
+}
+
+extension MessageKey {
+    /// The key as 32 hexadecimal digits.
+    var hexadecimal: String { Self.digits(high) + Self.digits(low) }
+
+    /// Parses 32 hexadecimal digits; nil for any other text.
+    init?(hexadecimal text: String) {
+        guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
+            let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    private static func digits(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}

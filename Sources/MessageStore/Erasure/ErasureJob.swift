@@ -1,0 +1,68 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+
+/// An erasure that has begun: `DATA/erasing`, from before the first change until the last, so that the next start of the
+/// store completes it after a crash.
+///
+/// `{"format":1,"through":57,"ledger":"…","keepPayments":false,"conversations":[{"business":"…","customer":"…"}],`
+/// `"records":[12],"contents":["…"]}`
+struct ErasureJob: Sendable {
+    let scope: ErasureScope
+    /// The path of the ledger.
+    let ledger: String
+    /// Whether the lines of payments stay.
+    let keepsPayments: Bool
+
+    init(_ scope: ErasureScope, ledger: String, keepsPayments: Bool) {
+        self.scope = scope
+        self.ledger = ledger
+        self.keepsPayments = keepsPayments
+    }
+
+    /// Parses a file's content; nil when it is damaged or of another version.
+    init?(_ bytes: [UInt8]) {
+        guard let root = (try? JSONDocument(bytes, limits: .journal))?.root, root["format"]?.int == 1,
+            let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
+            let ledger = root["ledger"]?.string, let keepsPayments = root["keepPayments"]?.bool,
+            let conversations = root["conversations"]?.elements, let records = root["records"]?.elements,
+            let contents = root["contents"]?.elements
+        else { return nil }
+        let keys = conversations.compactMap { value -> ErasedConversation? in
+            guard let business = value["business"]?.string, let customer = value["customer"]?.string else {
+                return nil
+            }
+            return ErasedConversation(business: business, customer: CustomerID(customer))
+        }
+        guard keys.count == conversations.count else { return nil }
+        scope = ErasureScope(
+            Set(keys), through: through,
+            subjects: Set(records.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }),
+            contents: Set(contents.compactMap(\.string)))
+        self.ledger = ledger
+        self.keepsPayments = keepsPayments
+    }
+
+    /// The content of the file.
+    var bytes: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.field("through", Int(clamping: scope.through))
+            writer.field("ledger", ledger)
+            writer.field("keepPayments", keepsPayments)
+            writer.key("conversations")
+            writer.array { writer in
+                for conversation in scope.conversations {
+                    writer.object { writer in
+                        writer.field("business", conversation.business)
+                        writer.field("customer", conversation.customer.rawValue)
+                    }
+                }
+            }
+            writer.key("records")
+            writer.array { writer in for record in scope.subjects { writer.int(Int(clamping: record)) } }
+            writer.key("contents")
+            writer.array { writer in for content in scope.contents { writer.string(content) } }
+        } + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,120 @@
+import BalloonJSON
+package import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+
+/// The list of erasures, by which a restored backup forgets the same customers again.
+///
+/// The first line is `{"format":1,"key":"…"}`, the ledger's own random key. Each other line is one erasure,
+/// `{"conversation":"…","through":57,"store":"…","at":"…"}`: the HMAC-SHA256 of business and customer under the key, the last
+/// erased record, the identity of the data directory, and the time. The file is replaced as a whole and synced.
+package struct ErasureLedger: Sendable {
+    /// One erasure of a conversation.
+    struct Entry: Hashable, Sendable {
+        let conversation: String
+        let through: UInt64
+        let store: String
+        let at: Timestamp
+    }
+
+    /// The file's name in the data directory, unless the configuration names another path.
+    package static let fileName = "erasures.jsonl"
+
+    private let hash: HMACSHA256
+    private let key: Secret
+    private(set) var entries: [Entry]
+
+    /// Creates an empty ledger with a new key.
+    init() {
+        self.init(key: .random(byteCount: 32), entries: [])
+    }
+
+    private init(key: Secret, entries: [Entry]) {
+        self.key = key
+        self.entries = entries
+        hash = HMACSHA256(key: key)
+    }
+
+    /// Reads a ledger; nil when the file does not exist.
+    ///
+    /// Throws ``StoreError/damaged(file:line:)`` for a line that is not one of a ledger.
+    package init?(_ path: String) throws(StoreError) {
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: path, error)
+        }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"))
+        guard let first = lines.first.flatMap({ Self.root($0) }), first["format"]?.int == 1,
+            let digits = first["key"]?.string, digits.utf8.count == 64,
+            let secret = try? Secret(Hex.decode(digits.utf8))
+        else { throw .damaged(file: path, line: 1) }
+        var entries: [Entry] = []
+        for (index, line) in lines.dropFirst().enumerated() {
+            guard let root = Self.root(line), let conversation = root["conversation"]?.string,
+                let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
+                let store = root["store"]?.string, let at = root.timestamp("at")
+            else { throw .damaged(file: path, line: index + 2) }
+            entries.append(Entry(conversation: conversation, through: through, store: store, at: at))
+        }
+        self.init(key: secret, entries: entries)
+    }
+
+    private static func root(_ line: ArraySlice<UInt8>) -> JSONValue? {
+        // A line that is no JSON is reported as damaged by the caller.
+        (try? JSONDocument(Array(line)))?.root
+    }
+
+    /// The time of the latest erasure; nil when there is none.
+    package var latest: Timestamp? { entries.map(\.at).max() }
+
+    /// The last erased record of a conversation in this store; nil when it was never erased.
+    func through(_ conversation: ErasedConversation, in store: String) -> UInt64? {
+        if entries.isEmpty { return nil }
+        let name = name(of: conversation)
+        return entries.lazy.filter { $0.conversation == name && $0.store == store }.map(\.through).max()
+    }
+
+    /// Adds an erasure, unless the ledger has it, and removes the entries that are older than `days`.
+    mutating func add(
+        _ scope: ErasureScope, in store: String, at now: Timestamp, keepingDays days: Int?
+    ) {
+        if let days {
+            let first = now.advanced(by: .seconds(-86_400 * days))
+            entries.removeAll { $0.at < first }
+        }
+        for conversation in scope.conversations.sorted(by: { $0.path < $1.path }) {
+            let name = name(of: conversation)
+            let isKnown = entries.contains {
+                $0.conversation == name && $0.store == store && $0.through == scope.through
+            }
+            if isKnown { continue }
+            entries.append(Entry(conversation: name, through: scope.through, store: store, at: now))
+        }
+    }
+
+    /// The HMAC of the length of the business's name in eight bytes, the business and the customer.
+    func name(of conversation: ErasedConversation) -> String {
+        let business = Array(conversation.business.utf8)
+        let length = (0..<8).map { UInt8(truncatingIfNeeded: business.count >> (8 * $0)) }
+        return Hex.encode(hash.bytes(of: length + business + Array(conversation.customer.rawValue.utf8)))
+    }
+
+    /// The content of the file.
+    var bytes: [UInt8] {
+        var bytes = JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.field("key", Hex.encode(key.bytes))
+        }
+        for entry in entries {
+            bytes.append(UInt8(ascii: "\n"))
+            bytes += JSONWriter.object { writer in
+                writer.field("conversation", entry.conversation)
+                writer.field("through", Int(clamping: entry.through))
+                writer.field("store", entry.store)
+                writer.field("at", entry.at)
+            }
+        }
+        return bytes + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,103 @@
+import BalloonPOSIX
+
+/// Erases lines of the journal, segment by segment.
+struct JournalErasure {
+    let directory: String
+    let files: ErasureFiles
+
+    private func path(_ segment: UInt64) -> String {
+        directory + "/" + SegmentName.text(firstRecord: segment)
+    }
+
+    private func segments() throws(StoreError) -> [UInt64] {
+        try files.names(in: directory).compactMap(SegmentName.firstRecord).sorted()
+    }
+
+    /// Calls `body` with every intact line of the journal, in order, also with lines of abandoned records.
+    func forEachLine(
+        _ body: (JournalRecord, UInt64, ArraySlice<UInt8>) -> Void
+    ) throws(StoreError) {
+        for segment in try segments() {
+            guard let bytes = try files.read(path(segment)) else { continue }
+            Self.forEachPiece(bytes) { piece in
+                guard let line = SegmentScan.line(in: bytes, piece),
+                    let record = JournalRecord(bytes[line.range], line.header)
+                else { return }
+                body(record, line.record, bytes[line.range])
+            }
+        }
+    }
+
+    /// The number of the last record in the journal; 0 when there is none.
+    func lastRecord() throws(StoreError) -> UInt64 {
+        var last: UInt64 = 0
+        for segment in try segments().suffix(2) {
+            guard let bytes = try files.read(path(segment)) else { continue }
+            Self.forEachPiece(bytes) { piece in
+                if let line = SegmentScan.line(in: bytes, piece) { last = max(last, line.record) }
+            }
+        }
+        return last
+    }
+
+    /// Replaces the lines of the erased conversations in all segments except `current`, the latest segments first.
+    ///
+    /// `didReplace` is called after each replaced segment. Returns the number of erased lines, and the segments with a damaged
+    /// line that has the identifier of an erased customer.
+    func rewrite(
+        _ scope: ErasureScope, except current: UInt64? = nil, didReplace: (UInt64) -> Void = { _ in }
+    ) throws(StoreError) -> (lines: Int, damaged: [String]) {
+        var (lines, damaged): (Int, [String]) = (0, [])
+        // A replacement that was not completed.
+        try files.remove(in: directory) { name in name.hasSuffix(".new") }
+        for segment in try segments().reversed() where segment != current {
+            guard let source = try files.read(path(segment)) else { continue }
+            let (target, count, isDamaged) = Self.erased(source, scope)
+            if isDamaged { damaged.append(path(segment)) }
+            guard count > 0 else { continue }
+            try files.replace(path(segment), with: target)
+            didReplace(segment)
+            lines += count
+        }
+        return (lines, damaged)
+    }
+
+    /// A segment without the texts of the erased conversations, the number of its erased lines, and whether a damaged line has
+    /// the identifier of an erased customer.
+    private static func erased(
+        _ source: [UInt8], _ scope: ErasureScope
+    ) -> (target: [UInt8], lines: Int, isDamaged: Bool) {
+        var (target, lines, isDamaged) = (source, 0, false)
+        forEachPiece(source) { piece in
+            guard let line = SegmentScan.line(in: source, piece),
+                let record = JournalRecord(source[line.range], line.header)
+            else {
+                if scope.isMentioned(in: source[piece]) { isDamaged = true }
+                return
+            }
+            let text = source[line.range]
+            guard record.hasText, scope.holds(record, number: line.record, in: text) else { return }
+            guard let erased = ErasedLine.bytes(replacing: text, line.header, record) else {
+                isDamaged = true
+                return
+            }
+            target.replaceSubrange(line.range, with: erased)
+            lines += 1
+        }
+        return (target, lines, isDamaged)
+    }
+
+    /// Calls `body` with the range of each text between two line feeds that is not empty.
+    private static func forEachPiece(_ bytes: [UInt8], _ body: (Range<Int>) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            if bytes[start] == UInt8(ascii: "\n") {
+                start += 1
+                continue
+            }
+            let end = bytes.firstPosition(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+            body(start..<end)
+            start = end + 1
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import BusinessMessages
+import Logging
+
+/// Erasing customers while no server runs.
+extension Store {
+    /// Counts what an erasure of these customers would reach; changes nothing, and needs no lock.
+    ///
+    /// Beside a running server, the numbers are those of a moment.
+    package static func previewErasure(
+        of customers: Set<CustomerID>, in directory: String
+    ) throws(StoreError) -> CustomerErasure.Report {
+        let data = DataDirectory(path: directory)
+        try data.check()
+        let erasure = CustomerErasure(data, CustomerErasure.Settings())
+        let scope = try erasure.find(customers)
+        return CustomerErasure.Report(
+            conversations: scope.conversations.count, records: scope.subjects.count,
+            contents: scope.contents.count, unreached: try erasure.quarantinedSegments())
+    }
+
+    /// Erases these customers from a data directory that no server uses; acquires its lock.
+    package static func erase(
+        _ customers: Set<CustomerID>, in directory: String, _ settings: CustomerErasure.Settings
+    ) throws(StoreError) -> CustomerErasure.Report {
+        let data = DataDirectory(path: directory)
+        let lock = try data.take()
+        // The lock is held until the function returns.
+        return try withExtendedLifetime(lock) { () throws(StoreError) in
+            _ = try data.identity()
+            let erasure = CustomerErasure(data, settings)
+            _ = try erasure.resume()
+            let scope = try erasure.find(customers)
+            guard !scope.conversations.isEmpty else {
+                return CustomerErasure.Report(unreached: try erasure.quarantinedSegments())
+            }
+            return try erasure.run(scope)
+        }
+    }
+
+    /// Erases each conversation that a ledger names for this store, up to the ledger's record, from a restored data directory.
+    ///
+    /// The caller owns the directory. `store` is the identity of the directory that was backed up. The entries of the
+    /// ledger are written to the ledger of the restored directory's configuration again.
+    package static func erase(
+        _ ledger: ErasureLedger, of store: String, in directory: String, _ settings: CustomerErasure.Settings
+    ) throws(StoreError) -> CustomerErasure.Report {
+        let erasure = CustomerErasure(DataDirectory(path: directory), settings)
+        var found: [UInt64: Set<ErasedConversation>] = [:]
+        for conversation in try erasure.conversations() {
+            if let through = ledger.through(conversation, in: store) {
+                found[through, default: []].insert(conversation)
+            }
+        }
+        var report = CustomerErasure.Report(unreached: try erasure.quarantinedSegments())
+        for (through, conversations) in found.sorted(by: { $0.key < $1.key }) {
+            let part = try erasure.run(erasure.collect(conversations, through: through))
+            report.conversations += part.conversations
+            report.records += part.records
+            report.contents += part.contents
+            report.unreached = part.unreached
+        }
+        return report
+    }
+}
+
+extension CustomerErasure {
+    /// Every conversation that the journal, the open requests or a conversation's file names.
+    func conversations() throws(StoreError) -> Set<ErasedConversation> {
+        var conversations: Set<ErasedConversation> = []
+        try forEachKey { conversations.insert(ErasedConversation($0)) }
+        for folder in [directory.conversations, directory.damaged] {
+            for business in try files.folders(in: folder) {
+                for inner in try files.folders(in: folder + "/" + business) {
+                    let parent = folder + "/" + business + "/" + inner
+                    for name in try files.names(in: parent) {
+                        guard let text = try files.read(parent + "/" + name),
+                            let first = text.split(separator: UInt8(ascii: "\n")).lazy
+                                .compactMap({ ConversationLine(Array($0)) }).first
+                        else { continue }
+                        conversations.insert(
+                            ErasedConversation(business: business, customer: first.customer))
+                    }
+                }
+            }
+        }
+        return conversations
+    }
+}

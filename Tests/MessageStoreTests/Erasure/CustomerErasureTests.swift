@@ -1,0 +1,215 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// Forgetting a customer while no server runs.
+struct CustomerErasureTests {
+    private typealias Fixture = ErasureFixture
+
+    private func erase(_ fixture: Fixture, keepsPayments: Bool = false) throws -> CustomerErasure.Report {
+        var settings = CustomerErasure.Settings()
+        settings.keepsPayments = keepsPayments
+        return try Store.erase([Fixture.forgotten], in: fixture.directory.path, settings)
+    }
+
+    private func verify(_ fixture: Fixture) throws {
+        _ = try StoreVerification.run(dataDirectory: fixture.directory.path) { Issue.record("\($0)") }
+    }
+
+    @Test func `nothing of an erased customer is left, and another conversation is unchanged`() async throws {
+        let fixture = try await Fixture()
+        let conversation = try File(fixture.path(of: Fixture.other), for: .reading).readAll()
+        let events = try fixture.otherEvents()
+        #expect(try fixture.directory.segments().count > 3)
+        #expect(try fixture.traces().count > 8)
+
+        let report = try erase(fixture)
+
+        #expect(report.conversations == 2)
+        #expect(report.contents == 1)
+        #expect(report.unreached.isEmpty)
+        #expect(try fixture.traces() == [])
+        #expect(try File(fixture.path(of: Fixture.other), for: .reading).readAll() == conversation)
+        #expect(try fixture.otherEvents() == events)
+        #expect(!Directory.exists(fixture.path(ofContent: fixture.ownContent)))
+        #expect(Directory.exists(fixture.path(ofContent: fixture.sharedContent)))
+        try verify(fixture)
+    }
+
+    @Test func `an erased record keeps its number, its batch, its length and its kind`() async throws {
+        let fixture = try await Fixture()
+        let segments = try fixture.directory.segments()
+        let before = try segments.map { try fixture.directory.lines($0) }
+        _ = try erase(fixture)
+        let after = try segments.map { try fixture.directory.lines($0) }
+        #expect(before.map { $0.map(\.count) } == after.map { $0.map(\.count) })
+        var types: Set<String> = []
+        for (old, new) in zip(before.flatMap(\.self), after.flatMap(\.self)) where old != new {
+            let (old, new) = (try JSONDocument(old).root, try JSONDocument(new).root)
+            #expect(old["record"]?.int == new["record"]?.int)
+            #expect(old["batch"]?.int == new["batch"]?.int)
+            #expect(new["type"]?.string == "erased")
+            #expect(new["was"]?.string == old["type"]?.string)
+            #expect(new["of"]?.int == old["of"]?.int)
+            types.insert(try #require(new["was"]?.string))
+        }
+        #expect(types == ["message", "files", "outcome", "reply", "finished"])
+    }
+
+    @Test
+    func `a repeated message of an erased customer is a duplicate, and nothing of the customer is delivered`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        _ = try erase(fixture)
+        for _ in 1...2 {
+            let store = try fixture.open()
+            #expect(await store.append(message("id-77-1", from: Fixture.forgotten)) == .duplicate)
+            #expect(await store.append(message("id-77-5", from: Fixture.forgotten)) == .duplicate)
+            #expect(store.statistics.pendingDeliveries == 0)
+            #expect(store.statistics.queuedReplies == 0)
+            #expect(try await store.state(of: business, Fixture.forgotten) == nil)
+            #expect(try await store.state(of: business, Fixture.other) != nil)
+            // The second start reads a snapshot.
+            await store.close()
+        }
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
+
+    @Test func `an erased customer may write again and begins a new conversation`() async throws {
+        let fixture = try await Fixture()
+        _ = try erase(fixture)
+        let store = try fixture.open()
+        #expect(await store.append(message("new", from: Fixture.forgotten)) == .stored)
+        try await store.finish(try await store.lease(), result: .handled)
+        await store.close()
+        let lines = try ConversationFiles(dataDirectory: fixture.directory.path).lines(
+            of: business, Fixture.forgotten)
+        #expect(lines.map(\.id) == [MessageID("new")])
+        try verify(fixture)
+    }
+
+    @Test func `an erasure that a crash ends before any change of a file is completed by the next start`()
+        async throws
+    {
+        let original = try await Fixture()
+        let whole = CustomerErasure(
+            DataDirectory(path: original.directory.path), CustomerErasure.Settings())
+        let scope = try whole.find([Fixture.forgotten])
+        let conversation = try File(original.path(of: Fixture.other), for: .reading).readAll()
+        var stop = 0
+        while true {
+            let fixture = try original.copy()
+            var erasure = CustomerErasure(
+                DataDirectory(path: fixture.directory.path), CustomerErasure.Settings())
+            erasure.files = stopping(after: stop)
+            // The error of the last change is what a crash would end.
+            var isComplete = true
+            do throws(StoreError) { _ = try erasure.run(scope) } catch { isComplete = false }
+            let store = try fixture.open()
+            await store.close()
+            // Before the first change not even the intent is on disk.
+            #expect(try fixture.traces().isEmpty == (stop > 0), "after \(stop) changes")
+            let ledger = try ErasureLedger(fixture.directory.path + "/erasures.jsonl")
+            #expect(ledger?.entries.count == (stop > 0 ? 2 : nil))
+            #expect(try File(fixture.path(of: Fixture.other), for: .reading).readAll() == conversation)
+            #expect(!Directory.exists(fixture.directory.path + "/erasing"))
+            if isComplete { break }
+            stop += 1
+        }
+        #expect(stop > 20)
+    }
+
+    /// Files whose changes fail after this many.
+    private func stopping(after maximum: Int) -> ErasureFiles {
+        let changes = ChangeCount()
+        var files = ErasureFiles()
+        files.willChange = { _ throws(SystemError) in
+            if changes.next() > maximum { throw SystemError("killed", code: 5) }
+        }
+        return files
+    }
+
+    @Test func `the ledger names an erased customer by a keyed hash only, and erases it from an older copy`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let backup = try fixture.copy()
+        _ = try erase(fixture)
+        let path = fixture.directory.path + "/erasures.jsonl"
+        let ledger = try #require(try ErasureLedger(path))
+        #expect(ledger.entries.count == 2)
+        #expect(ledger.latest != nil)
+        let identity = DataDirectory(path: fixture.directory.path).identityInFile()
+        let report = try Store.erase(
+            ledger, of: identity, in: backup.directory.path, CustomerErasure.Settings())
+        #expect(report.conversations == 2)
+        #expect(try backup.traces() == [])
+        try verify(backup)
+
+        let foreign = try await Fixture()
+        let none = try Store.erase(
+            ledger, of: "another store", in: foreign.directory.path, CustomerErasure.Settings())
+        #expect(none.conversations == 0)
+        #expect(try foreign.traces() != [])
+    }
+
+    @Test func `entries that are older than the ledger's days are removed by the next erasure`() throws {
+        var ledger = ErasureLedger()
+        let scope = ErasureScope(
+            [ErasedConversation(business: "b", customer: Fixture.forgotten)], through: 7)
+        let start = Timestamp(milliseconds: 1_700_000_000_000)
+        ledger.add(scope, in: "s", at: start, keepingDays: 30)
+        ledger.add(scope, in: "s", at: start, keepingDays: 30)
+        #expect(ledger.entries.count == 1)
+        let later = ErasureScope(scope.conversations, through: 9)
+        ledger.add(later, in: "s", at: start.advanced(by: .seconds(30 * 86_400 + 1)), keepingDays: 30)
+        #expect(ledger.entries.map(\.through) == [9])
+    }
+
+    @Test func `lines of payments stay when they are to be kept`() async throws {
+        let fixture = try await Fixture()
+        let path = fixture.directory.path + "/payments/shop/payments-2026-11-21.jsonl"
+        let before = try File(path, for: .reading).readAll()
+        _ = try erase(fixture, keepsPayments: true)
+        #expect(try File(path, for: .reading).readAll() == before)
+        #expect(try fixture.traces() == [path])
+    }
+
+    @Test func `quarantined segments are listed and not changed`() async throws {
+        let fixture = try await Fixture()
+        let path = fixture.directory.journal + "/000000000099.jsonl.unreadable"
+        try AtomicFile.write(Array("SECRET-77".utf8), to: path)
+        #expect(try erase(fixture).unreached == [path])
+        #expect(try fixture.traces() == [path])
+    }
+
+    @Test func `a preview counts what would be erased and changes nothing`() async throws {
+        let fixture = try await Fixture()
+        let before = try fixture.traces()
+        let report = try Store.previewErasure(
+            of: [Fixture.forgotten, CustomerID("unknown")], in: fixture.directory.path)
+        #expect(report.conversations == 2)
+        #expect(report.records == 5)
+        #expect(report.contents == 2)
+        #expect(try fixture.traces() == before)
+    }
+}
+
+private final class ChangeCount: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+}
