@@ -271,5 +271,13 @@ if Context.environment["BALLOON_BENCH"] == "1" {
             ],
             path: "scripts/bench.d/signin",
             swiftSettings: testSettings),
+        .executableTarget(
+            name: "PaymentBench",
+            dependencies: [
+                "MessageServer", "Payments", "Simulator", "HandlerKit", "BalloonTransport", "BalloonWire",
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
+            ],
+            path: "scripts/bench.d/payment",
+            swiftSettings: testSettings),
     ]
 }
