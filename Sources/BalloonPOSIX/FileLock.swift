@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An exclusive lock on a file (`flock`), held until the value is destroyed or the process ends.
+/// A lock on a file (`flock`), held until the value is destroyed or the process ends.
 package final class FileLock: Sendable {
     private let descriptor: Descriptor
 
@@ -9,12 +9,23 @@ package final class FileLock: Sendable {
     ///
     /// When another open file holds the lock, throws at once a ``SystemError`` with
     /// ``SystemError/wouldBlock``.
-    package init(_ path: String) throws(SystemError) {
-        let raw = try uninterrupted("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
+    /// A new file has `mode`.
+    package init(_ path: String, mode: UInt32 = 0o600) throws(SystemError) {
+        let raw = try uninterrupted("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode) }
         descriptor = Descriptor(owning: raw)
         _ = try uninterrupted("flock") { flock(raw, LOCK_EX | LOCK_NB) }
         _ = try uninterrupted("ftruncate") { ftruncate(raw, 0) }
         try descriptor.writeAll(Array("\(getpid())\n".utf8))
+    }
+
+    /// Shares the lock of the file at `path`, created with mode 0644 if absent, with others that share it.
+    ///
+    /// While another open file holds the lock exclusively, throws at once a ``SystemError`` with
+    /// ``SystemError/wouldBlock``.
+    package init(sharing path: String) throws(SystemError) {
+        let raw = try uninterrupted("open") { unsafe open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o644) }
+        descriptor = Descriptor(owning: raw)
+        _ = try uninterrupted("flock") { flock(raw, LOCK_SH | LOCK_NB) }
     }
 
     // Closing alone would not suffice: a child that is being started holds a copy of the descriptor until it

@@ -111,7 +111,7 @@ package final class RunningServer: Sendable {
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
-            retention: configuration.attachments.retention,
+            dataDirectory: configuration.dataDirectory, retention: configuration.attachments.retention,
             logger: logger)
         Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
         let secrets = MSPSecrets(configuration.secret, previous: configuration.previousSecret)

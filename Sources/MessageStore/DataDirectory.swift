@@ -35,6 +35,8 @@ struct DataDirectory: Sendable {
     var conversationFolders: [String] { [conversations, damaged, states, assignments] }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
+    /// The lock of a running backup.
+    var backupLock: String { path + "/backup.lock" }
     private var identityFile: String { path + "/identity" }
     private var lockFile: String { path + "/lock" }
     private var versionFile: String { path + "/VERSION" }

@@ -59,6 +59,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case replyNotDead(ReplyID)
     /// The message has ended: look it up in the list.
     case notPending(record: UInt64)
+    /// A backup of the data directory is running, so that no second one may begin: wait for its end.
+    case backupRunning(process: Int32?)
+    /// A change deletes or rewrites stored files, so that no backup may begin: repeat the backup.
+    case filesChanging
     /// The assignment of the conversation does not allow the operation; nothing has changed.
     case assignment(AssignmentRefusal)
 }
@@ -100,6 +104,10 @@ extension StoreError: CustomStringConvertible {
         case .notDead(let record): "message \(record) is not a dead letter"
         case .replyNotDead(let reply): "reply \(reply) is not a dead letter"
         case .notPending(let record): "message \(record) has ended"
+        case .backupRunning(let process):
+            "a backup of the data directory is running"
+                + (process.map { " in process \($0)" } ?? "")
+        case .filesChanging: "stored files are being deleted or rewritten"
         case .assignment(let refusal): "\(refusal)"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }

@@ -179,6 +179,10 @@ struct FailureReport {
             self.init(.usage, "\(error)", hint: "run balloon replies list --all to see the names and states")
         case .assignment:
             self.init(.failed, "\(error)", hint: "run balloon conversations list to see who has it")
+        case .backupRunning:
+            self.init(.failed, "\(error)", hint: "wait for its end, or end that process")
+        case .filesChanging:
+            self.init(.failed, "\(error)", hint: "repeat the command in a minute")
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests, .closed, .notLeased,

@@ -253,6 +253,7 @@ extension StoreError {
         case .overloaded, .tooManyPending, .quotaReached, .tooManyRequests:
             APIProblem(.unavailable, "the store is overloaded")
         case .closed: APIProblem(.unavailable, "the server is stopping")
+        case .backupRunning, .filesChanging: APIProblem(.unavailable, "\(self)")
         case .assignment(let refusal): refusal.problem
         case .inUse, .unknownVersion, .noData: APIProblem(.internalError)
         }

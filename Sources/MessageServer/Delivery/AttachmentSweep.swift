@@ -1,11 +1,13 @@
 import BalloonPOSIX
 import GatewayClient
 import Logging
+import MessageStore
 
 /// Deletes attachments whose retention has ended, and uploads that no message used, when the server starts and then once an hour.
 struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
     let uploads: UploadedFiles
+    let dataDirectory: String
     /// The retention; nil keeps files forever.
     let retention: Duration?
     let logger: Logger
@@ -39,12 +41,16 @@ struct AttachmentSweep: Sendable {
 
     private func sweep(at now: Int, _ retention: Duration) {
         do {
+            guard let permit = try FileChangePermit(dataDirectory: dataDirectory) else {
+                return logger.info("expired attachments are kept until the running backup ends")
+            }
+            defer { withExtendedLifetime(permit) {} }
             let count = try files.sweep(before: now - Int(retention.components.seconds))
             if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
         } catch { report(error) }
     }
 
-    private func report(_ error: SystemError) {
+    private func report(_ error: any Error) {
         logger.warning("sweep of expired attachments failed", metadata: ["error": "\(error)"])
     }
 }

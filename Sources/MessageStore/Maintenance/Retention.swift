@@ -7,7 +7,7 @@ import Synchronization
 /// Deletes the journal's oldest segments when they are no longer needed.
 ///
 /// That is when everything in them is finished, its conversations are on disk, and it is older than the
-/// deduplication window. Dead letters and assignments are copied to the current segment first, because they have
+/// deduplication window, and no backup copies the journal. Dead letters and assignments are copied to the current segment first, because they have
 /// no time limit.
 final class Retention: Sendable {
     private struct State {
@@ -21,6 +21,7 @@ final class Retention: Sendable {
     private let window: Duration
     private let interval: Duration
     private let directory: String
+    private let dataDirectory: String
     private let disk: any StoreDisk
     private let accounts: SegmentAccounts
     private let files: JournalFiles
@@ -40,6 +41,7 @@ final class Retention: Sendable {
         window = configuration.deduplicationWindow
         interval = configuration.retentionInterval
         self.directory = directory
+        dataDirectory = configuration.directory
         disk = configuration.disk
         self.accounts = accounts
         self.files = files
@@ -105,6 +107,10 @@ final class Retention: Sendable {
                 metadata: ["conversations": "\(quarantined)"])
         }
         do {
+            guard let permit = try FileChangePermit(dataDirectory: dataDirectory) else {
+                return logger.info("expired journal segments are kept until the running backup ends")
+            }
+            defer { withExtendedLifetime(permit) {} }
             try await carry(deadLetters)
             try await assignments.copy(through: last, to: journal)
             try await remove(expired)
