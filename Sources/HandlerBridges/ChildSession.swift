@@ -263,6 +263,7 @@ package actor ChildSession {
         case .notification(Method.log, let params): log(params)
         case .notification: break
         case .request(let id, Method.reply, let params): reply(id, params)
+        case .request(let id, Method.withdrawPayment, let params): withdrawPayment(id, params)
         case .request(let id, _, _):
             refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "unknown method"))
         case nil: noise(line)
@@ -285,17 +286,37 @@ package actor ChildSession {
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
             return refuse(id, RPCFailure(error))
         }
+        ask(id) { host in
+            let message = try await host.send(call.message, to: call.customer, key: call.key)
+            return RPCLine.result(id: id) { $0.field("messageId", message.rawValue) }
+        }
+    }
+
+    /// Ends a payment request, and answers the handler when the end is on disk.
+    private func withdrawPayment(_ id: JSONValue, _ params: JSONValue) {
+        guard let identifier = params["requestIdentifier"]?.string else {
+            return refuse(id, RPCFailure(HandlerProtocolError.malformed("requestIdentifier")))
+        }
+        ask(id) { host in
+            let isWithdrawn = try await host.withdrawPayment(identifier)
+            return RPCLine.result(id: id) { $0.field("withdrawn", isWithdrawn) }
+        }
+    }
+
+    /// Lets the host answer a call of the handler, unless too many such calls wait.
+    private func ask(
+        _ id: JSONValue, _ answer: @escaping @Sendable (HandlerHost) async throws -> [UInt8]
+    ) {
         guard let host, repliesInFlight < Self.maximumReplies else {
             return refuse(
                 id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
         }
         repliesInFlight += 1
-        // Nothing cancels this task: it ends when the journal's next sync has written the message to disk.
+        // Nothing cancels this task: it ends when the disk has the change.
         Task {
             let line: [UInt8]
             do {
-                let message = try await host.send(call.message, to: call.customer, key: call.key)
-                line = RPCLine.result(id: id) { $0.field("messageId", message.rawValue) }
+                line = try await answer(host)
             } catch {
                 line = RPCLine.failure(
                     id: id, RPCFailure((error as? HandlerHostError) ?? HandlerHostError.notStored))

@@ -5,6 +5,8 @@ public import Logging
 public struct HandlerHost: Sendable {
     /// The implementation of ``send(_:to:key:)``: returns the id of the message.
     public typealias Send = @Sendable (Reply, CustomerID, String) async throws -> MessageID
+    /// The implementation of ``withdrawPayment(_:)``: returns whether the request was open.
+    public typealias WithdrawPayment = @Sendable (String) async throws -> Bool
 
     /// The business that the handler answers for.
     public let business: BusinessID
@@ -13,13 +15,18 @@ public struct HandlerHost: Sendable {
     /// A logger that names the business.
     public let logger: Logger
     private let take: Send
+    private let withdraw: WithdrawPayment
 
-    /// Creates a host, in a server or in a handler's tests.
-    public init(business: BusinessID, slug: String, logger: Logger, send: @escaping Send) {
+    /// Creates a host, in a server or in a handler's tests; without `withdrawPayment` no request is open.
+    public init(
+        business: BusinessID, slug: String, logger: Logger,
+        withdrawPayment: @escaping WithdrawPayment = { _ in false }, send: @escaping Send
+    ) {
         self.business = business
         self.slug = slug
         self.logger = logger
         take = send
+        withdraw = withdrawPayment
     }
 
     /// Sends a message that answers no event, such as "the parcel has arrived".
@@ -30,5 +37,13 @@ public struct HandlerHost: Sendable {
     @discardableResult
     public func send(_ message: Reply, to customer: CustomerID, key: String) async throws -> MessageID {
         try await take(message, customer, key)
+    }
+
+    /// Ends a payment request before it is paid, such as one that the customer paid in another way.
+    ///
+    /// Returns false when the request is unknown, has ended, is paid, or has an attempt whose result is open. From then on
+    /// the payment sheet fails without a call of the handler. Throws a ``HandlerHostError``.
+    public func withdrawPayment(_ requestIdentifier: String) async throws -> Bool {
+        try await withdraw(requestIdentifier)
     }
 }

@@ -16,6 +16,8 @@ package enum Method {
     package static let shutdown = "shutdown"
     /// Handler to server, at any time: a message that answers no event.
     package static let reply = "reply"
+    /// Handler to server, at any time: the end of a payment request that is not paid.
+    package static let withdrawPayment = "withdrawPayment"
     /// Handler to server, a notification: a line for the log.
     package static let log = "log"
 }

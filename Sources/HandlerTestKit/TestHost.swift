@@ -16,6 +16,7 @@ public final class TestHost: Sendable {
     }
 
     private let kept = Mutex<[Sent]>([])
+    private let ended = Mutex<[String]>([])
 
     /// Creates a host without messages.
     public init() {}
@@ -23,10 +24,21 @@ public final class TestHost: Sendable {
     /// The messages in the order of sending, without repetitions.
     public var sent: [Sent] { kept.withLock { $0 } }
 
+    /// The payment requests that the handler withdrew, in order; each was open until then.
+    public var withdrawnPayments: [String] { ended.withLock { $0 } }
+
     /// The host to pass to `provision`.
     public var host: HandlerHost {
-        HandlerHost(business: BusinessID("business"), slug: "business", logger: Logger(label: "handler")) {
-            message, customer, key in
+        HandlerHost(
+            business: BusinessID("business"), slug: "business", logger: Logger(label: "handler"),
+            withdrawPayment: { identifier in
+                self.ended.withLock { ended in
+                    guard !ended.contains(identifier) else { return false }
+                    ended.append(identifier)
+                    return true
+                }
+            }
+        ) { message, customer, key in
             guard (1...200).contains(key.utf8.count) else { throw HandlerHostError.unusableKey }
             if let refusal = AnswerRefusal(message.problems(), at: "/message") {
                 throw HandlerHostError.unusableMessage(refusal)

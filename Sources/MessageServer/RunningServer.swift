@@ -82,7 +82,7 @@ package final class RunningServer: Sendable {
         let signInClient = try SignInClient()
         let payments = try PaymentServices(
             configuration, store: store, handlers: HandlerPayments(registry), logger: logger)
-        making.unasked.open(store, signIns: signIns)
+        making.unasked.open(store, signIns: signIns, payments: payments.results)
         let pipelines = try Pipelines(
             configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
             payments: payments, inspector: inspector, observer: observer, logger: logger
@@ -197,6 +197,7 @@ package final class RunningServer: Sendable {
             + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
             + TypingRoutes(store: store, files: conversationFiles, indicators: typing).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
+            + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
             + EventRoutes.make(events)
         self.events = events

@@ -97,8 +97,16 @@ final class Session: Sendable {
 
     private func host(_ initialization: Initialization) -> HandlerHost {
         let (calls, business) = (calls, initialization.business)
-        return HandlerHost(business: business, slug: initialization.slug, logger: logger) {
-            message, customer, key in
+        return HandlerHost(
+            business: business, slug: initialization.slug, logger: logger,
+            withdrawPayment: { identifier in
+                let answer = await calls.call(Method.withdrawPayment) {
+                    $0.field("requestIdentifier", identifier)
+                }
+                guard case .success(let result) = answer else { throw HandlerHostError.notStored }
+                return result["withdrawn"]?.bool ?? false
+            }
+        ) { message, customer, key in
             let call = ReplyCall(customer: customer, key: key, message: message)
             let answer = await calls.call(Method.reply) { call.write(from: business, to: &$0) }
             switch answer {

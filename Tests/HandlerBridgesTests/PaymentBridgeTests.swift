@@ -39,7 +39,8 @@ struct PaymentBridgeTests {
 
     /// Starts the program; the events of a business have a single slot, which payments do not need.
     private func child(
-        _ directory: TemporaryDirectory, _ log: LogCollector
+        _ directory: TemporaryDirectory, _ log: LogCollector,
+        withdrawPayment: @escaping HandlerHost.WithdrawPayment = { _ in false }
     ) async throws -> ChildHandler {
         let program = Fixture.directory + "/handlers/cashier.py"
         let binding = HandlerBindingRequest(
@@ -50,8 +51,9 @@ struct PaymentBridgeTests {
         let handler = try ExecBinder(timings: .quick).child(binding)
         #expect(payments(of: handler) == nil)
         await handler.provision(
-            HandlerHost(business: BusinessID("b"), slug: "b", logger: log.logger) { _, _, _ in MessageID("") }
-        )
+            HandlerHost(
+                business: BusinessID("b"), slug: "b", logger: log.logger, withdrawPayment: withdrawPayment
+            ) { _, _, _ in MessageID("") })
         #expect(await handler.waitUntilReady())
         return handler
     }
@@ -77,6 +79,27 @@ struct PaymentBridgeTests {
         #expect(try await dispatch(reversal("ab12"), to: handler))
         await #expect(throws: BridgeError.self) { try await dispatch(self.reversal("lost"), to: handler) }
         #expect(!log.lines.contains { $0.contains("the bank is closed") })
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test(arguments: [
+        ("r-1", "withdrawn true"), ("r-2", "withdrawn false"), ("r-3", "error -32001"), (nil, "error -32602"),
+    ])
+    func `a program withdraws a payment request, and learns whether it was open`(
+        identifier: String?, answer: String
+    ) async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let handler = try await child(directory, log) { identifier in
+            guard identifier != "r-3" else { throw HandlerHostError.notStored }
+            return identifier == "r-1"
+        }
+        // The program withdraws what the shipping method names, and answers the update when it has the answer.
+        let method = identifier.map { "withdraw \($0)" } ?? "withdraw"
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, method), to: handler) == .update(.unchanged)
+        )
+        await log.first { $0.contains(answer) }
         await handler.shutdown()
         withExtendedLifetime(directory) {}
     }

@@ -28,6 +28,12 @@ struct SchemaTests {
                 RPCLine.result(id: try JSONDocument(Array(#""r1""#.utf8)).root) { $0.field("messageId", "m") }
             ),
             expected(
+                "withdrawPaymentResult",
+                RPCLine.result(id: try JSONDocument(Array(#""r1""#.utf8)).root) {
+                    $0.field("withdrawn", true)
+                }
+            ),
+            expected(
                 "refusal",
                 RPCLine.failure(
                     id: try JSONDocument([0x31]).root,
@@ -190,6 +196,11 @@ struct SchemaTests {
             expected(
                 "reply",
                 RPCLine.request(id: 7, method: Method.reply) { call.write(from: BusinessID("b"), to: &$0) }))
+        lines.append(
+            expected(
+                "withdrawPayment",
+                RPCLine.request(id: 8, method: Method.withdrawPayment) { $0.field("requestIdentifier", "r") })
+        )
         let found = try await SchemaValidator.differences("handler", lines)
         #expect(found == [])
         let read = try ReplyCall(try written { call.write(from: BusinessID("b"), to: &$0) })

@@ -147,4 +147,12 @@ struct TestConversationTests {
             try await host.host.send(.text(""), to: customer, key: "c")
         }
     }
+
+    @Test func `a test host records each withdrawn payment request once`() async throws {
+        let host = TestHost()
+        #expect(try await host.host.withdrawPayment("a"))
+        #expect(try await !host.host.withdrawPayment("a"))
+        #expect(try await host.host.withdrawPayment("b"))
+        #expect(host.withdrawnPayments == ["a", "b"])
+    }
 }

@@ -39,6 +39,7 @@ struct SessionTests {
                 try await host.send(.text(""), to: CustomerID("urn:mbid:c"), key: "nothing")
             }
             steps.add("\(refusal.map { "\($0)" } ?? "")")
+            steps.add("withdrawn \(try await host.withdrawPayment("r-1"))")
         }
 
         func shutdown() { steps.add("shutdown") }
@@ -111,7 +112,10 @@ struct SessionTests {
         }
     }
 
-    @Test func `a handler starts, sends a message, answers events, is cancelled and shuts down`() async throws
+    @Test
+    func
+        `a handler starts, sends a message, withdraws a payment, answers events, is cancelled and shuts down`()
+        async throws
     {
         let steps = Steps()
         let server = try Server(BakerFactory(steps: steps))
@@ -131,6 +135,10 @@ struct SessionTests {
             RPCLine.failure(
                 id: try #require(nothing["id"]),
                 RPCFailure(Self.refusal)))
+        let withdrawal = try await server.line()
+        #expect(withdrawal["method"]?.string == "withdrawPayment")
+        #expect(withdrawal["params"]?["requestIdentifier"]?.string == "r-1")
+        server.input.yield(RPCLine.result(id: try #require(withdrawal["id"])) { $0.field("withdrawn", true) })
         let introduced = try await server.line()
         #expect(introduced["id"]?.int == 1)
         #expect(introduced["result"]?["handler"]?["name"]?.string == "baker")
@@ -138,7 +146,7 @@ struct SessionTests {
         #expect(
             steps.all == [
                 "make", "validate", "provision bakery m-1",
-                "\(HandlerHostError.unusableMessage(Self.refusal))",
+                "\(HandlerHostError.unusableMessage(Self.refusal))", "withdrawn true",
             ])
 
         try server.event(2, "Hello", state: #"{"count":"6"}"#)

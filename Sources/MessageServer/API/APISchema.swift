@@ -14,6 +14,8 @@ enum APISchema: String, CaseIterable, Sendable {
     case empty = "Empty"
     case presence = "Presence"
     case typing = "Typing"
+    case withdrawal = "Withdrawal"
+    case withdrawn = "Withdrawn"
     case lines = "Lines"
     case message = "Message"
     case deliveries = "Deliveries"
@@ -72,6 +74,8 @@ enum APISchema: String, CaseIterable, Sendable {
             "anyOf":[{"properties":{"open":{"const":true}}},{"required":["text"]}]}
             """#
         case .typing: object(["typing": Self.flag])
+        case .withdrawal: object(["requestIdentifier": Self.text])
+        case .withdrawn: object(["withdrawn": Self.flag])
         case .conversation:
             object(
                 [

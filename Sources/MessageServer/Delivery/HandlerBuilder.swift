@@ -82,7 +82,10 @@ struct HandlerBuilder: Sendable {
         let (concurrency, deadline) = bounds(of: business, configuration)
         let logger = logger(for: business)
         let (unasked, id) = (unasked, business.businessID)
-        let host = HandlerHost(business: id, slug: business.slug, logger: logger) { message, customer, key in
+        let host = HandlerHost(
+            business: id, slug: business.slug, logger: logger,
+            withdrawPayment: { try await unasked.withdrawPayment($0, of: id) }
+        ) { message, customer, key in
             try await unasked.send(message, from: id, to: customer, key: key)
         }
         let life = try handler(business.handler, business, configuration)

@@ -5,6 +5,8 @@ import MessageStore
 import Synchronization
 
 /// Accepts messages of handlers that answer no event: `HandlerHost.send`, and `reply` of a child process.
+///
+/// It also ends the payment requests that handlers withdraw.
 final class ProactiveMessages: Sendable {
     /// Nil until the store is open: handlers are created first, so that an error in them is reported before
     /// the recovery.
@@ -13,11 +15,24 @@ final class ProactiveMessages: Sendable {
     private struct Opened {
         let store: Store
         let signIns: SignInSettings
+        let payments: PaymentResults?
     }
 
     /// Accepts messages from now on; `signIns` are the providers of the businesses.
-    func open(_ store: Store, signIns: SignInSettings = SignInSettings()) {
-        opened.withLock { $0 = Opened(store: store, signIns: signIns) }
+    func open(
+        _ store: Store, signIns: SignInSettings = SignInSettings(), payments: PaymentResults? = nil
+    ) {
+        opened.withLock { $0 = Opened(store: store, signIns: signIns, payments: payments) }
+    }
+
+    /// Ends a payment request before it is paid; false when it is not open.
+    func withdrawPayment(
+        _ requestIdentifier: String, of business: BusinessID
+    ) async throws(HandlerHostError) -> Bool {
+        guard let payments = opened.withLock({ $0 })?.payments else { throw .notStored }
+        do { return try await payments.withdraw(requestIdentifier, of: business) } catch {
+            throw .notStored
+        }
     }
 
     /// Makes a message durable, to be sent in its conversation's order; the same key means the same message.

@@ -956,22 +956,31 @@ extension HandlerTemplates {
         |
         |        The same key (1 to 200 bytes) for the same customer is the same message for three days.
         |        """
-        |        if self._output is None:
-        |            raise SendError(-32601, "only a bot that runs as a child process sends messages without an event")
         |        replies = _replies(message)
         |        if len(replies) != 1:
         |            raise ValueError("send takes one message")
-        |        call, answer = f"send-{uuid.uuid4()}", concurrent.futures.Future()
+        |        return self._call("reply", {"customer": customer, "key": key, "message": replies[0]})["messageId"]
+        |
+        |    def withdraw_payment(self, request_identifier):
+        |        """Ends a payment request before it is paid, such as one that was paid in another way; only in a child process.
+        |
+        |        False when the request is unknown, has ended, is paid, or is being paid. Raises SendError.
+        |        """
+        |        return self._call("withdrawPayment", {"requestIdentifier": request_identifier})["withdrawn"]
+        |
+        |    def _call(self, method, params):
+        |        if self._output is None:
+        |            raise SendError(-32601, "only a bot that runs as a child process calls the server")
+        |        call, answer = f"call-{uuid.uuid4()}", concurrent.futures.Future()
         |        self._calls[call] = answer
         |        try:
-        |            self._write({"jsonrpc": "2.0", "id": call, "method": "reply",
-        |                         "params": {"customer": customer, "key": key, "message": replies[0]}})
+        |            self._write({"jsonrpc": "2.0", "id": call, "method": method, "params": params})
         |            answer = answer.result()
         |        finally:
         |            self._calls.pop(call, None)
         |        if "error" in answer:
         |            raise SendError(answer["error"].get("code"), answer["error"].get("message"))
-        |        return answer["result"]["messageId"]
+        |        return answer["result"]
         |
         |    # A child process.
         |

@@ -15,13 +15,17 @@ import Testing
 
 /// Sells fish: asks for a payment after each text, and charges every token.
 private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHandler,
-    ShippingMethodUpdateHandler
+    ShippingMethodUpdateHandler, LifecycleHandler
 {
+    /// The hosts of the businesses that the handler answers for, by slug.
+    let hosts = Mutex<[String: HandlerHost]>([:])
     let charged = Mutex<[String]>([])
     let results = Mutex<[PaymentResult?]>([])
 
     var charges: Int { charged.withLock { $0.count } }
     var result: PaymentResult? { results.withLock { $0.first ?? nil } }
+
+    func provision(_ host: HandlerHost) async throws { hosts.withLock { $0[host.slug] = host } }
 
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
         .reply(.payment(PaymentUnderTest.request))
@@ -46,19 +50,32 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
 
 /// A whole server, a simulated service for merchant sessions, and the requests of a device.
 @Suite struct PaymentServerTests {
+    /// A payment request on a customer's device, with the paths of its endpoints.
+    private struct Asked {
+        let customer: SimulatedCustomer
+        let identifier: String
+        let gateway: String
+        let fallback: String
+        let shipping: String
+    }
+
     private struct Shop {
         let certificates = TemporaryDirectory()
         let service: FakeMerchantSessions
         let server: ServerUnderTest
         let handler = FishMonger()
 
-        init() async throws {
+        init(
+            paths: ApplePayConfiguration.Paths = .constant, fallbackURL: String? = nil
+        ) async throws {
             let service = try FakeMerchantSessions(
                 directory: certificates.path, logger: LogCollector().logger)
             try await service.start()
             self.service = service
-            server = try await ServerUnderTest(handler) { configuration in
+            server = try await ServerUnderTest.withAPI(handler) { configuration in
                 var applePay = PaymentUnderTest.configuration.applePay
+                applePay?.paths = paths
+                applePay?.fallbackURL = fallbackURL
                 applePay?.merchant.sessionURL = service.sessionURL ?? ""
                 applePay?.merchant.authoritiesFile = service.authoritiesFile
                 applePay?.merchant.certificateFile = service.certificateFile
@@ -74,6 +91,31 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
                 TransportRequest(
                     method: method, url: server.url + path, headers: host.map { [("host", $0)] } ?? [],
                     body: body, allowsPlainHTTP: true))
+        }
+
+        /// Asks a customer for a payment.
+        func ask() async throws -> Asked {
+            let customer = server.customer()
+            #expect(try await customer.post(customer.message(.text, text: "Halibut, please")).status == 200)
+            let message = try #require(await server.gateway.waitForMessages(customer: customer.id).first)
+            let data = try #require(message.message.root["interactiveData"]?["data"])
+            let endpoints = try #require(data["payment"]?["endpoints"])
+            func path(_ name: String) throws -> String {
+                String(try #require(endpoints[name]?.string).dropFirst(server.url.utf8.count))
+            }
+            return Asked(
+                customer: customer, identifier: try #require(data["requestIdentifier"]?.string),
+                gateway: try path("paymentGatewayUrl"), fallback: try path("fallbackUrl"),
+                shipping: try path("shippingMethodUpdateUrl"))
+        }
+
+        /// Apple's event with the result of a payment.
+        func post(_ state: String, of asked: Asked) async throws {
+            let event =
+                #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(asked.identifier)","payment":{"state":"\#(state)"}}}}"#
+            let answer = try await asked.customer.post(
+                asked.customer.message(completing: Array(event.utf8)))
+            #expect(answer.status == 200)
         }
 
         func stop() async {
@@ -183,6 +225,110 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
             #expect(page.status == 200 && page.header("cache-control") == "no-store")
             #expect(String(decoding: page.body, as: UTF8.self).contains("Nothing was charged"))
         }
+        await shop.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func
+        `a request that is paid on the fallback page is withdrawn by its handler or over the API, and its sheet fails`(
+            overAPI: Bool
+        ) async throws
+    {
+        let shop = try await Shop(fallbackURL: "https://shop.example/other?lang=en")
+        let asked = try await shop.ask()
+        for method in ["GET", "POST"] {
+            let page = try await shop.send(asked.fallback, method: method)
+            #expect(page.status == 302 && page.header("cache-control") == "no-store")
+            #expect(
+                page.header("location")
+                    == "https://shop.example/other?lang=en&request=\(asked.identifier)")
+        }
+        let slug = shop.server.configuration.businesses[0].slug
+        let path = "/v1/businesses/\(slug)/payments/withdraw"
+        func withdraw() async throws -> Bool? {
+            guard overAPI else {
+                let host = try #require(shop.handler.hosts.withLock { $0[slug] })
+                return try await host.withdrawPayment(asked.identifier)
+            }
+            let body = #"{"requestIdentifier":"\#(asked.identifier)"}"#
+            let answer = try await shop.server.api(path, TestTokens.sender, method: "POST", body: body)
+            #expect(answer.status == 200)
+            return try answer.json["withdrawn"]?.bool
+        }
+        #expect(try await withdraw() == true)
+        #expect(try await withdraw() == false)
+        let answer = try await shop.send(
+            asked.gateway, body: PaymentUnderTest.gateway(identifier: asked.identifier))
+        #expect(answer.status == 200 && answer.body == PaymentUnderTest.failure)
+        let update = try await shop.send(
+            asked.shipping,
+            body: Array(
+                #"{"requestIdentifier":"\#(asked.identifier)","version":1,"payment":{"shippingMethod":{"identifier":"dear"}}}"#
+                    .utf8))
+        #expect(update.body == PaymentFlow.updateFailure)
+        #expect(shop.handler.charges == 0)
+        if overAPI {
+            for body in ["{}", #"{"requestIdentifier":1}"#] {
+                let refused = try await shop.server.api(path, TestTokens.sender, method: "POST", body: body)
+                #expect(refused.problem == "bad-member")
+            }
+            let reader = try await shop.server.api(
+                path, TestTokens.reader, method: "POST", body: #"{"requestIdentifier":"x"}"#)
+            #expect(reader.problem == "right-missing")
+        }
+        await shop.stop()
+    }
+
+    @Test func `with a path for each request, only its own path and identifier together find it`()
+        async throws
+    {
+        let shop = try await Shop(paths: .perRequest)
+        let (first, second) = (try await shop.ask(), try await shop.ask())
+        #expect(first.gateway != second.gateway && !first.gateway.contains(first.identifier))
+        #expect(
+            try await shop.send(
+                second.gateway, body: PaymentUnderTest.gateway(identifier: first.identifier)
+            ).status == 404)
+        #expect(shop.handler.charges == 0)
+        let page = try await shop.send(first.fallback, method: "GET")
+        #expect(page.status == 200)
+        let answer = try await shop.send(
+            first.gateway, body: PaymentUnderTest.gateway(identifier: first.identifier))
+        #expect(answer.body == PaymentUnderTest.success)
+        let token = try #require(first.gateway.split(separator: "/").dropFirst().first)
+        #expect(token.utf8.count == 43)
+        await shop.stop()
+        for (path, text) in try Self.files(shop.server.configuration.dataDirectory) {
+            #expect(!text.contains(token), "\(path) has the token")
+        }
+        #expect(!shop.server.log.lines.contains { $0.contains(token) })
+    }
+
+    @Test func `a person sees the result of a payment in the conversation's line of Apple's event`()
+        async throws
+    {
+        let shop = try await Shop()
+        let asked = try await shop.ask()
+        let slug = shop.server.configuration.businesses[0].slug
+        let path =
+            "/v1/businesses/\(slug)/conversations/" + ConversationFiles.name(of: asked.customer.id)
+        #expect(try await eventually { try await shop.server.api(path).json["lines"]?.int == 2 })
+        let claim = try await shop.server.api(
+            path + "/claim", TestTokens.sender, method: "POST", body: #"{"person":{"id":"ana"}}"#)
+        #expect(claim.status == 200)
+        // The handler charges, although a person has the conversation.
+        let answer = try await shop.send(
+            asked.gateway, body: PaymentUnderTest.gateway(identifier: asked.identifier))
+        #expect(answer.body == PaymentUnderTest.success && shop.handler.charges == 1)
+        try await shop.post("paid", of: asked)
+        #expect(
+            try await eventually {
+                let lines = try await shop.server.api(path + "/messages").json["lines"]
+                let payment = lines?.elements.compactMap { $0["payment"] }.first
+                return payment?["state"]?.string == "paid" && payment?["amount"]?.string == "63.99"
+                    && payment?["currency"]?.string == "USD" && payment?["reference"]?.string == "ch_9"
+            })
+        #expect(shop.handler.result == nil)
         await shop.stop()
     }
 }

@@ -645,15 +645,28 @@ export class Bot {
    * The same key (1 to 200 bytes) for the same customer is the same message for three days.
    */
   async send(customer, key, message) {
-    if (!this.#write) throw new SendError(-32601, "only a bot that runs as a child process sends messages without an event");
     const [reply, ...others] = toReplies(message);
     if (reply === undefined || others.length > 0) throw new TypeError("send takes one message");
-    const id = `send-${randomUUID()}`;
+    return (await this.#call("reply", { customer, key, message: reply })).messageId;
+  }
+
+  /**
+   * Ends a payment request before it is paid, such as one that was paid in another way; only in a child process.
+   *
+   * False when the request is unknown, has ended, is paid, or is being paid. Throws SendError.
+   */
+  async withdrawPayment(requestIdentifier) {
+    return (await this.#call("withdrawPayment", { requestIdentifier })).withdrawn;
+  }
+
+  async #call(method, params) {
+    if (!this.#write) throw new SendError(-32601, "only a bot that runs as a child process calls the server");
+    const id = `call-${randomUUID()}`;
     const answered = new Promise((done) => this.#calls.set(id, done));
-    this.#write({ id, method: "reply", params: { customer, key, message: reply } });
+    this.#write({ id, method, params });
     const { result, error } = await answered;
     if (error) throw new SendError(error.code, error.message);
-    return result.messageId;
+    return result;
   }
 
   /**

@@ -242,6 +242,7 @@ bot.on.text(async (event) => {
   console.log("to the log");
   if (event.text === "crash") throw new RangeError("customer's words");
   if (event.text === "send") return bot.send(event.customer, "k", "Ready.");
+  if (event.text === "withdraw") return String(await bot.withdrawPayment("r-1"));
   event.state.count = (event.state.count ?? 0) + 1;
   return [bot.config.greeting, event.text, event.state.count].join(" ");
 });
@@ -249,6 +250,23 @@ bot.run();
 `;
 
 const start = () => spawn(process.execPath, ["--input-type=module", "--eval", BOT], { cwd: new URL(".", import.meta.url) });
+
+test("a bot withdraws a payment request", async () => {
+  const child = start();
+  const ended = new Promise((done) => child.once("close", done));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const read = async () => JSON.parse((await lines.next()).value);
+  const write = (line) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
+  write({ id: 1, method: "initialize", params: { config: {}, limits: { maxInFlight: 16 } } });
+  await read();
+  write({ id: 2, method: "event", params: params("text", { text: "withdraw" }) });
+  const asked = await read();
+  assert.deepEqual([asked.method, asked.params], ["withdrawPayment", { requestIdentifier: "r-1" }]);
+  write({ id: asked.id, result: { withdrawn: true } });
+  assert.deepEqual((await read()).result.replies, ["true"]);
+  child.stdin.end();
+  assert.equal(await ended, 0);
+});
 
 test("a call that the ended server never answers fails", async () => {
   const child = start();

@@ -334,6 +334,8 @@ def text(event):
         raise KeyError("customer's words")
     if event.text == "send":
         return bot.send(event.customer, "k", "Ready.")
+    if event.text == "withdraw":
+        return str(bot.withdraw_payment("r-1"))
     event.state["count"] = event.state.get("count", 0) + 1
     return f"{bot.config['greeting']} {event.text} {event.state['count']}"
 bot.run()
@@ -382,6 +384,16 @@ def test_a_conversation_over_standard_input_and_output():
     output, errors = child.process.communicate(timeout=20)
     assert (output, child.process.returncode) == ("", 0)
     assert errors.count("to the log") == 4
+
+
+def test_a_bot_withdraws_a_payment_request():
+    child = Child(BOT)
+    child.call(1, "initialize", {"config": {}, "limits": {"maxInFlight": 16}})
+    asked = child.call(2, "event", params("text", text="withdraw"))
+    assert (asked["method"], asked["params"]) == ("withdrawPayment", {"requestIdentifier": "r-1"})
+    child.write(id=asked["id"], result={"withdrawn": True})
+    assert child.read()["result"]["replies"] == ["True"]
+    child.process.communicate(timeout=20)
 
 
 def test_a_call_that_the_ended_server_never_answers_fails():

@@ -27,6 +27,16 @@ def answer(params):
 
 for line in sys.stdin:
     call = json.loads(line)
+    method = call.get("params", {}).get("payment", {}).get("shippingMethod", {}).get("identifier") or ""
+    if call.get("id") == "w":
+        text = "withdrawn " + json.dumps(call["result"]["withdrawn"]) if "result" in call else f"error {call['error']['code']}"
+        print(text, file=sys.stderr, flush=True)
+        write({"id": withdrawing, "result": {}})
+        continue
+    if method.startswith("withdraw"):
+        withdrawing, identifiers = call["id"], method.split()[1:]
+        write({"id": "w", "method": "withdrawPayment", "params": dict(zip(["requestIdentifier"], identifiers))})
+        continue
     if call.get("method") == "initialize":
         write({"id": call["id"], "result": {
             "protocolVersion": "1", "handler": {"name": "cashier"}, "events": ["text"],

@@ -1,0 +1,31 @@
+import BalloonHTTP
+import BalloonJSON
+import BusinessMessages
+
+/// `POST …/payments/withdraw` with `{"requestIdentifier": "…"}` ends a payment request before it is paid.
+///
+/// A service that is paid on the fallback page uses it. The identifier is in the body, because it is a secret as long as the
+/// request is open, and paths are logged.
+struct PaymentWithdrawalRoutes: Sendable {
+    let results: PaymentResults
+
+    func routes() -> [APIRoute] {
+        [
+            APIRoute(
+                .post, "/v1/businesses/{slug}/payments/withdraw", may: .send,
+                body: .json(maximumBytes: 4 << 10), "End a payment request before it is paid", .withdrawn,
+                answer: withdraw
+            ).describing(body: .withdrawal)
+        ]
+    }
+
+    private func withdraw(_ request: APIRequest) async throws -> APIAnswer {
+        let root = try request.object(["requestIdentifier"])
+        guard let identifier = root["requestIdentifier"]?.string else {
+            throw APIProblem(
+                .badMember, "requestIdentifier must be a text", at: root["requestIdentifier"] ?? root)
+        }
+        let isWithdrawn = try await results.withdraw(identifier, of: request.business.id)
+        return APIAnswer { $0.field("withdrawn", isWithdrawn) }
+    }
+}
