@@ -31,6 +31,9 @@ OFFERS = {
     "sign in old": interactive(8, messages.SIGN_IN_1, "Sign in"),
     "sign in here": {"signIn": {"receivedMessage": {"title": "Sign in here", "style": "small"}, "replyMessage": {"title": "Signed in", "style": "icon"}}},
     "pay": interactive(6, {"images": messages.IMAGES, **messages.PAYMENT}, "Halibut"),
+    "pay here": balloon.payment_request(
+        "Basket", ("Shop", "8.00"), [("Bread", "6.00"), ("Bicycle", "2.00")], "EUR", "DE", ["visa"], shipping=["post", "name"],
+        shipping_methods=[("bicycle", "Bicycle", "Within two hours", "2.00"), ("post", "Post", "Tomorrow", "4.00")]),
     "app": {"type": "interactive", "interactiveData": {"bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM123456:com.example.parcels", "URL": "?parcel=7", "appId": 1, "appName": "Parcels",
                                                       "sessionIdentifier": "00000007-0000-4000-8000-000000000000", "receivedMessage": {"title": "Parcel Locator", "subtitle": "Open the map"}}},
     "link": {"type": "richLink", "richLinkData": {"url": "https://example.com/", "title": "All our bread", "assets": {"image": {"data": messages.IMAGES[1]["data"], "mimeType": "image/png"}}}},
@@ -55,8 +58,43 @@ def text(event):
     return OFFERS.get(words) or f"You wrote: {words}"
 
 
+@bot.on.shippingMethodUpdate
+def delivery(payment):
+    if payment.shipping_method["identifier"] == "post":
+        return balloon.sheet(("Shop", "10.00"), [("Bread", "6.00"), ("Post", "4.00")])
+    return balloon.sheet(("Shop", "8.00"), [("Bread", "6.00"), ("Bicycle", "2.00")])
+
+
+@bot.on.shippingContactUpdate
+def address(payment):
+    country = (payment.shipping_contact.get("countryCode") or "").upper()
+    if country == "JP":
+        return balloon.sheet(errors=[balloon.payment_error("addressUnserviceable", "We do not deliver to Japan.")])
+    if country == "DE":
+        return balloon.sheet(("Shop", "10.00"), [("Bread", "6.00"), ("Post", "4.00")], shipping_methods=[("post", "Post", "Tomorrow", "4.00")])
+
+
+@bot.on.paymentMethodUpdate
+def card(payment):
+    return balloon.sheet(("Shop", "8.50"), [("Bread", "6.00"), ("Bicycle", "2.00"), ("Fee of the card", "0.50")])
+
+
+@bot.on.paymentGateway
+def charge(payment):
+    if payment.token["paymentMethod"]["displayName"] == "Visa 0002":
+        return balloon.not_paid()
+    return balloon.paid(payment.total, "test")
+
+
+@bot.on.reversal
+def give_back(payment):
+    pass
+
+
 @bot.on.any
 def answer(event):
+    if event.kind == "applePay" and event.payment_record:
+        return f"the payment: {event.payment_record['state']} {event.payment_record['amount']}"
     if event.kind in ("typingStart", "typingEnd", "close"):
         return None
     result = event.sign_in or {}

@@ -12,7 +12,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "invitations", "sign_in", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
+    ALL = ["talk", "answers", "answers_by_keys", "invitations", "sign_in", "payment", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -312,6 +312,60 @@ class Tests(DeviceSuite):
         self.server.start()
         page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
         page.press_button("Sign in", "document.querySelector('dialog .sheet-foot')")
+        page.see("the simulated gateway has forgotten this request; ask the business for another")
+
+    def payment(self):
+        """A payment that the server completes goes through its addresses: each selection changes the sums, by clicks and by keys."""
+        page = self.begin()
+        total = lambda amount: page.wait(f"the total {amount}", "document.querySelector('dialog .amounts .total .amount')?.textContent.includes(arguments[0])", amount)
+        self.ask(page, "pay here", "applePay")
+        page.see("go through the server's payment addresses")
+        total("8.00")
+        self.picture(page, "pay-desk")
+        page.script("document.querySelectorAll('dialog .choice input')[1].click()")
+        total("10.00")
+        choose = lambda field, value: page.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change'))", field, value)
+        choose("#pay-card", "other")
+        total("8.50")
+        choose("#pay-country", "JP")
+        page.see("The sheet shows an error: addressUnserviceable")
+        choose("#pay-country", "DE")
+        total("10.00")
+        assert not page.script("return document.querySelector('dialog').innerText.includes('addressUnserviceable')")
+        assert page.script("return document.querySelectorAll('dialog .choice').length") == 1
+        page.press_button("Pay", "document.querySelector('dialog .sheet-foot')")
+        self.gone(page)
+        page.see("the payment: paid 10.00")
+        self.ask(page, "pay here", "applePay")
+        page.press_button("Pay with a declined card", "document.querySelector('dialog .sheet-foot')")
+        self.gone(page)
+        page.see("the payment: declined 8.00")
+        # The same by keys alone.
+        page.wait("the focus in the field", "document.activeElement.id === 'text'")
+        count = len(self.entries("applePay", "outbound")) + 1
+        page.keys(*"pay here", "Enter")
+        seq = self.newest("applePay", "outbound", count)["seq"]
+        page.wait("the bubble", f"[...document.querySelectorAll('button.device-card')].at(-1)?.closest('.line').getAttribute('data-seq') === '{seq}'")
+        for _ in range(20):
+            page.keys("BackTab")
+            if page.script("return document.activeElement.matches('.device-card')"):
+                break
+        page.keys("Enter")
+        self.sheet(page)
+        self.tab_to_choice(page, "Bicycle")
+        page.keys("Down")
+        total("10.00")
+        self.tab_to(page, "Pay")
+        page.keys("Enter")
+        self.gone(page)
+        page.wait("the second payment", "document.querySelector('.lines').innerText.split('the payment: paid 10.00').length === 3")
+        # A request that the simulated gateway has forgotten cannot be paid.
+        page.allowed = [LOST, r"409 \("]
+        self.ask(page, "pay here", "applePay")
+        self.server.kill()
+        self.server.start()
+        page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
+        page.press_button("Pay", "document.querySelector('dialog .sheet-foot')")
         page.see("the simulated gateway has forgotten this request; ask the business for another")
 
     def profiles(self):

@@ -213,6 +213,15 @@ export class Session extends EventTarget {
     return this.#posted(answer);
   }
 
+  /// Selects something at the payment sheet of a message, or pays; the server plays the device at its own endpoints.
+  async pay(to, body) {
+    const answer = await this.api.change("POST", `${this.path()}/payments`, { to, ...body, ...this.changedLevers });
+    if (!answer.posts) return answer;
+    this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    this.#tell("thread");
+    return this.#posted(answer);
+  }
+
   #posted(answer) {
     void this.readThread().catch((error) => this.#tell("failed", error.message));
     return answer;

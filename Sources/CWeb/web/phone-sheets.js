@@ -16,9 +16,10 @@ const paymentSeconds = 30;
 /// A sentence about a rule that the message breaks; a device says nothing, so it is beside the content.
 export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
 
-/// Opens the sheet of an entry. `send(choice)` posts the answer and throws a `Problem`; `place` puts the sheet on the phone.
+/// Opens the sheet of an entry. `send(choice)` posts the answer and throws a `Problem`; `pay(body)` operates the payment sheet of
+/// a request that the server completed; `place` puts the sheet on the phone.
 /// Resolves with true when the answer was sent.
-export function openSheet(entry, customer, { send, place }) {
+export function openSheet(entry, customer, { send, pay, place }) {
   const line = { ...entry.line, kind: entry.kind };
   const message = object(line.message);
   const { received, data, outer } = interaction(message);
@@ -44,7 +45,7 @@ export function openSheet(entry, customer, { send, place }) {
     };
     const body = element("div", { class: "device-body" });
     try {
-      fill(body, build({ message, customer, answer, finish, body, title }));
+      fill(body, build({ message, customer, answer, pay, alert, finish, body, title }));
     } catch {
       // A part of the message has an unexpected type.
       fill(body, rule("A device cannot show this message: a part of it has an unexpected type."));
@@ -164,7 +165,7 @@ function authentication({ message, answer, body }) {
 
 // Apple Pay
 
-function applePay({ message, answer, body, finish }) {
+function applePay({ message, answer, pay: operate, alert, body, finish }) {
   const payment = object(interaction(message).data.payment);
   const request = object(payment.paymentRequest);
   const endpoints = object(payment.endpoints);
@@ -182,9 +183,11 @@ function applePay({ message, answer, body, finish }) {
     name: ["Name", "Johnny Appleseed"], email: ["Email", "user@example.com"], phone: ["Telephone", "+1 555 555 5555"],
     post: ["Address", "1 Infinite Loop, Cupertino, CA 95014, United States"], phoneticName: ["Phonetic name", "Johnny Appleseed"],
   };
+  // The server adds the addresses and the session when it sends the request, and answers the device at them.
+  const isProcessed = payment.endpoints === addedWhenSent;
   const required = (name) => (Array.isArray(request[name]) ? request[name].map(text) : []).filter((field) => Object.hasOwn(contacts, field));
   const expires = Number(session.expiresAt);
-  const rules = [
+  const rules = isProcessed ? [] : [
     !(Number(total.amount) > 0) && "The total must be greater than zero.",
     Array.isArray(request.lineItems) && request.lineItems.length === 0 && "lineItems must not be empty when it is present.",
     !text(endpoints.paymentGatewayUrl) && "The message has no paymentGatewayUrl.",
@@ -193,12 +196,66 @@ function applePay({ message, answer, body, finish }) {
     methods.length > 0 && !text(endpoints.shippingMethodUpdateUrl) && "There are shipping methods, but no shippingMethodUpdateUrl.",
   ].filter(Boolean);
   const state = element("p", { class: "pay-state", role: "status" });
-  const pay = sendButton("Pay", async () => {
-    const end = Date.now() + paymentSeconds * 1000;
-    const buttons = [...body.querySelectorAll("button")];
-    for (const one of buttons) one.disabled = true;
+  const errors = element("div", {});
+  const amounts = element("ul", { class: "rows amounts" });
+  const showAmounts = (items, sum) => fill(amounts,
+    items.map((item) => row(text(item.label), amount(item.amount) + (text(item.type) === "pending" ? " (pending)" : ""))),
+    row(text(sum.label) || "Total", amount(sum.amount), "total"));
+  const shipping = element("ul", { class: "choices-list" });
+  const showShipping = (offered, selected) => fill(shipping, offered.map((method, position) => {
+    const made = choice("radio", "shipping", position, [
+      element("span", { class: "choice-title" }, safe(text(method.label)), element("span", { class: "amount" }, amount(method.amount))),
+      text(method.detail) && element("small", {}, safe(text(method.detail)))]);
+    const input = made.querySelector("input");
+    input.checked = selected ? text(method.identifier) === selected : position === 0;
+    input.addEventListener("change", () => void select({ shippingMethod: text(method.identifier) }));
+    return made;
+  }));
+  const controls = () => [...body.querySelectorAll("button, input, select")];
+  // Tells the business what the customer selects, and shows the sums of its answer.
+  const select = async (selected) => {
+    if (!isProcessed) return;
+    const focused = document.activeElement;
+    for (const one of controls()) one.disabled = true;
+    fill(alert);
+    fill(state, "The business updates the sheet");
+    try {
+      const { sheet: shown } = await operate({ select: selected });
+      showAmounts(list(shown.lineItems), object(shown.total));
+      showShipping(list(shown.shippingMethods), text(shown.shippingMethod));
+      fill(errors, shown.errors.map((one) => rule(`The sheet shows an error: ${visible(text(one))}`)));
+    } catch (error) {
+      fill(alert, element("p", { class: "failure" }, visible(error.message)));
+    }
+    fill(state);
+    for (const one of controls()) one.disabled = false;
+    (focused.isConnected ? focused : shipping.querySelector("input:checked") ?? body.querySelector("select"))?.focus();
+  };
+  const chooser = (label, name, options) => element("li", {}, element("label", { for: `pay-${name}` }, label),
+    element("select", { id: `pay-${name}`, on: { change: (event) => void select(name === "card" ? { card: true } : { country: event.target.value }) } },
+      options.map(([value, words]) => element("option", { value }, words))));
+  const end = async (outcome) => {
+    if (!isProcessed) return answer({ outcome });
+    try {
+      const { posts } = await operate({ pay: outcome });
+      const refused = posts.find((one) => one.status !== 200);
+      if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
+      finish(true);
+      return true;
+    } catch (error) {
+      fill(alert, element("p", { class: "failure" }, visible(error.message)));
+      return false;
+    }
+  };
+  showAmounts(list(request.lineItems), total);
+  showShipping(methods);
+  const pay = async (outcome) => {
+    const last = Date.now() + paymentSeconds * 1000;
+    const disabled = controls();
+    for (const one of disabled) one.disabled = true;
+    fill(alert);
     const count = () => {
-      const left = Math.max(0, Math.ceil((end - Date.now()) / 1000));
+      const left = Math.max(0, Math.ceil((last - Date.now()) / 1000));
       bar.value = left;
       // Screen readers hear the start only.
       say(clock, `${left} s`);
@@ -209,34 +266,30 @@ function applePay({ message, answer, body, finish }) {
     fill(state, `Processing; the business has ${paymentSeconds} seconds `, clock);
     state.after(bar);
     const timer = setInterval(count, 250);
-    const isPaid = await answer({ outcome: "success" });
+    const isPosted = await end(outcome);
     clearInterval(timer);
     bar.remove();
-    if (isPaid) return;
+    if (isPosted) return;
     fill(state);
-    for (const one of buttons) one.disabled = false;
-  });
+    for (const one of disabled) one.disabled = false;
+  };
   body.classList.add("pay-sheet");
   return [
     element("p", { class: "pay-merchant", dir: "auto" }, safe(text(session.displayName) || text(total.label) || "The business")),
     element("ul", { class: "pay-facts" },
-      row("Card", "Simulated card ···· 1111"),
-      [...new Set([...required("requiredShippingContactFields"), ...required("requiredBillingContactFields")])].map((field) => row(contacts[field][0], contacts[field][1]))),
-    methods.length > 0 && element("fieldset", { class: "device-section" }, element("legend", {}, "Shipping"),
-      element("ul", { class: "choices-list" }, methods.map((method, position) => {
-        const made = choice("radio", "shipping", position, [
-          element("span", { class: "choice-title" }, safe(text(method.label)), element("span", { class: "amount" }, amount(method.amount))),
-          text(method.detail) && element("small", {}, safe(text(method.detail)))]);
-        if (position === 0) made.querySelector("input").checked = true;
-        return made;
-      }))),
-    element("ul", { class: "rows amounts" }, list(request.lineItems).map((item) => row(text(item.label), amount(item.amount) + (text(item.type) === "pending" ? " (pending)" : ""))),
-      row(text(total.label) || "Total", amount(total.amount), "total")),
-    rules.map(rule),
-    element("p", { class: "hint" }, "The token is synthetic. The phone plays the device alone: it calls none of the business's payment addresses."),
+      isProcessed ? chooser("Card", "card", [["first", "Visa ···· 4242"], ["other", "Another Visa"]]) : row("Card", "Simulated card ···· 1111"),
+      [...new Set([...required("requiredShippingContactFields"), ...required("requiredBillingContactFields")])].map((field) => (isProcessed && field === "post"
+        ? chooser("Address", "country", [["US", "United States"], ["DE", "Germany"], ["JP", "Japan"]])
+        : row(contacts[field][0], contacts[field][1])))),
+    methods.length > 0 && element("fieldset", { class: "device-section" }, element("legend", {}, "Shipping"), shipping),
+    amounts,
+    rules.map(rule), errors,
+    element("p", { class: "hint" }, isProcessed
+      ? "The token is synthetic. Each selection and the payment go through the server's payment addresses to the handler."
+      : "The token is synthetic. The phone plays the device alone: it calls none of the business's payment addresses."),
     state,
-    element("div", { class: "sheet-foot stack" }, pay,
-      button("The payment fails", { class: "secondary wide" }, () => void answer({ outcome: "failure" })),
+    element("div", { class: "sheet-foot stack" }, sendButton("Pay", () => void pay("success")),
+      button(isProcessed ? "Pay with a declined card" : "The payment fails", { class: "secondary wide" }, () => void pay("failure")),
       button("Cancel", { class: "secondary wide" }, () => finish(undefined))),
   ].flat();
 }

@@ -295,6 +295,7 @@ export class PhoneScreen {
           const refused = answer.posts?.find((one) => one.status !== 200);
           if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
         },
+        pay: (body) => this.#session.pay(entry.id, body),
         place: (dialog) => this.place(dialog),
       });
       if (isSent) this.#text.focus();

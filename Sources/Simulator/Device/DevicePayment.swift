@@ -87,27 +87,60 @@ package struct DevicePayment: Sendable {
     package func run(
         _ choice: Choice, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
     ) async throws -> Outcome {
-        var sheet = DeviceSheet(
-            try PaymentSheet(request), card: choice.declines ? Self.declinedCard : Self.acceptedCard)
-        var updates: [PaymentCallback.Kind] = []
-        if choice.changesCard { updates.append(.paymentMethodUpdate) }
-        if let country = choice.otherCountry {
+        var sheet = try sheet()
+        var selections: [Selection] = []
+        if choice.changesCard { selections.append(.card) }
+        if let country = choice.otherCountry { selections.append(.country(country)) }
+        if let identifier = choice.shippingMethod { selections.append(.shippingMethod(identifier)) }
+        for selection in selections
+        where try await !select(selection, on: &sheet, over: transport) {
+            return sheet.outcome(.paymentNotCompleted)
+        }
+        return try await finish(choice, sheet, merchantKey: merchantKey, over: transport)
+    }
+
+    /// A selection of the customer, which a device tells the business.
+    package enum Selection: Hashable, Sendable {
+        /// Another card.
+        case card
+        /// An address in another country, two letters of ISO 3166.
+        case country(String)
+        /// The shipping method with this identifier.
+        case shippingMethod(String)
+    }
+
+    /// The sheet when the customer opens it.
+    package func sheet() throws(PaymentAnswerProblem) -> DeviceSheet {
+        DeviceSheet(try PaymentSheet(request), card: Self.acceptedCard)
+    }
+
+    /// Selects something, and takes the business's answer; returns false when the customer cannot continue.
+    package func select(
+        _ selection: Selection, on sheet: inout DeviceSheet, over transport: any HTTPTransport
+    ) async throws -> Bool {
+        let update: PaymentCallback.Kind
+        switch selection {
+        case .card: update = .paymentMethodUpdate
+        case .country(let country):
             sheet.country = country
-            updates.append(.shippingContactUpdate)
+            update = .shippingContactUpdate
+        case .shippingMethod(let identifier):
+            guard sheet.select(identifier) else { return false }
+            update = .shippingMethodUpdate
         }
-        if choice.shippingMethod != nil { updates.append(.shippingMethodUpdate) }
-        for update in updates {
-            if update == .shippingMethodUpdate, let identifier = choice.shippingMethod,
-                !sheet.select(identifier)
-            {
-                return sheet.outcome(.paymentNotCompleted)
-            }
-            // A device does not call an endpoint that the message does not list.
-            guard let url = payment["endpoints"]?[update.rawValue + "Url"]?.string else { continue }
-            let answer = try await post(sheet.body(update, identifier), to: url, over: transport)
-            guard sheet.take(answer, update) else { return sheet.outcome(.paymentNotCompleted) }
-        }
-        guard !choice.cancels else { return sheet.outcome(.paymentNotCompleted) }
+        // A device does not call an endpoint that the message does not list.
+        guard let url = payment["endpoints"]?[update.rawValue + "Url"]?.string else { return true }
+        return sheet.take(try await post(sheet.body(update, identifier), to: url, over: transport), update)
+    }
+
+    /// Pays what the sheet shows, or closes it, as the customer chose.
+    package func finish(
+        _ choice: Choice, _ authorised: DeviceSheet, merchantKey: [UInt8]? = nil,
+        over transport: any HTTPTransport
+    ) async throws -> Outcome {
+        guard !choice.cancels else { return authorised.outcome(.paymentNotCompleted) }
+        var sheet = authorised
+        if choice.declines { sheet.card = Self.declinedCard }
         return try await pay(choice, sheet, merchantKey, over: transport)
     }
 

@@ -1,9 +1,9 @@
-import BalloonJSON
+package import BalloonJSON
 import BalloonTransport
 import BusinessMessages
 
 /// The payment sheet of a device: the sums, the customer's selections, and the answers so far.
-struct DeviceSheet {
+package struct DeviceSheet: Sendable {
     /// The receiver's country.
     var country = "US"
     /// The value of `paymentData` after the customer authorised the payment.
@@ -12,7 +12,8 @@ struct DeviceSheet {
     private var shippingMethod: PaymentSheet.ShippingMethod?
     private var errors: [String] = []
     private var httpStatuses: [Int] = []
-    private let card: String
+    /// The name of the card.
+    var card: String
 
     init(_ sums: PaymentSheet, card: String) {
         self.sums = sums
@@ -20,6 +21,43 @@ struct DeviceSheet {
         // A sheet preselects the first method.
         shippingMethod = sums.shippingMethods.first
     }
+
+    /// What the customer sees.
+    ///
+    /// `{"total":{"label","amount"},"lineItems":[…],"shippingMethods":[{"identifier","label","detail","amount"}],
+    /// "shippingMethod":"post","country":"US","errors":["addressUnserviceable"]}`
+    package func write(to writer: inout JSONWriter) {
+        func write(_ item: PaymentSheet.LineItem, to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.field("label", item.label)
+                writer.field("amount", item.amount)
+            }
+        }
+        writer.object { writer in
+            writer.key("total")
+            write(sums.total, to: &writer)
+            writer.key("lineItems")
+            writer.array { writer in for item in sums.lineItems { write(item, to: &writer) } }
+            writer.key("shippingMethods")
+            writer.array { writer in
+                for method in sums.shippingMethods {
+                    writer.object { writer in
+                        writer.field("identifier", method.identifier)
+                        writer.field("label", method.label)
+                        writer.field("detail", method.detail)
+                        writer.field("amount", method.amount)
+                    }
+                }
+            }
+            writer.field("shippingMethod", shippingMethod?.identifier)
+            writer.field("country", country)
+            writer.key("errors")
+            writer.array { writer in for error in errors { writer.string(error) } }
+        }
+    }
+
+    /// Forgets the errors of earlier answers, before the customer selects something else.
+    package mutating func clearErrors() { errors = [] }
 
     /// Selects a shipping method; returns false when the sheet does not offer it.
     mutating func select(_ identifier: String) -> Bool {

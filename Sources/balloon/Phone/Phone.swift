@@ -25,6 +25,7 @@ final class Phone: Sendable {
     /// The files of messages in both directions, as the server stores them.
     let attachments: AttachmentFiles
     let transport: CurlTransport
+    let sheets = Mutex(PaymentSheets())
     let inspected = Mutex<InspectedServer?>(nil)
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
@@ -172,6 +173,12 @@ final class Phone: Sendable {
             ) { [self] request in .json(try await answer(request)) }
             .describing(
                 "Answer a message of the business", body: PhoneSchema.answer, answer: InspectorSchema.posts),
+            InspectorRoute(
+                .post, "/dev/v1/customers/{id}/payments", body: .json(maximumBytes: 65_536)
+            ) { [self] request in .json(try await pay(request)) }
+            .describing(
+                "Select something at a payment sheet, or pay", body: PhoneSchema.payment,
+                answer: PhoneSchema.paid),
             InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
                 .json(try await thread(request))
             }.describing(

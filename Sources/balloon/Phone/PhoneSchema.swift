@@ -67,6 +67,30 @@ enum PhoneSchema {
                 ]),
         ], optional: ["levers": Schema.levers])
 
+    static let payment = Schema.object(
+        ["to": Schema.text],
+        optional: [
+            "select": Schema.object(
+                [:],
+                optional: ["card": Schema.flag, "country": Schema.text, "shippingMethod": Schema.text]),
+            "pay": Schema.choice(["success", "failure"]), "levers": Schema.levers,
+        ])
+    private static let amount = Schema.object(["label": Schema.text, "amount": Schema.text])
+    static let paid = Schema.object(
+        [:],
+        optional: [
+            "posts": Schema.list(Schema.anyObject),
+            "sheet": Schema.object(
+                [
+                    "total": amount, "lineItems": Schema.list(amount),
+                    "shippingMethods": Schema.list(
+                        Schema.object([
+                            "identifier": Schema.text, "label": Schema.text, "detail": Schema.text,
+                            "amount": Schema.text,
+                        ])), "country": Schema.text, "errors": Schema.list(Schema.text),
+                ], optional: ["shippingMethod": Schema.text]),
+        ])
+
     private static let entry = Schema.object(
         [
             "id": Schema.text, "at": Schema.time, "direction": Schema.choice(["inbound", "outbound"]),

@@ -1,0 +1,105 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import MessageServer
+import Simulator
+import Synchronization
+
+extension Phone {
+    /// The payment sheets that are open on the phone, by customer and message.
+    struct PaymentSheets {
+        /// The name of a sheet.
+        struct Name: Hashable {
+            let customer: CustomerID
+            let message: MessageID
+        }
+
+        private static let maximum = 100
+        private var sheets: [Name: DeviceSheet] = [:]
+
+        subscript(name: Name) -> DeviceSheet? { sheets[name] }
+
+        /// Keeps a sheet; forgets the others when there are too many, because a page reopens its own.
+        mutating func keep(_ sheet: DeviceSheet, as name: Name) {
+            if sheets[name] == nil, sheets.count >= Self.maximum { sheets = [:] }
+            sheets[name] = sheet
+        }
+
+        mutating func remove(_ name: Name) { sheets[name] = nil }
+    }
+
+    /// Operates the payment sheet of a request that the server completed, through the endpoints of the server.
+    ///
+    /// `{"to":"…"}` opens the sheet; with `select` the customer selects `{"card":true}`, `{"country":"DE"}` or
+    /// `{"shippingMethod":"post"}`; `"pay":"success"` or `"failure"` authorises the payment, the latter with a card that the bank
+    /// declines, and posts Apple's event. Returns the sheet, or the webhook's answers after a payment.
+    func pay(_ request: InspectorRequest) async throws -> [UInt8] {
+        let (book, customer) = try customer(request.path("id"))
+        let object = try request.object()
+        let levers = try PhoneLevers(object["levers"])
+        guard let id = object["to"]?.string else {
+            throw InspectorProblem(.badRequest, "to names the message", pointer: "/to")
+        }
+        // The thread's message lacks the parts that were added when it was sent.
+        guard let message = gateway.messages(for: book.id).last(where: { $0.id == MessageID(id) })?.message
+        else {
+            throw InspectorProblem(
+                .conflict, "the simulated gateway has forgotten this request; ask the business for another")
+        }
+        let name = PaymentSheets.Name(customer: book.id, message: MessageID(id))
+        let now = SystemClock.secondsSince1970()
+        do {
+            let device = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
+            if let end = object["pay"] {
+                let choice = try Self.choice(end)
+                let sheet = try sheets.withLock(\.self)[name] ?? device.sheet()
+                let outcome = try await device.finish(choice, sheet, over: transport)
+                sheets.withLock { $0.remove(name) }
+                let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
+                return try await post([try customer.message(event)], by: customer, levers)
+            }
+            var sheet = try device.sheet()
+            if let selected = object["select"] {
+                sheet = sheets.withLock(\.self)[name] ?? sheet
+                sheet.clearErrors()
+                _ = try await device.select(try Self.selection(selected), on: &sheet, over: transport)
+            }
+            sheets.withLock { $0.keep(sheet, as: name) }
+            return JSONWriter.object { writer in
+                writer.key("sheet")
+                sheet.write(to: &writer)
+            }
+        } catch is TransportError {
+            throw InspectorProblem(.badGateway, "the server did not answer the device")
+        } catch let error as DeviceAnswerError {
+            throw InspectorProblem(.unprocessableContent, error.reason)
+        } catch let problem as PaymentAnswerProblem {
+            throw InspectorProblem(
+                .unprocessableContent, "a device refuses the request: \(problem.field) breaks a rule")
+        }
+    }
+
+    private static func choice(_ end: JSONValue) throws(InspectorProblem) -> DevicePayment.Choice {
+        var choice = DevicePayment.Choice()
+        switch end.string {
+        case "success": break
+        case "failure": choice.declines = true
+        default:
+            throw InspectorProblem(
+                .badRequest, "the end is unknown", pointer: end.pointer, offered: ["success", "failure"])
+        }
+        return choice
+    }
+
+    private static func selection(_ object: JSONValue) throws(InspectorProblem) -> DevicePayment.Selection {
+        if object["card"]?.bool == true { return .card }
+        if let country = object["country"]?.string, country.utf8.count == 2 { return .country(country) }
+        if let method = object["shippingMethod"]?.string { return .shippingMethod(method) }
+        throw InspectorProblem(
+            .badRequest, "select has card, a country of two letters, or shippingMethod",
+            pointer: object.pointer)
+    }
+}
