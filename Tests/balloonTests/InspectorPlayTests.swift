@@ -56,6 +56,36 @@ import Testing
         await inspector.server.stop()
     }
 
+    @Test(arguments: [("success", "64.00 EUR ended: paid"), ("failure", "64.00 EUR ended: declined")])
+    func `a customer selects another delivery at the payment sheet, and pays or is declined`(
+        end: String, words: String
+    ) async throws {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let customer = try await inspector.customer()
+        try await inspector.json("POST", "\(customer)/messages", #"{"text":"pay"}"#)
+        let request = try await inspector.entry(customer) { $0["kind"]?.string == "applePay" }
+        let id = try #require(request["id"]?.string)
+        let opened = try await inspector.json("POST", "\(customer)/payments", #"{"to":"\#(id)"}"#)
+        #expect(opened["sheet"]?["total"]?["amount"]?.string == "59.00")
+        let selected = try await inspector.json(
+            "POST", "\(customer)/payments", #"{"to":"\#(id)","select":{"shippingMethod":"express"}}"#)
+        #expect(selected["sheet"]?["total"]?["amount"]?.string == "64.00")
+        for (member, status) in [
+            (#""select":{}"#, 400), (#""pay":"later""#, 400),
+        ] {
+            try await inspector.json(
+                "POST", "\(customer)/payments", #"{"to":"\#(id)",\#(member)}"#, status: status)
+        }
+        try await inspector.json("POST", "\(customer)/payments", #"{"to":"another"}"#, status: 409)
+        let paid = try await inspector.json(
+            "POST", "\(customer)/payments", #"{"to":"\#(id)","pay":"\#(end)"}"#)
+        #expect(paid["posts"]?.firstElement?["status"]?.int == 200)
+        _ = try await inspector.entry(customer) {
+            $0["line"]?["message"]?["body"]?.string?.contains(words) == true
+        }
+        await inspector.server.stop()
+    }
+
     @Test(arguments: [
         ("success", "iphone", "signed in as user-ann"), ("failure", "iphone", "ended: declined"),
         ("cancel", "iphone", "ended: "), ("success", "older", "signed in as user-ann"),
@@ -186,7 +216,7 @@ private let otherHandler = #"""
     private static let operations = [
         "get /dev/v1", "get /dev/v1/customers", "post /dev/v1/customers", "put /dev/v1/customers/{id}",
         "post /dev/v1/customers/{id}/messages", "post /dev/v1/customers/{id}/answers",
-        "get /dev/v1/customers/{id}/phone",
+        "post /dev/v1/customers/{id}/payments", "get /dev/v1/customers/{id}/phone",
         "get /dev/v1/customers/{id}/messages/{message}/attachments/{n}", "put /dev/v1/files",
         "get /dev/v1/misbehaviour", "put /dev/v1/misbehaviour", "post /dev/v1/reset", "get /dev/v1/events",
         "get /dev/v1/handlers", "post /dev/v1/handler", "get /dev/v1/deliveries/{record}",

@@ -22,7 +22,7 @@ package struct DeviceSheet: Sendable {
         shippingMethod = sums.shippingMethods.first
     }
 
-    /// What the customer sees.
+    /// Writes the sums, the selections and the errors that the customer sees.
     ///
     /// `{"total":{"label","amount"},"lineItems":[…],"shippingMethods":[{"identifier","label","detail","amount"}],
     /// "shippingMethod":"post","country":"US","errors":["addressUnserviceable"]}`
