@@ -38,6 +38,12 @@ VOLUME /data
 ENV BALLOON_LISTEN=0.0.0.0:8080 \
     BALLOON_DATA_DIRECTORY=/data
 EXPOSE 8080
+ARG BALLOON_COMMIT=
+LABEL org.opencontainers.image.title="Balloon" \
+    org.opencontainers.image.description="Messaging service provider for Apple Messages for Business" \
+    org.opencontainers.image.licenses="MIT" \
+    org.opencontainers.image.revision="$BALLOON_COMMIT" \
+    org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 HEALTHCHECK --interval=30s --timeout=5s --start-period=15s CMD ["balloon", "healthcheck"]
 # tini is process 1: it passes signals on and reaps what child processes leave behind.
 ENTRYPOINT ["/usr/bin/tini", "--", "balloon"]

@@ -42,6 +42,7 @@ package final class RunningServer: Sendable {
     private let isDraining: DrainFlag
     private let hasStarted: DrainFlag
     private let labels: BusinessLabels
+    private let merchantCertificates: MerchantCertificates
     private let readinessWatch: ReadinessWatch
     private let reloads = ReloadResult()
     private let work = Mutex<Task<Void, Never>?>(nil)
@@ -205,6 +206,8 @@ package final class RunningServer: Sendable {
         self.boundAdmin = boundAdmin
         self.api = api
         self.labels = labels
+        let merchantCertificates = MerchantCertificates(configuration.businesses)
+        self.merchantCertificates = merchantCertificates
         let metrics = MetricsRoute(
             version: version, stages: stages, labels: labels, store: store, registry: registry,
             gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
@@ -213,6 +216,7 @@ package final class RunningServer: Sendable {
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
                 isReloaded: { [reloads] in reloads.isSuccess },
                 certificateExpiry: { tls?.expirySecondsSince1970 },
+                merchantCertificates: merchantCertificates,
                 suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }))
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
@@ -331,6 +335,7 @@ package final class RunningServer: Sendable {
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)
             labels.change(to: wanted.businesses)
+            merchantCertificates.change(to: wanted.businesses)
             reloads.isSuccess = true
             signIns.change(to: wanted.businesses)
             payments.change(to: wanted.businesses)

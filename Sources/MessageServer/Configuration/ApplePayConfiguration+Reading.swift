@@ -222,8 +222,7 @@ extension [BusinessConfiguration] {
     func warningsAboutMerchantCertificates(at now: Int) -> [ConfigurationProblem] {
         compactMap { business in
             guard let merchant = business.applePay?.merchant,
-                let expiry = TLSFiles(certificateFile: merchant.certificateFile, keyFile: merchant.keyFile)
-                    .expirySecondsSince1970, expiry < now + 30 * 86_400
+                let expiry = business.merchantCertificateExpiry, expiry < now + 30 * 86_400
             else { return nil }
             let state = expiry <= now ? "has expired" : "expires in \((expiry - now) / 86_400) days"
             return ConfigurationProblem(

@@ -6,6 +6,7 @@ struct DeliveryStages: Sendable {
     private let record: UInt64
     private let business: BusinessID
     private let message: MessageID
+    private var inReplyTo: MessageID?
     private let attempt: Int?
     private let observer: any StageObserver
     private var clock = StageClock()
@@ -39,6 +40,7 @@ struct DeliveryStages: Sendable {
         record = entry.id.record
         business = entry.business
         message = entry.reply.id
+        inReplyTo = entry.inReplyTo
         attempt = entry.attempts + 1
         kind = entry.reply.kind
         self.observer = observer
@@ -53,7 +55,7 @@ struct DeliveryStages: Sendable {
         observer.observe(
             StageEvent(
                 stage: clock.stage, result: result, nanoseconds: clock.sinceBegun, business: business,
-                message: message, delivery: record, kind: kind, attempt: attempt,
+                message: message, inReplyTo: inReplyTo, delivery: record, kind: kind, attempt: attempt,
                 customer: details?.customer, bytes: details?.bytes,
                 status: details == nil ? nil : status))
     }

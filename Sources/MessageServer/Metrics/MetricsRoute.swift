@@ -20,6 +20,8 @@ struct MetricsRoute: Sendable {
         var isReloaded: @Sendable () -> Bool
         /// The expiry of the listeners' certificate, in seconds since 1970; nil without TLS.
         var certificateExpiry: @Sendable () -> Int? = { nil }
+        /// The merchants' certificates.
+        var merchantCertificates = MerchantCertificates([])
         /// How many sign-ins failed in a way that a setting may correct, by setting.
         var suspectedSettings: @Sendable () -> [(setting: String, count: UInt64)] = { [] }
     }
@@ -74,11 +76,14 @@ struct MetricsRoute: Sendable {
             text.family(
                 "balloon_config_last_reload_successful", .gauge,
                 "1 unless the last reload of the configuration failed.", server.isReloaded() ? 1 : 0)
-            if let expiry = server.certificateExpiry() {
-                text.family(
-                    "balloon_certificate_expiry_timestamp_seconds", .gauge,
-                    "The expiry of a certificate, in seconds since 1970, by use."
-                ) { $0.add([("use", "listener")], expiry) }
+            text.family(
+                "balloon_certificate_expiry_timestamp_seconds", .gauge,
+                "The expiry of a certificate, in seconds since 1970, by use and business."
+            ) { samples in
+                if let expiry = server.certificateExpiry() { samples.add([("use", "listener")], expiry) }
+                for (label, expiry) in server.merchantCertificates.expiries(by: labels) {
+                    samples.add([("use", "merchant"), ("business", label)], expiry)
+                }
             }
             text.family("balloon_build_info", .gauge, "The version of the program; always 1.") {
                 $0.add([("version", version)], 1)

@@ -65,6 +65,8 @@ package struct StageEvent: Sendable {
     package var business: BusinessID?
     /// The message's id, once it is known; for `reply`, the reply's.
     package var message: MessageID?
+    /// For `reply`, the customer's message that it answers; nil for a message that answers none.
+    package var inReplyTo: MessageID?
     /// The delivery, which is the message's record number in the journal.
     package var delivery: UInt64?
     /// The kind, once it is known.

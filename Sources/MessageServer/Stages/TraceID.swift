@@ -51,9 +51,9 @@ struct TraceID: Sendable, Hashable {
 }
 
 extension StageEvent {
-    /// The trace of the customer's message; nil before the message is known, and for a reply, whose lines have the delivery.
+    /// The trace of the customer's message; nil before the message is known, and for a sent message that answers none.
     var trace: TraceID? {
-        guard stage != .reply, let business, let message else { return nil }
+        guard let business, let message = stage == .reply ? inReplyTo : message else { return nil }
         return TraceID(business, message)
     }
 }

@@ -113,7 +113,7 @@ import Testing
         #expect(first == trace.parent(delivery: 7, attempt: 1))
     }
 
-    @Test func `the handler's trace is in the log lines of its message`() async throws {
+    @Test func `the handler's trace is in the log lines of its message and of the replies`() async throws {
         let handler = TracingHandler()
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
@@ -122,6 +122,9 @@ import Testing
         let trace = String(try #require(parent).dropFirst(3).prefix(32))
         await server.log.first { $0.contains("message accepted") && $0.contains("trace_id=\(trace)") }
         await server.log.first { $0.contains("delivery handled") && $0.contains("trace_id=\(trace)") }
+        await server.log.first {
+            $0.contains("reply accepted by the gateway") && $0.contains("trace_id=\(trace)")
+        }
         await server.stop()
     }
 }
@@ -131,6 +134,6 @@ private final class TracingHandler: TextHandler {
 
     func text(_ text: Text, _ context: Context) -> Outcome {
         traces.append(context.traceparent ?? "")
-        return .handled
+        return .reply(text.body)
     }
 }

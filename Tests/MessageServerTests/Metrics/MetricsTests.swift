@@ -4,6 +4,7 @@ import BalloonTransport
 import BalloonWire
 import BusinessMessages
 import MessageStore
+import Payments
 import ServerTestSupport
 import Simulator
 import TestSupport
@@ -150,11 +151,58 @@ import Testing
         }
         let series = stages.messageCounts.count
         #expect(series == 201 * Kind.allCases.count)
-        // Six gauges for each label; buckets, sum and count of each histogram; a row for each answer of the gateway.
+        // Six gauges and a certificate for each label; buckets, sum and count of each histogram; a row for each answer of the gateway.
         let stageSeries = StageMetrics.possible.count * 13
         let gateway = 9 * 12 + 9 * 13
         let others = StageMetrics.statuses.count + 1 + 2 * 13 + 20
-        #expect(series + 201 * 6 + stageSeries + gateway + others <= 5000)
+        #expect(series + 201 * 7 + stageSeries + gateway + others <= 5000)
+    }
+
+    @Test func `a merchant's certificate is in the metrics with its business until a reload removes it`()
+        async throws
+    {
+        let folder = TemporaryDirectory()
+        let merchant = try merchant(expiring: 2_000_000_000, in: folder)
+        let server = try await ServerUnderTest {
+            $0.adminListen = .required(Self.anyPort)
+            $0.businesses[0].applePay = merchant
+        }
+        let name = #"balloon_certificate_expiry_timestamp_seconds{use="merchant",business="one"}"#
+        #expect(try await server.metrics()?[name] == "2000000000")
+        var configuration = server.configuration
+        configuration.businesses[0].applePay = nil
+        let wanted = configuration
+        await server.reload { () throws(ConfigurationError) in wanted }
+        let samples = try #require(try await server.metrics())
+        #expect(!samples.keys.contains { $0.contains("certificate_expiry") })
+        await server.stop()
+    }
+
+    @Test func `certificates of businesses without a label of their own share the earliest expiry`() throws {
+        let folder = TemporaryDirectory()
+        var businesses = (0..<203).map { business(String(1000 + $0)) }
+        businesses[0].applePay = try merchant(expiring: 2_100_000_000, in: folder)
+        businesses[201].applePay = try merchant(expiring: 2_000_000_001, in: folder)
+        businesses[202].applePay = try merchant(expiring: 2_000_000_000, in: folder)
+        var unusable = try merchant(expiring: 1_999_999_999, in: folder)
+        unusable.merchant.keyFile = folder.file("missing.pem")
+        businesses[200].applePay = unusable
+        let expiries = MerchantCertificates(businesses).expiries(by: BusinessLabels(businesses))
+        #expect(expiries.map(\.label) == ["_other", "b1000"])
+        #expect(expiries.map(\.seconds) == [2_000_000_000, 2_100_000_000])
+    }
+
+    private func merchant(expiring end: Int, in folder: TemporaryDirectory) throws -> ApplePayConfiguration {
+        let issued = try IssuedCertificate(
+            IssuedCertificate.Request(
+                name: "merchant", key: .p256, isAuthority: false, validity: 1_700_000_000...end))
+        let (certificate, key) = (folder.file("\(end).pem"), folder.file("\(end)-key.pem"))
+        try AtomicFile.write(issued.pem, to: certificate)
+        try AtomicFile.write(issued.keyPEM.bytes, to: key)
+        return ApplePayConfiguration(
+            merchant: MerchantIdentity(
+                merchantIdentifier: "merchant.com.example", domainName: "shop.example",
+                displayName: "Shop", certificateFile: certificate, keyFile: key))
     }
 
     private func business(_ number: String) -> BusinessConfiguration {

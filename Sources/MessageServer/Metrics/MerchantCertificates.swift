@@ -1,0 +1,37 @@
+import BusinessMessages
+import Payments
+import Synchronization
+
+/// When the merchant certificates of the businesses expire, read at the start and at each reload.
+///
+/// A scrape reads no file: a thousand certificates would take longer than all its other work.
+final class MerchantCertificates: Sendable {
+    private let expiries = Mutex<[BusinessID: Int]>([:])
+
+    /// Reads the certificates of these businesses.
+    init(_ businesses: [BusinessConfiguration]) { change(to: businesses) }
+
+    /// Reads the certificates again; an unusable one is left out.
+    func change(to businesses: [BusinessConfiguration]) {
+        var new: [BusinessID: Int] = [:]
+        for business in businesses { new[business.businessID] = business.merchantCertificateExpiry }
+        expiries.withLock { $0 = new }
+    }
+
+    /// The earliest expiry of each label, in seconds since 1970, sorted by label.
+    func expiries(by labels: BusinessLabels) -> [(label: String, seconds: Int)] {
+        let expiries = expiries.withLock { $0 }
+        let all = expiries.map { (labels[$0.key], $0.value) }
+        return Dictionary(all, uniquingKeysWith: min).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+extension BusinessConfiguration {
+    /// The expiry of the certificate of `applePay`, in seconds since 1970; nil without one, and when its files are unusable.
+    var merchantCertificateExpiry: Int? {
+        applePay.flatMap {
+            TLSFiles(certificateFile: $0.merchant.certificateFile, keyFile: $0.merchant.keyFile)
+                .expirySecondsSince1970
+        }
+    }
+}
