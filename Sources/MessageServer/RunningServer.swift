@@ -158,6 +158,7 @@ package final class RunningServer: Sendable {
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], store,
                     isServed: { registry.contains($0) },
+                    excludingPayments: { payments.excludingRecords($0) },
                     others: health(.operators) + HandlerRoutes.make(registry)
                         + PeopleRoutes.make(registry, pipelines.watch)
                         + [

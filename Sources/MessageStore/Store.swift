@@ -39,6 +39,7 @@ package final class Store: Sendable {
     let snapshotter: Snapshotter
     /// The operator's changes, one at a time: each reads the journal and then writes its results.
     let changes = TaskChain()
+    let erasures: CustomerErasure.Settings
     private let pauses = CancellableSleep()
     let logger: Logger
     let directory: String
@@ -126,6 +127,7 @@ package final class Store: Sendable {
         self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
+        erasures = configuration.erasures
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
@@ -157,7 +159,7 @@ package final class Store: Sendable {
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
         let lock = try directory.take()
-        if let report = try CustomerErasure(directory, CustomerErasure.Settings()).resume() {
+        if let report = try CustomerErasure(directory, configuration.erasures).resume() {
             logger.notice(
                 "an interrupted erasure was completed",
                 metadata: [

@@ -57,6 +57,8 @@ package struct StoreConfiguration: Sendable {
     package var now: @Sendable () -> Timestamp = { .now() }
     /// Called from any thread after each part of a recovery: a segment of the journal, or a conversation.
     package var recoveryDidAdvance: @Sendable () -> Void = {}
+    /// The ledger of erasures, and how long it keeps an entry.
+    package var erasures = CustomerErasure.Settings()
     /// The disk operations that the store uses.
     package var disk: any StoreDisk = SystemDisk()
 

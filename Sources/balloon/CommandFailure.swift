@@ -51,6 +51,8 @@ enum CommandFailure: Error, Equatable {
     case tokenRefused(reason: String)
     /// The preceding lines list problems of the data directory: rebuild it, or restore a backup.
     case problemsFound(count: Int, areInJournal: Bool)
+    /// These files may still name an erased customer: restore or remove them, then repeat the command.
+    case notErased([String])
     /// An environment variable of the command has an invalid value: correct it.
     case badVariable(name: String, hint: String)
 }

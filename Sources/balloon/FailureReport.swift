@@ -75,6 +75,11 @@ struct FailureReport {
                 hint:
                     "first send a message that the business answers with a question; to list all questions, run: balloon conversations show"
             )
+        case .notErased(let paths):
+            self.init(
+                .badData, "not erased: \(paths.joined(separator: ", "))",
+                hint:
+                    "these files are quarantined or in use; repair or remove them, then repeat the command")
         case .noAnswer(let url):
             self.init(
                 .unavailable, "no server answers at \(url)", hint: "start the server, or check the address")

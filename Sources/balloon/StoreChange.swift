@@ -78,6 +78,23 @@ enum StoreChange {
         }
     }
 
+    /// Erases customers, through the server or with the lock of the data directory.
+    static func erase(
+        _ request: ErasureRequest, _ settings: CustomerErasure.Settings, data: String
+    ) async throws -> CustomerErasure.Report {
+        guard Directory.isDirectory(data) else {
+            throw CommandFailure.noDataDirectory(path: terminalText(data))
+        }
+        try Store.check(data)
+        let job = ControlRoutes.newJob()
+        let answer = try await ControlSocket.run(
+            job, "/erase", request.json(job: job), data: data, resumedBy: nil)
+        if let answer { return try result(answer, CustomerErasure.Report.init) }
+        var settings = settings
+        settings.keepsPayments = request.keepsPayments
+        return try Store.erase(request.customers, in: data, settings)
+    }
+
     /// Restores missing conversation lines; prints the job that does it, or waits for the given job.
     static func rebuild(data: String, resuming job: String?) async throws -> Store.Rebuilt {
         if let job {

@@ -126,6 +126,15 @@ package enum ConfigurationLoader {
         return businesses.map { ($0.slug, $0.businessID) }
     }
 
+    /// The settings of the store in a server's file; reads no secret of the server.
+    package static func store(file: String) throws(ConfigurationError) -> StoreSettings {
+        var problems: [ConfigurationProblem] = []
+        let store = ConfigurationFile.document(file, noting: &problems)
+            .map { ServerFile($0.root, file: file, noting: &problems).store }
+        guard problems.isEmpty, let store else { throw .problems(problems) }
+        return store
+    }
+
     /// The apps beside a server's file, with what does not prevent a start; reads no secret of the server.
     ///
     /// `handlers` are the handlers of the program; nil leaves the bindings unchecked.

@@ -18,6 +18,11 @@ package struct StoreSettings: Sendable, Equatable {
     /// `minimumFreeMegabytes`.
     package var minimumFreeBytes: UInt64 = 64 << 20
 
+    /// The path of the ledger of erasures; nil for `erasures.jsonl` in the data directory.
+    package var erasureLedger: String?
+    /// How many days the ledger keeps an entry; nil for ever.
+    package var erasureLedgerDays: Int?
+
     /// Creates the defaults of the store.
     package init() {
         let defaults = StoreConfiguration(directory: "")
@@ -28,6 +33,7 @@ package struct StoreSettings: Sendable, Equatable {
 
     static let keys = [
         "deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries", "minimumFreeMegabytes",
+        "erasureLedger", "erasureLedgerDays",
     ]
 
     /// Reads the given settings; the others keep their defaults.
@@ -41,6 +47,11 @@ package struct StoreSettings: Sendable, Equatable {
         if let megabytes = reader.integer("minimumFreeMegabytes", in: 0...1_000_000_000) {
             settings.minimumFreeBytes = UInt64(megabytes) << 20
         }
+        settings.erasureLedger = reader.text("erasureLedger")?.text
+        if settings.erasureLedger == "" {
+            reader.problem("has an empty \"erasureLedger\"", hint: "write the path of a file, or remove it")
+        }
+        settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
         return settings
     }
 
@@ -50,6 +61,8 @@ package struct StoreSettings: Sendable, Equatable {
         configuration.deduplicationWindow = deduplicationWindow
         configuration.maximumRememberedMessages = maximumRememberedMessages
         configuration.maximumPendingDeliveries = maximumPendingDeliveries
+        configuration.erasures.ledger = erasureLedger
+        configuration.erasures.ledgerDays = erasureLedgerDays
         return configuration
     }
 }

@@ -19,6 +19,8 @@ package import MessageStore
 /// - `POST /replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
 /// - `POST /conversations/claim`, `/conversations/release` and `/conversations/close` take an ``AssignmentRequest`` and end with
 ///   the assignment: `{"state":"person","since":"…","person":{"id":"ana"},…}`.
+/// - `POST /erase` takes an ``ErasureRequest`` and ends with the report:
+///   `{"conversations":2,"records":57,"contents":1,"unreached":[]}`.
 /// - `POST /rebuild` ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
 /// - `POST /repair` ends with the records that it removed; `GET /damage` lists them without removing them.
 /// - `GET /statistics` answers with the numbers of `StoreStatistics`, and `GET /status` with a ``ServerStatus``.
@@ -37,10 +39,13 @@ package enum ControlRoutes {
     /// Without them, commands can change the directory only while the server is stopped.
     static func listeners(
         _ directory: String, inherited: Int32?, _ store: Store,
-        isServed: @escaping @Sendable (BusinessID) -> Bool, others: [HTTPRoute],
+        isServed: @escaping @Sendable (BusinessID) -> Bool,
+        excludingPayments: @escaping @Sendable (() -> Void) -> Void, others: [HTTPRoute],
         describeRefusal: @escaping RefusalDescription, _ logger: Logger
     ) -> [HTTPListener] {
-        let routes = (make(store: store, isServed: isServed, logger) + others).map(\.forLocalCallers)
+        let routes =
+            (make(store: store, isServed: isServed, excludingPayments: excludingPayments, logger) + others)
+            .map(\.forLocalCallers)
         let own = SocketAddress("unix:" + directory + "/" + socketName)
         if own == nil {
             logger.warning(
@@ -59,9 +64,29 @@ package enum ControlRoutes {
 
     static func make(
         store: Store, jobs: ControlJobs = ControlJobs(),
-        isServed: @escaping @Sendable (BusinessID) -> Bool, _ logger: Logger
+        isServed: @escaping @Sendable (BusinessID) -> Bool,
+        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() }, _ logger: Logger
     ) -> [HTTPRoute] {
         [
+            route("/erase", jobs, read: ErasureRequest.init) { request in
+                do {
+                    let report = try await store.erase(
+                        request.customers, keepsPayments: request.keepsPayments,
+                        excludingPayments: excludingPayments)
+                    logger.notice(
+                        "customers erased",
+                        metadata: [
+                            "customers": "\(request.customers.count)",
+                            "conversations": "\(report.conversations)", "records": "\(report.records)",
+                        ])
+                    return report.json
+                } catch {
+                    logger.error(
+                        "erasure not completed; the next start of the server completes it",
+                        metadata: ["error": "\(error)"])
+                    throw error
+                }
+            },
             route("/replay", jobs, read: ReplayRequest.init) { request in
                 try await ReplayAnswer(store.replay(request.messages)).json
             },

@@ -97,6 +97,9 @@ final class PaymentRecords: Sendable {
         return found
     }
 
+    /// Runs `change` while no line is appended.
+    func excluding(_ change: () -> Void) { queue.sync(execute: change) }
+
     /// Removes the files of a business that are older than `days`.
     func sweep(_ slug: String, keeping days: Int, at now: Timestamp) throws {
         let folder = directory + "/" + slug

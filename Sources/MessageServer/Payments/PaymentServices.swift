@@ -51,6 +51,9 @@ struct PaymentServices: Sendable {
                 records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
     }
 
+    /// Runs `change` while no line of a payment is appended.
+    func excludingRecords(_ change: () -> Void) { records.excluding(change) }
+
     /// Reverses charges and removes old records until ``stop()``.
     func run() async {
         let sweep = Task {

@@ -142,6 +142,13 @@ struct AssignmentTable: Sendable {
         dropOldest(unfinished)
     }
 
+    /// Removes the entry of a conversation, unless a later record than `through` made it.
+    mutating func remove(_ key: ConversationKey, through: UInt64) {
+        guard let entry = entries[key], entry.assignment.record <= through else { return }
+        if entry.assignment.isAssigned { assignedCount -= 1 }
+        entries[key] = nil
+    }
+
     /// Records that the handler got an event of the conversation, which makes its entry quiet; returns false if nothing
     /// changed.
     @discardableResult

@@ -80,6 +80,18 @@ final class Assignments: Sendable {
         if isChanged { files.update([key], from: self) }
     }
 
+    /// Removes the entries of the conversations that satisfy `isErased`, and their files, unless a later record than `through`
+    /// made them.
+    func remove(through: UInt64, where isErased: @Sendable (ConversationKey) -> Bool) {
+        let keys = state.withLock { state in
+            let keys = state.table.entries.keys.filter(isErased)
+            for key in keys { state.table.remove(key, through: through) }
+            recount(state)
+            return keys
+        }
+        files.update(keys, from: self)
+    }
+
     /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event needs it.
     func removeQuiet(_ key: ConversationKey? = nil) {
         state.withLock { state in

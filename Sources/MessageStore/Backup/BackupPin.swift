@@ -4,7 +4,7 @@ import BalloonPOSIX
 /// rewritten with less content.
 ///
 /// A lock on `backup.lock`, so that the system releases it when the process of the backup ends, however that
-/// happens. Whoever deletes or rewrites files holds a ``FileChangePermit`` meanwhile.
+/// happens. Code that deletes or rewrites files holds a ``FileChangePermit`` meanwhile.
 package struct BackupPin: Sendable {
     /// The age from which a pin no longer holds up changes; a backup that takes longer fails.
     package static let maximumAge = Duration.seconds(6 * 3600)
@@ -43,8 +43,9 @@ package struct FileChangePermit: Sendable {
     /// Nil when the permit is given although a backup is running, because its pin is too old.
     private let lock: FileLock?
 
-    /// Returns nil while a backup has pinned the files: postpone the change. Throws
-    /// ``StoreError/unavailable(path:_:)``.
+    /// Returns nil while a backup has pinned the files: postpone the change.
+    ///
+    /// Throws ``StoreError/unavailable(path:_:)``.
     package init?(dataDirectory: String) throws(StoreError) {
         try self.init(path: DataDirectory(path: dataDirectory).backupLock)
     }

@@ -141,6 +141,18 @@ struct ConversationPool: Sendable {
         unsynced.remove(name)
     }
 
+    /// Runs `change`, which removes or replaces the files of a conversation, and forgets what is known of them.
+    mutating func replace(
+        _ name: ConversationName, _ change: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if isClosed { throw .closed }
+        forget(name)
+        completed.remove(name)
+        try change()
+        quarantine.forget(name.path)
+        index?.refresh(name)
+    }
+
     /// Quarantines a file; its names are synced before the next checkpoint.
     mutating func add(
         _ path: String, _ reason: StoreError, isBeingRebuilt: Bool = false

@@ -167,6 +167,12 @@ struct ConversationQuarantine: Sendable {
         waiting[path] = nil
     }
 
+    /// Forgets a conversation whose file was erased.
+    mutating func forget(_ path: String) {
+        paths.remove(path)
+        waiting[path] = nil
+    }
+
     /// The identities of all lines of the customer's conversations with any business; unreadable lines are skipped.
     private static func lines(of customer: CustomerID, in conversations: String) -> Set<LineIdentity> {
         let businesses = (try? Directory.names(in: conversations)) ?? []

@@ -37,6 +37,11 @@ final class HandlerStates: Sendable {
         }
     }
 
+    /// Runs `change` while no state is read or written.
+    func excluding(_ change: @escaping @Sendable () throws(StoreError) -> Void) async throws {
+        try await perform(change)
+    }
+
     private func read(_ key: ConversationKey) throws(StoreError) -> JSONValue? {
         let path = directory + "/" + ConversationPath.state(key)
         let bytes: [UInt8]

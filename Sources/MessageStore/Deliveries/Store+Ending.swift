@@ -56,6 +56,22 @@ extension Store {
         return leases.count
     }
 
+    /// Ends an unfinished message whose customer is being erased; false when a handler has it.
+    func endErased(_ lease: Lease) throws(StoreError) -> Bool {
+        let pending = lease.pending
+        guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: false) else {
+            return false
+        }
+        calls.end(pending.record)
+        try journal.append(
+            JournalBody.finished(
+                of: pending.record, kind: pending.recording.kind, .dropped(reason: "erased"), at: .now()),
+            for: .none,
+            effect: .end(
+                segment: pending.location.segment, deadLetter: nil, of: lease.conversation.business))
+        return true
+    }
+
     private func end(
         _ leases: [Lease], as result: DeliveryResult, evenLeased: (BusinessID) -> Bool
     ) async throws {

@@ -55,16 +55,22 @@ extension CustomerErasure {
         return later
     }
 
-    /// Removes the open requests of the conversations, and unfinished files of requests.
-    func removeRequests(_ scope: ErasureScope) throws(StoreError) {
+    /// Removes the open requests of the conversations, and unfinished files of requests; returns the payments whose charge may
+    /// have to be reversed, which stay.
+    func removeRequests(_ scope: ErasureScope) throws(StoreError) -> [String] {
+        var busy: [String] = []
         for folder in try files.folders(in: directory.requests) {
             let parent = directory.requests + "/" + folder
             try files.remove(in: parent) { name throws(StoreError) in
                 if name.hasSuffix(".new") { return true }
                 let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
-                return root.map { scope.holds($0) } ?? false
+                guard let root, scope.holds(root) else { return false }
+                let isBusy = root["busy"]?.bool ?? false
+                if isBusy { busy.append(parent + "/" + name) }
+                return !isBusy
             }
         }
+        return busy
     }
 
     /// Removes the messages that were written to files for a handler.
@@ -82,6 +88,14 @@ extension CustomerErasure {
 
     /// Removes the lines of the customers from the records of payments.
     func removePayments(_ scope: ErasureScope) throws(StoreError) {
+        var failure: StoreError?
+        settings.excludingPayments {
+            do throws(StoreError) { try removePaymentLines(scope) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    private func removePaymentLines(_ scope: ErasureScope) throws(StoreError) {
         let hashes = Set(
             scope.conversations.map { Array(Hex.encode(SHA256.hash($0.customer.rawValue.utf8)).utf8) })
         for slug in try files.folders(in: directory.payments) {
@@ -99,33 +113,50 @@ extension CustomerErasure {
     /// Removes the contents that no other conversation names; returns their number.
     ///
     /// The erased lines of the journal are gone already. Reads every other conversation, but only when the erased ones had
-    /// contents.
+    /// contents. A content that a message brought while they were read stays, because its line may have been missed.
     func removeContents(_ scope: ErasureScope) throws(StoreError) -> Int {
+        if scope.contents.isEmpty { return 0 }
+        // The contents of the erased conversations are older than the second in which the reading begins.
+        if isLive { files.rest(.milliseconds(1100)) }
+        let began = SystemClock.secondsSince1970()
         var removable = scope.contents
-        if removable.isEmpty { return 0 }
-        let erased = Set(scope.conversations.map(\.path))
         try journal.forEachLine { _, _, line in removable.subtract(ContentReferences.hashes(in: line)) }
         for folder in [directory.conversations, directory.damaged] {
-            for business in try files.folders(in: folder) {
-                for inner in try files.folders(in: folder + "/" + business) {
-                    let parent = business + "/" + inner
-                    for name in try files.names(in: folder + "/" + parent) {
-                        let isErased = erased.contains { (parent + "/" + name).hasPrefix($0.dropLast(6)) }
-                        guard var text = try files.read(folder + "/" + parent + "/" + name) else { continue }
-                        if isErased { text = Self.later(text, than: scope) }
-                        removable.subtract(ContentReferences.hashes(in: text[...]))
-                    }
-                }
-            }
+            try subtractContents(of: folder, besides: scope, from: &removable)
         }
         var count = 0
         for (folder, hashes) in Dictionary(grouping: removable, by: { String($0.prefix(2)) }) {
-            try files.remove(in: directory.attachments + "/" + folder) { name in
-                let isRemoved = hashes.contains(name)
-                if isRemoved { count += 1 }
-                return isRemoved
+            let parent = directory.attachments + "/" + folder
+            try files.remove(in: parent) { name in
+                // A content without a time is gone.
+                let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
+                guard hashes.contains(name), modified < began || !isLive else { return false }
+                count += 1
+                return true
             }
         }
         return count
+    }
+
+    private func subtractContents(
+        of folder: String, besides scope: ErasureScope, from removable: inout Set<String>
+    ) throws(StoreError) {
+        let erased = Set(scope.conversations.map(\.path))
+        for business in try files.folders(in: folder) {
+            for inner in try files.folders(in: folder + "/" + business) {
+                let parent = business + "/" + inner
+                let contents = try files.resting { () throws(StoreError) in
+                    var contents: Set<String> = []
+                    for name in try files.names(in: folder + "/" + parent) {
+                        guard var text = try files.read(folder + "/" + parent + "/" + name) else { continue }
+                        let isErased = erased.contains { (parent + "/" + name).hasPrefix($0.dropLast(6)) }
+                        if isErased { text = Self.later(text, than: scope) }
+                        contents.formUnion(ContentReferences.hashes(in: text[...]))
+                    }
+                    return contents
+                }
+                removable.subtract(contents)
+            }
+        }
     }
 }

@@ -4,11 +4,11 @@ import BusinessMessages
 
 /// Erases customers in a data directory that no store has open; the caller owns the directory.
 ///
-/// 1. ``find(_:)`` reads which conversations the customers have, and what their lines refer to.
-/// 2. ``run(_:)`` writes the job, then the ledger, and then erases in this order: everything that is derived from the journal
+/// 1. `find(_:)` reads which conversations the customers have, and what their lines refer to.
+/// 2. `run(_:)` writes the job, then the ledger, and then erases in this order: everything that is derived from the journal
 ///    or beside it, the journal's lines, contents, the conversations. It removes the job last.
 ///
-/// Every step may be repeated, so a crash anywhere is completed by ``resume()``, which a start of the store calls.
+/// Every step may be repeated, so a crash anywhere is completed by `resume()`, which a start of the store calls.
 package struct CustomerErasure: Sendable {
     /// The result of an erasure, or of its preview.
     package struct Report: Hashable, Sendable {
@@ -18,8 +18,19 @@ package struct CustomerErasure: Sendable {
         package var records = 0
         /// The number of contents of attachments.
         package var contents = 0
-        /// Files that the erasure does not reach: quarantined segments, and segments with a damaged line.
+        /// Files that the erasure does not reach: quarantined segments, segments with a damaged line, and payments whose charge
+        /// may have to be reversed.
         package var unreached: [String] = []
+
+        /// Creates a report of an erasure that reached nothing.
+        package init() {}
+
+        init(conversations: Int = 0, records: Int = 0, contents: Int = 0, unreached: [String] = []) {
+            self.conversations = conversations
+            self.records = records
+            self.contents = contents
+            self.unreached = unreached
+        }
     }
 
     /// The settings of an erasure.
@@ -30,6 +41,8 @@ package struct CustomerErasure: Sendable {
         package var ledgerDays: Int?
         /// Whether the lines of payments stay.
         package var keepsPayments = false
+        /// Runs the change of the lines of payments while no payment writes one.
+        package var excludingPayments: @Sendable (() -> Void) -> Void = { $0() }
 
         /// Creates the default settings.
         package init() {}
@@ -37,6 +50,8 @@ package struct CustomerErasure: Sendable {
 
     let directory: DataDirectory
     var files = ErasureFiles()
+    /// Whether a store has the directory open.
+    var isLive = false
     var now = Timestamp.now()
     let settings: Settings
 
@@ -50,7 +65,9 @@ package struct CustomerErasure: Sendable {
     var journal: JournalErasure { JournalErasure(directory: directory.journal, files: files) }
 
     /// The conversations of these customers, through the last record of the journal.
-    func find(_ customers: Set<CustomerID>) throws(StoreError) -> ErasureScope {
+    func find(
+        _ customers: Set<CustomerID>, through: UInt64? = nil
+    ) throws(StoreError) -> ErasureScope {
         var conversations: Set<ErasedConversation> = []
         for folder in directory.conversationFolders {
             for business in try files.folders(in: folder) {
@@ -63,6 +80,7 @@ package struct CustomerErasure: Sendable {
         try forEachKey { key in
             if customers.contains(key.customer) { conversations.insert(ErasedConversation(key)) }
         }
+        if let through { return try collect(conversations, through: through) }
         return try collect(conversations, through: journal.lastRecord())
     }
 
@@ -167,14 +185,14 @@ package struct CustomerErasure: Sendable {
         let prefixes = caches.map { $0.dropFirst(directory.path.utf8.count + 1) }
         try files.remove(in: directory.path) { name in prefixes.contains { name.hasPrefix($0) } }
         for folder in [directory.states, directory.assignments] { try removeFiles(scope, in: folder) }
-        try removeRequests(scope)
+        let busy = try removeRequests(scope)
         try removeScratch(scope)
         if !job.keepsPayments { try removePayments(scope) }
         let (lines, damaged) = try journal.rewrite(scope)
         report.records = lines
         report.contents = try removeContents(scope)
         for folder in [directory.damaged, directory.conversations] { try removeLines(scope, in: folder) }
-        report.unreached = try damaged + quarantinedSegments()
+        report.unreached = try damaged + busy + quarantinedSegments()
         try finish()
         return report
     }

@@ -5,6 +5,19 @@ struct ErasureFiles: Sendable {
     /// Called before each change, with its path; an error stops the erasure there.
     var willChange: @Sendable (String) throws(SystemError) -> Void = { _ in }
 
+    /// Called after each part of the work, with the time that it took: a running server's erasure waits as long again.
+    var rest: @Sendable (Duration) -> Void = { _ in }
+    /// The size of the pieces in which a file is written and synced, so that no other sync waits for long.
+    private static let pieceBytes = 1 << 20
+
+    /// Runs `body` and rests.
+    func resting<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        let began = ContinuousClock.now
+        let result = try body()
+        rest(.now - began)
+        return result
+    }
+
     /// The content of a file; nil when it does not exist.
     func read(_ path: String) throws(StoreError) -> [UInt8]? {
         do throws(SystemError) { return try File(path, for: .reading).readAll() } catch {
@@ -28,6 +41,25 @@ struct ErasureFiles: Sendable {
     /// Replaces the content of a file.
     func replace(_ path: String, with bytes: [UInt8]) throws(StoreError) {
         try change(path) { () throws(SystemError) in try AtomicFile.write(bytes, to: path) }
+    }
+
+    /// Replaces the content of a large file, in pieces.
+    func replaceInPieces(_ path: String, with bytes: [UInt8]) throws(StoreError) {
+        let temporary = path + ".new"
+        try change(path) { () throws(SystemError) in
+            // Usually there is none.
+            try? Directory.remove(temporary)
+            let file = try File(temporary, for: .creating)
+            for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+                let began = ContinuousClock.now
+                try file.append(Array(bytes[start..<min(start + Self.pieceBytes, bytes.count)]))
+                try file.synchronizeData()
+                rest(.now - began)
+            }
+            try file.synchronize()
+            try Directory.rename(temporary, to: path)
+            try Directory.synchronize(Directory.parent(of: path))
+        }
     }
 
     /// Removes the files of a folder that satisfy `isWanted`, and syncs the folder.

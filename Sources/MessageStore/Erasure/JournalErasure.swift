@@ -14,16 +14,22 @@ struct JournalErasure {
     }
 
     /// Calls `body` with every intact line of the journal, in order, also with lines of abandoned records.
+    ///
+    /// Segments that have only records before `first` are not read.
     func forEachLine(
-        _ body: (JournalRecord, UInt64, ArraySlice<UInt8>) -> Void
+        from first: UInt64 = 0, _ body: (JournalRecord, UInt64, ArraySlice<UInt8>) -> Void
     ) throws(StoreError) {
-        for segment in try segments() {
-            guard let bytes = try files.read(path(segment)) else { continue }
-            Self.forEachPiece(bytes) { piece in
-                guard let line = SegmentScan.line(in: bytes, piece),
-                    let record = JournalRecord(bytes[line.range], line.header)
-                else { return }
-                body(record, line.record, bytes[line.range])
+        let segments = try segments()
+        for (index, segment) in segments.enumerated() {
+            if index + 1 < segments.count, segments[index + 1] <= first { continue }
+            try files.resting { () throws(StoreError) in
+                guard let bytes = try files.read(path(segment)) else { return }
+                Self.forEachPiece(bytes) { piece in
+                    guard let line = SegmentScan.line(in: bytes, piece),
+                        let record = JournalRecord(bytes[line.range], line.header)
+                    else { return }
+                    body(record, line.record, bytes[line.range])
+                }
             }
         }
     }
@@ -40,22 +46,24 @@ struct JournalErasure {
         return last
     }
 
-    /// Replaces the lines of the erased conversations in all segments except `current`, the latest segments first.
+    /// Replaces the lines of the erased conversations in the segments that begin up to `last`, the latest first.
     ///
     /// `didReplace` is called after each replaced segment. Returns the number of erased lines, and the segments with a damaged
     /// line that has the identifier of an erased customer.
     func rewrite(
-        _ scope: ErasureScope, except current: UInt64? = nil, didReplace: (UInt64) -> Void = { _ in }
+        _ scope: ErasureScope, through last: UInt64 = .max, didReplace: (UInt64) -> Void = { _ in }
     ) throws(StoreError) -> (lines: Int, damaged: [String]) {
         var (lines, damaged): (Int, [String]) = (0, [])
         // A replacement that was not completed.
         try files.remove(in: directory) { name in name.hasSuffix(".new") }
-        for segment in try segments().reversed() where segment != current {
-            guard let source = try files.read(path(segment)) else { continue }
-            let (target, count, isDamaged) = Self.erased(source, scope)
+        for segment in try segments().reversed() where segment <= last {
+            let found = try files.resting { () throws(StoreError) in
+                try files.read(path(segment)).map { Self.erased($0, scope) }
+            }
+            guard let (target, count, isDamaged) = found else { continue }
             if isDamaged { damaged.append(path(segment)) }
             guard count > 0 else { continue }
-            try files.replace(path(segment), with: target)
+            try files.replaceInPieces(path(segment), with: target)
             didReplace(segment)
             lines += count
         }

@@ -24,6 +24,10 @@ extension Store {
     ) throws(StoreError) -> CustomerErasure.Report {
         let data = DataDirectory(path: directory)
         let lock = try data.take()
+        guard let permit = try FileChangePermit(dataDirectory: directory) else {
+            throw .backupRunning(process: nil)
+        }
+        defer { withExtendedLifetime(permit) {} }
         // The lock is held until the function returns.
         return try withExtendedLifetime(lock) { () throws(StoreError) in
             _ = try data.identity()

@@ -83,6 +83,13 @@ final class EventFeed: Sendable {
         }
     }
 
+    /// Drops the queued changes, so that the reader begins again and forgets the events that it keeps.
+    func reset() {
+        guard isActive else { return }
+        state.withLock { $0 = State(hasOverflowed: true) }
+        wake.yield()
+    }
+
     /// Yields a value in ``wakeups``.
     func wakeUp() { wake.yield() }
 

@@ -29,6 +29,9 @@ final class DeliveryIndex: Sendable {
         self.maximumEvents = maximumEvents
     }
 
+    /// Forgets every segment, because segments were rewritten.
+    func forget() { segments.withLock { $0 = [:] } }
+
     /// Runs `body`, which may call ``walk(of:before:downTo:since:budget:_:)``, on a queue, so that no other task waits for the disk.
     func onQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result

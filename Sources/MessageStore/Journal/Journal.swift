@@ -20,6 +20,8 @@ final class Journal: Sendable {
     /// A flush or rotation with a waiting caller.
     fileprivate struct Request: Sendable {
         let rotates: Bool
+        /// Whether a segment with records ends however old it is.
+        var endsSegment = false
         /// Records that the next segment declares as abandoned.
         var abandoned: [ClosedRange<UInt64>] = []
         let completion: @Sendable () -> Void
@@ -169,6 +171,14 @@ final class Journal: Sendable {
         await withCheckedContinuation { continuation in rotate { continuation.resume() } }
     }
 
+    /// Starts a new segment, unless the current one has no records; then every record that was on disk before is in an ended
+    /// segment.
+    func endSegment() async {
+        await withCheckedContinuation { continuation in
+            request(Request(rotates: false, endsSegment: true) { continuation.resume() })
+        }
+    }
+
     /// Writes all waiting records, including lazy ones that no caller waits for, and waits until they are on disk or
     /// failed.
     ///
@@ -262,6 +272,7 @@ final class Journal: Sendable {
     private func begin(_ round: Round) -> Bool {
         let abandoned = round.requests.flatMap(\.abandoned)
         return writer.withLock { writer in
+            if round.requests.contains(where: \.endsSegment), writer.endIfUsed() { return true }
             if abandoned.isEmpty { return round.rotates && writer.endIfOld() }
             writer.declare(abandoned)
             return true

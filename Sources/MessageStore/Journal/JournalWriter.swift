@@ -129,6 +129,13 @@ struct JournalWriter: Sendable {
         return true
     }
 
+    /// Ends the current segment when it has records; returns whether it did.
+    mutating func endIfUsed() -> Bool {
+        guard segment?.hasEntries ?? false else { return false }
+        end()
+        return true
+    }
+
     /// Ends the segment, so that the next one declares these records as abandoned.
     mutating func declare(_ records: [ClosedRange<UInt64>]) {
         end()

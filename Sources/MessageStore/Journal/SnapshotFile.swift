@@ -42,6 +42,13 @@ struct SnapshotFile: Sendable {
         try AtomicFile.write(snapshot.encoded(), to: path)
     }
 
+    /// Removes the snapshot.
+    func discard() {
+        // A snapshot that cannot be removed does not match the changed segments, and is not used.
+        try? Directory.remove(path)
+        try? Directory.synchronize(Directory.parent(of: path))
+    }
+
     private struct Misfit: Error { let reason: String }
 
     private func restore(_ segments: ArraySlice<UInt64>) -> Result<Restored, Misfit> {

@@ -79,6 +79,25 @@ final class Retention: Sendable {
         await round?.value
     }
 
+    /// Runs `body` after the running round and before the next, so that no segment is deleted meanwhile.
+    func excluding<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let task = state.withLock { state -> Task<Result, any Error>? in
+            if state.isClosed { return nil }
+            let earlier = state.latest
+            let task = Task {
+                await earlier?.value
+                return try await body()
+            }
+            // The caller handles the error.
+            state.latest = Task { _ = try? await task.value }
+            return task
+        }
+        guard let task else { throw StoreError.closed }
+        return try await task.value
+    }
+
     /// Starts no further round; returns when the running one has ended.
     func close() async {
         let latest = state.withLock { state in

@@ -72,6 +72,17 @@ final class Snapshotter: Sendable {
         }
     }
 
+    /// Removes the snapshot, because records that it covers have changed; the next one reads the whole journal.
+    func discard() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.state.withLock { $0.lastRecord = 0 }
+                self.file.discard()
+                continuation.resume()
+            }
+        }
+    }
+
     /// Writes the last snapshot, when the journal is idle.
     func close() async {
         await withCheckedContinuation { continuation in

@@ -144,6 +144,20 @@ package final class OpenRequests: Sendable {
         }
     }
 
+    /// Removes the requests that satisfy `isErased`, except payments with a charge that may have to be reversed; returns the
+    /// number of these.
+    func remove(where isErased: @escaping @Sendable (OpenRequest) -> Bool) async throws -> Int {
+        try await perform { store, batch in
+            try store.readAll(&batch)
+            var kept = 0
+            for name in try store.files.names().requests {
+                guard let request = try store.files.read(name), isErased(request) else { continue }
+                if request.isBusy { kept += 1 } else { try store.write(nil, as: name, &batch) }
+            }
+            return kept
+        }
+    }
+
     /// Refuses further operations, and waits for the earlier ones.
     func close() async {
         waiting.withLock { $0.isClosed = true }

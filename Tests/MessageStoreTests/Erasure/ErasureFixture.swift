@@ -120,12 +120,12 @@ struct ErasureFixture {
         try await store.finish(delivery, result: .handled)
     }
 
-    /// The files with one of the secrets in their content or their path.
-    func traces() throws -> [String] {
-        let names = [Self.forgotten.rawValue].map { Hex.encode(SHA256.hash($0.utf8)) }
+    /// The files with one of the secrets in their content or their path; without secrets, with any trace of the customer.
+    func traces(of secrets: [String]? = nil) throws -> [String] {
+        let all = Self.secrets + [Hex.encode(SHA256.hash(Self.forgotten.rawValue.utf8))]
         return try paths(in: directory.path).filter { path in
             let bytes = try File(path, for: .reading).readAll()
-            return (Self.secrets + names).contains { secret in
+            return (secrets ?? all).contains { secret in
                 path.contains(secret) || bytes[...].firstPosition(of: Array(secret.utf8)) != nil
             }
         }

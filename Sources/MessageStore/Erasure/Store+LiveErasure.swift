@@ -1,0 +1,174 @@
+import BalloonPOSIX
+package import BusinessMessages
+import Dispatch
+
+/// Erasing customers while the store is open.
+extension Store {
+    /// The longest wait for a handler or a sender that has a message or a reply of an erased customer.
+    private static let patience = Duration.seconds(600)
+
+    /// Erases these customers up to the last record of the journal, while messages arrive; durable when it returns.
+    ///
+    /// Unfinished deliveries and queued replies end, those that a handler or a sender has after its call. Messages that arrive
+    /// later are kept and delivered. After an error or a crash the next start completes the erasure. Throws
+    /// ``StoreError/notFinished(record:)`` and ``StoreError/beingSent(_:)`` when such a call does not end.
+    package func erase(
+        _ customers: Set<CustomerID>, keepsPayments: Bool = false,
+        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() }
+    ) async throws -> CustomerErasure.Report {
+        var settings = erasures
+        settings.keepsPayments = keepsPayments
+        settings.excludingPayments = excludingPayments
+        return try await changes.run { [settings] in try await self.eraseNow(customers, settings) }
+    }
+
+    private func eraseNow(
+        _ customers: Set<CustomerID>, _ settings: CustomerErasure.Settings
+    ) async throws -> CustomerErasure.Report {
+        guard let permit = try FileChangePermit(dataDirectory: directory) else {
+            throw StoreError.backupRunning(process: nil)
+        }
+        defer { withExtendedLifetime(permit) {} }
+        var erasure = CustomerErasure(DataDirectory(path: directory), settings)
+        erasure.isLive = true
+        erasure.files.rest = { duration in
+            // Blocks the erasure's own queue.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + duration.dispatchInterval)
+        }
+        let work = erasure
+        await journal.flush()
+        let through = journal.lastRecord
+        let found = try await onErasureQueue { () throws(StoreError) in
+            try work.find(customers, through: through)
+        }
+        guard !found.conversations.isEmpty else {
+            return CustomerErasure.Report(unreached: try work.quarantinedSegments())
+        }
+        try await onErasureQueue { () throws(StoreError) in try work.begin(found) }
+        try await endAll(of: found)
+        // A handler that was running has decided replies meanwhile.
+        let scope = try await onErasureQueue { () throws(StoreError) in
+            var scope = found
+            try work.journal.forEachLine(from: through) { scope.take($0, number: $1, in: $2) }
+            try work.begin(scope)
+            return scope
+        }
+        try await endAll(of: scope)
+        return try await complete(work, scope)
+    }
+
+    /// Ends the unfinished deliveries and the queued replies, and waits for those that a handler or a sender has.
+    private func endAll(of scope: ErasureScope) async throws {
+        let limit = ContinuousClock.now + Self.patience
+        while let busy = try await endIdle(of: scope) {
+            guard ContinuousClock.now < limit else { throw busy }
+            guard await pause(for: .milliseconds(20)) else { throw StoreError.closed }
+        }
+        // A line that is being written is in its file afterwards, and its record is on disk.
+        await scheduler.finishRecordings()
+        await journal.flush()
+        if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
+    }
+
+    /// Ends what nobody has; returns an error that names a delivery or a reply that is in progress, if there is one.
+    private func endIdle(of scope: ErasureScope) async throws -> StoreError? {
+        var busy: StoreError?
+        for lease in scheduler.all where scope.holds(lease.conversation, lease.pending.record) {
+            if try !endErased(lease) { busy = .notFinished(record: lease.pending.record) }
+        }
+        for queued in outbox.all where scope.holds(queued.conversation, queued.id.record) {
+            guard let entry = leaseReply(queued.id) else {
+                // It may have ended since the list was made.
+                if outbox.item(queued.id) != nil { busy = .beingSent(queued.id) }
+                continue
+            }
+            do {
+                try await settle(entry, .dropped(reason: "erased"), leavesLine: true)
+            } catch {
+                release(entry)
+                throw error
+            }
+        }
+        return busy
+    }
+
+    private func complete(
+        _ work: CustomerErasure, _ scope: ErasureScope
+    ) async throws -> CustomerErasure.Report {
+        var report = CustomerErasure.Report(conversations: scope.conversations.count)
+        let last = journal.lastRecord
+        await journal.endSegment()
+        assignments.remove(through: scope.through) { scope.holds($0) }
+        await assignmentFiles.rest()
+        accounts.withLedger { ledger in
+            for letter in ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
+                ledger.recordDecision(about: letter)
+            }
+        }
+        try await states.excluding { () throws(StoreError) in
+            try work.removeFiles(scope, in: work.directory.states)
+        }
+        let busy = try await requests.remove {
+            scope.holds(ConversationKey(business: $0.business, customer: $0.customer))
+        }
+        let (lines, damaged) = try await retention.excluding {
+            try await self.onErasureQueue { () throws(StoreError) in
+                try work.journal.rewrite(scope, through: last) { self.reader.remove(firstRecord: $0) }
+            }
+        }
+        report.records = lines
+        deliveryIndex.forget()
+        await snapshotter.discard()
+        report.contents = try await onErasureQueue { () throws(StoreError) in
+            try work.removeFiles(scope, in: work.directory.assignments)
+            try work.removeScratch(scope)
+            if !work.settings.keepsPayments { try work.removePayments(scope) }
+            let contents = try work.removeContents(scope)
+            for conversation in scope.conversations { try self.removeLines(of: conversation, scope, work) }
+            return contents
+        }
+        index.rebuild()
+        feed.reset()
+        report.unreached = try damaged + work.quarantinedSegments()
+        if busy > 0 { report.unreached.append(work.directory.requests) }
+        try await onErasureQueue { () throws(StoreError) in try work.finish() }
+        return report
+    }
+
+    private func removeLines(
+        of conversation: ErasedConversation, _ scope: ErasureScope, _ work: CustomerErasure
+    ) throws(StoreError) {
+        let one = scope.only(conversation)
+        let name = ConversationName(ConversationDigest(of: conversation.customer), in: conversation.business)
+        try conversations.partition(ofPath: conversation.path).withPool { pool throws(StoreError) in
+            try pool.replace(name) { () throws(StoreError) in
+                for folder in [work.directory.damaged, work.directory.conversations] {
+                    try work.removeLines(one, in: folder)
+                }
+            }
+        }
+    }
+
+    /// Runs `body` on a queue of its own, so that no other task waits for it.
+    private func onErasureQueue<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(StoreError) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "balloon.erasure").async {
+                continuation.resume(with: Swift.Result { () throws(StoreError) in try body() })
+            }
+        }
+    }
+}
+
+extension ErasureScope {
+    /// Whether a message with this record in this conversation is erased.
+    fileprivate func holds(_ key: ConversationKey, _ record: UInt64) -> Bool {
+        holds(key) && (record <= through || subjects.contains(record))
+    }
+
+    /// The part of the scope that is one of its conversations.
+    fileprivate func only(_ conversation: ErasedConversation) -> ErasureScope {
+        ErasureScope([conversation], through: through, subjects: subjects, contents: contents)
+    }
+}

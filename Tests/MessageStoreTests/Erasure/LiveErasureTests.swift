@@ -1,0 +1,116 @@
+import BalloonPOSIX
+import BusinessMessages
+import TestSupport
+import Testing
+
+@testable import MessageStore
+
+/// Forgetting a customer while the store is open.
+struct LiveErasureTests {
+    private typealias Fixture = ErasureFixture
+
+    /// The files with a text of the erased messages; the customer writes again in these tests.
+    private func traces(_ fixture: Fixture) throws -> [String] {
+        try fixture.traces(of: ["SECRET-77", "id-77"])
+    }
+
+    private func verify(_ fixture: Fixture) throws {
+        _ = try StoreVerification.run(dataDirectory: fixture.directory.path) { Issue.record("\($0)") }
+    }
+
+    @Test func `an open store erases a customer, also its pending messages, queued replies and dead letters`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let conversation = try File(fixture.path(of: Fixture.other), for: .reading).readAll()
+        let events = try fixture.otherEvents()
+        let store = try fixture.open { $0.keepsIndex = true }
+        await store.rest()
+        #expect(store.statistics.pendingDeliveries > 0)
+        #expect(store.statistics.queuedReplies == 1)
+        let report = try await store.erase([Fixture.forgotten])
+        #expect(report.conversations == 2)
+        #expect(report.contents == 1)
+        #expect(report.unreached == [])
+        #expect(store.statistics.pendingDeliveries == 0)
+        #expect(store.statistics.queuedReplies == 0)
+        #expect(store.accounts.withLedger { $0.deadLetters.isEmpty })
+        #expect(store.assignments.isEmpty)
+        #expect(await store.append(message("id-77-1", from: Fixture.forgotten)) == .duplicate)
+        #expect(try await store.state(of: business, Fixture.forgotten) == nil)
+        await store.index.rest()
+        #expect(try fixture.traces() == [])
+        await store.close()
+        #expect(try fixture.traces() == [])
+        #expect(try File(fixture.path(of: Fixture.other), for: .reading).readAll() == conversation)
+        #expect(try fixture.otherEvents() == events)
+        try verify(fixture)
+        let next = try fixture.open()
+        #expect(await next.append(message("id-77-5", from: Fixture.forgotten)) == .duplicate)
+        #expect(next.statistics.pendingDeliveries == 0)
+        await next.close()
+    }
+
+    @Test func `an erasure waits for a running handler, and keeps what the customer wrote meanwhile`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        #expect(delivery.customer == Fixture.forgotten)
+        let erasure = Task { try await store.erase([Fixture.forgotten]) }
+        let job = fixture.directory.path + "/erasing"
+        #expect(await eventually { Directory.exists(job) })
+        #expect(await store.append(message("later", from: Fixture.forgotten, text: "again")) == .stored)
+        let killed = try fixture.copy()
+        let reply = DecidedReply(
+            id: MessageID("id-77-r5"), kind: .text, message: Array("{\"body\":\"SECRET-77\"}".utf8))
+        try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        try await store.finish(delivery, result: .handled)
+        #expect(try await erasure.value.conversations == 2)
+        #expect(!Directory.exists(job))
+        for (fixture, store) in [(fixture, store), (killed, try killed.open())] {
+            let later = try await store.lease()
+            #expect(later.id == MessageID("later"))
+            try await store.finish(later, result: .handled)
+            #expect(store.statistics.pendingDeliveries == 0)
+            #expect(store.statistics.queuedReplies == 0)
+            await store.close()
+            #expect(try traces(fixture) == [])
+            let lines = try ConversationFiles(dataDirectory: fixture.directory.path).lines(
+                of: business, Fixture.forgotten)
+            #expect(lines.map(\.id) == [MessageID("later")])
+            #expect(lines.map(\.sequence) == [1])
+            try verify(fixture)
+        }
+    }
+
+    @Test func `messages of other customers are stored and delivered during an erasure`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        async let erasure = store.erase([Fixture.forgotten])
+        for number in 1...50 {
+            #expect(await store.append(message("n-\(number)", from: Fixture.other)) == .stored)
+        }
+        #expect(try await erasure.conversations == 2)
+        await store.rest()
+        var ids: [MessageID] = []
+        for _ in 1...50 {
+            let delivery = try await store.lease()
+            ids.append(delivery.id)
+            try await store.finish(delivery, result: .handled)
+        }
+        #expect(ids == (1...50).map { MessageID("n-\($0)") })
+        await store.close()
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
+
+    @Test func `an erasure of an unknown customer changes nothing and writes no ledger`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        #expect(try await store.erase([CustomerID("unknown")]) == CustomerErasure.Report())
+        #expect(!Directory.exists(fixture.directory.path + "/erasures.jsonl"))
+        await store.close()
+    }
+}
