@@ -229,7 +229,7 @@ let package = Package(
             [
                 "balloon", "MessageServer", "HandlerBridges", "GatewayClient", "MessageStore", "Simulator",
                 "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "ShopExample", "LoyaltyExample",
+                "BusinessMessages", "Payments", "ShopExample", "LoyaltyExample",
             ]),
     ]
 )

@@ -143,7 +143,8 @@ package final class RunningServer: Sendable {
         let boundAdmin = BoundAddress()
         let listeners = ListenerConnections(admin: boundAdmin)
         let status = StatusRoute(
-            version: version, checks: checks, store: store, registry: registry, connections: listeners,
+            version: version, checks: checks, store: store, deadReversals: { payments.deadLetters },
+            registry: registry, connections: listeners,
             minimumFreeBytes: configuration.store.minimumFreeBytes)
         http = try HTTPServer(
             listeners: [
@@ -159,6 +160,7 @@ package final class RunningServer: Sendable {
                     configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], store,
                     isServed: { registry.contains($0) },
                     excludingPayments: { payments.excludingRecords($0) },
+                    decideReversals: { try await payments.apply($0) },
                     others: health(.operators) + HandlerRoutes.make(registry)
                         + PeopleRoutes.make(registry, pipelines.watch)
                         + [
@@ -210,7 +212,8 @@ package final class RunningServer: Sendable {
         let merchantCertificates = MerchantCertificates(configuration.businesses)
         self.merchantCertificates = merchantCertificates
         let metrics = MetricsRoute(
-            version: version, stages: stages, labels: labels, store: store, registry: registry,
+            version: version, stages: stages, labels: labels, store: store,
+            deadReversals: { payments.deadLetters }, registry: registry,
             gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
             server: MetricsRoute.Server(
                 connections: { listeners.counts },

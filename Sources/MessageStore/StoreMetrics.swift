@@ -20,7 +20,12 @@ package struct StoreMetrics: Sendable {
     /// The replies of each business that have not ended.
     package let queuedReplies: [BusinessID: Int]
     /// The dead letters of each business that has any.
-    package let deadLetters: [BusinessID: Int]
+    package private(set) var deadLetters: [BusinessID: Int]
+
+    /// Counts dead letters that are not in the journal too.
+    package mutating func add(deadLetters others: [BusinessID: Int]) {
+        deadLetters.merge(others, uniquingKeysWith: +)
+    }
 }
 
 extension Store {

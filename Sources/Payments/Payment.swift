@@ -105,13 +105,14 @@ package struct Payment: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// Whether a charge may have to be reversed: it runs, failed in an unknown way, or the device may not know of it.
+    /// Whether a charge may have to be reversed: it runs, failed in an unknown way, the device may not know of it, or an
+    /// operator has to decide about it.
     package var isBusy: Bool {
         attempts.contains { attempt in
             switch attempt.state {
-            case .begun, .reversing: true
+            case .begun, .reversing, .unreversed: true
             case .succeeded: !attempt.isTold
-            case .failed, .reversed, .unreversed: false
+            case .failed, .reversed, .dropped: false
             }
         }
     }
@@ -141,7 +142,7 @@ package struct Payment: Hashable, Sendable {
             switch known.state {
             case .begun: return .join(attempt: id)
             case .succeeded, .failed: return .repeated(answer: known.answer ?? Self.failure)
-            case .reversing, .reversed, .unreversed: return .repeated(answer: Self.failure)
+            case .reversing, .reversed, .unreversed, .dropped: return .repeated(answer: Self.failure)
             }
         }
         if hasEnded(at: now) { return .refused(.ended) }
@@ -149,7 +150,8 @@ package struct Payment: Hashable, Sendable {
             switch attempt.state {
             case .begun: return .refused(.otherAttempt)
             case .succeeded: return .refused(.paid)
-            case .reversing, .unreversed: return .refused(.reversal)
+            // An operator who drops a dead letter may have kept the charge.
+            case .reversing, .unreversed, .dropped: return .refused(.reversal)
             case .failed, .reversed: continue
             }
         }
@@ -186,13 +188,13 @@ package struct Payment: Hashable, Sendable {
         case (.begun, .charged), (.begun, .unknown):
             change(index, to: .reversing, Self.failure, at: now)
             return Settlement(answer: Self.failure, needsReversal: true)
-        case (.reversed, .charged), (.unreversed, .charged):
+        case (.reversed, .charged), (.unreversed, .charged), (.dropped, .charged):
             // The charge came after the reversal that found nothing.
             change(index, to: .reversing, Self.failure, at: now)
             return Settlement(answer: Self.failure, needsReversal: true)
         case (.reversing, _):
             return Settlement(answer: Self.failure, needsReversal: true)
-        case (.succeeded, _), (.failed, _), (.reversed, _), (.unreversed, _):
+        case (.succeeded, _), (.failed, _), (.reversed, _), (.unreversed, _), (.dropped, _):
             return Settlement(answer: attempts[index].answer ?? Self.failure, needsReversal: false)
         }
     }
@@ -204,6 +206,25 @@ package struct Payment: Hashable, Sendable {
         if isConfirmed { return change(index, to: .reversed, attempts[index].answer, at: now) }
         attempts[index].failures = min(attempts[index].failures + 1, 1_000_000)
         if isLast { change(index, to: .unreversed, attempts[index].answer, at: now) }
+    }
+
+    /// Begins a reversal that is a dead letter once more; false when the attempt is none.
+    package mutating func retryReversal(_ id: String, at now: Timestamp) -> Bool {
+        guard let index = deadReversal(id) else { return false }
+        attempts[index].failures = 0
+        change(index, to: .reversing, attempts[index].answer, at: now)
+        return true
+    }
+
+    /// Drops a reversal that is a dead letter; false when the attempt is none.
+    package mutating func dropReversal(_ id: String, at now: Timestamp) -> Bool {
+        guard let index = deadReversal(id) else { return false }
+        change(index, to: .dropped, attempts[index].answer, at: now)
+        return true
+    }
+
+    private func deadReversal(_ id: String) -> Int? {
+        attempts.firstIndex { $0.id == id && $0.state == .unreversed }
     }
 
     /// Records whether the device was told of a success; a success that nobody was told of is reversed.

@@ -8,7 +8,7 @@ package struct PaymentAttempt: Hashable, Sendable {
     /// ```
     ///   begun ──> succeeded
     ///     ├─────> failed
-    ///     └─ late, crashed, unusable ──> reversing ──> reversed | unreversed
+    ///     └─ late, crashed, unusable ──> reversing ──> reversed | unreversed ──> dropped
     /// ```
     package enum State: String, Sendable, CaseIterable {
         /// The handler may be called; nothing is known about the charge.
@@ -21,8 +21,11 @@ package struct PaymentAttempt: Hashable, Sendable {
         case reversing
         /// The handler reversed the charge, or found none.
         case reversed
-        /// The handler did not confirm the reversal in time: an operator must look at the payment provider.
+        /// The handler did not confirm the reversal in time: a dead letter, for which an operator must look at the payment
+        /// provider.
         case unreversed
+        /// An operator dropped the dead letter: nobody asks for a reversal any more.
+        case dropped
     }
 
     /// The key of the attempt at the payment provider: 64 hexadecimal digits.

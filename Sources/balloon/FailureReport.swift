@@ -17,6 +17,8 @@ struct FailureReport {
         case let error as CommandFailure: self.init(error)
         case let error as ConfigurationError: self.init(error)
         case let error as StoreError: self.init(error)
+        case let error as ReversalNotDead:
+            self.init(.usage, "\(error)", hint: "run balloon deadletters list to see the attempts")
         case let error as SimulatorError: self.init(error)
         case let error as DeviceAnswerError: self.init(error)
         case let error as TransportError: self.init(error)

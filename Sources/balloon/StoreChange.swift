@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
+import Logging
 import MessageServer
 import MessageStore
 
@@ -65,6 +66,17 @@ enum StoreChange {
             { ReplyAnswer($0)?.droppedBefore }
         ) { store in
             try await store.drop(replies, reason: ReplyRequest.operatorReason)
+        }
+    }
+
+    /// Has reversals that are dead letters tried again or dropped.
+    static func apply(_ decision: ReversalDecision, data: String) async throws {
+        if decision.attempts.isEmpty { return }
+        try await change(
+            data, "reversals/" + decision.action.rawValue, decision.json(job:), { _ in () }
+        ) { store in
+            try await decision.apply(
+                to: store, dataDirectory: data, logger: Logger(label: "balloon"))
         }
     }
 

@@ -179,7 +179,31 @@ import Testing
         payment.reverse("b", isConfirmed: true, isLast: false, at: Self.now)
         #expect(payment.isBusy)
         payment.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
-        #expect(payment.attempts.first?.state == .unreversed && !payment.isBusy)
+        #expect(payment.attempts.first?.state == .unreversed && payment.isBusy && payment.reversals.isEmpty)
+    }
+
+    @Test func `an operator has a dead reversal tried again from the start, or drops it for good`() {
+        var payment = payment()
+        _ = begin(&payment)
+        _ = payment.settle("a", .unknown, at: Self.now)
+        // A reversal that still runs is no dead letter.
+        var running = payment
+        let (isRetried, isDropped) = (
+            running.retryReversal("a", at: Self.now), running.dropReversal("a", at: Self.now)
+        )
+        #expect(!isRetried && !isDropped && running == payment)
+        payment.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        let later = Self.now.advanced(by: .seconds(5))
+        var again = payment
+        let isAgain = again.retryReversal("a", at: later)
+        #expect(isAgain && again.reversals.first?.failures == 0)
+        #expect(again.reversals.first?.changedAt == later)
+        let isGone = payment.dropReversal("a", at: later)
+        #expect(isGone && payment.attempts.first?.state == .dropped && !payment.isBusy)
+        // The operator may have kept the charge.
+        #expect(begin(&payment, "b") == .refused(.reversal))
+        let isDroppedAgain = payment.dropReversal("a", at: later)
+        #expect(!isDroppedAgain)
     }
 
     @Test func `a restart turns an unfinished attempt into a reversal, and nothing else`() {

@@ -1,9 +1,12 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
+import Payments
 import TestSupport
 import Testing
+
+@testable import MessageServer
+@testable import MessageStore
 
 @Suite struct DeadLetterTests {
     /// Creates a data directory with `count` dead letters.
@@ -90,6 +93,70 @@ import Testing
         #expect(unknown.errors.contains("no message has the record 99"))
         let events = try await shell.run("balloon events list --json --status retried")
         #expect(events.output.contains(#"{"record":2,"#))
+    }
+
+    private static let attempts = ["a", "b"].map {
+        PaymentAttempt.id(requestIdentifier: $0, encryptedData: [])
+    }
+
+    /// Adds two payments with one charge each that the handler did not reverse in time.
+    private func addReversals(to directory: TemporaryDirectory) async throws {
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let request = PaymentRequest(
+            OutboundBubble("Repair"), total: .init("Shop", amount: "59.00"),
+            lineItems: [.init("Repair", amount: "59.00")], currency: "EUR", country: "DE", networks: ["visa"])
+        let session = try #require(IssuedSession(json: Array(#"{"expiresAt":1}"#.utf8)))
+        for (number, id) in Self.attempts.enumerated() {
+            var payment = Payment(
+                currency: "EUR", total: "59.00", shippingMethod: nil, sheet: try PaymentSheet(request).json)
+            _ = payment.begin(attempt: id, shippingMethod: nil, at: .now())
+            _ = payment.settle(id, .unknown, at: .now())
+            payment.reverse(id, isConfirmed: false, isLast: true, at: .now())
+            let payload = PaymentPayload(
+                key: "k", session: session, message: MessageID("m"), request: request, payment: payment)
+            _ = try await store.requests.request(of: ReplyID(record: UInt64(57 + number), index: 0)) { now in
+                var open = OpenRequest(
+                    .payment, business: BusinessID("b-1"), customer: CustomerID("c"),
+                    requestIdentifier: "r-\(number)", entry: ReplyID(record: UInt64(57 + number), index: 0),
+                    payload: [], stateLifetime: .seconds(60), releaseLifetime: .zero, at: now)
+                open.set(payload)
+                return ("r-\(number)", open)
+            }
+        }
+        await store.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a charge that was not reversed is listed, shown, retried and dropped`(_ isServed: Bool) async throws
+    {
+        let directory = TemporaryDirectory()
+        try await addReversals(to: directory)
+        let server = isServed ? try await RecordingServer.start(in: directory) : nil
+        let shell = Shell(directory: directory.path)
+        func run(_ command: String, status: Int32 = 0) async throws -> String {
+            let result = try await shell.run("balloon deadletters " + command)
+            #expect(result.status == status, "\(command): \(result.output) \(result.errors)")
+            return status == 0 ? result.output : result.errors
+        }
+        let (first, second) = (Self.attempts[0], Self.attempts[1])
+        let list = try await run("list").split(separator: "\n")
+        #expect(
+            list.count == 2 && list.allSatisfy { $0.contains("  unreversed  b-1  c  reversal: 59.00 EUR") })
+        #expect(try await run("list --kind text") == "")
+        #expect(try await run("show \(first)").contains(#""kind":"reversal""#))
+        #expect(try await run("drop \(first) --json").contains(#""kind":"reversal","status":"dropped""#))
+        #expect(try await run("drop \(first)") == "\(first) already dropped\n")
+        #expect(try await run("retry \(first)", status: 64).contains("is not a dead letter"))
+        #expect(try await run("show \(first)", status: 64).contains("balloon deadletters list"))
+        #expect(try await run("retry --all") == "\(second) is retried\n")
+        #expect(try await run("retry \(second)") == "\(second) already retried\n")
+        #expect(try await run("drop \(String(repeating: "0", count: 64))", status: 64).contains("not a dead"))
+        #expect(try await run("list") == "")
+        let states = try AttemptReversal.all(dataDirectory: directory.file("data")).reversals.map(
+            \.attempt.state)
+        #expect(Set(states) == [.dropped, .reversing])
+        await server?.stop()
     }
 
     @Test func `a dropped dead letter stays in the journal and leaves every list`() async throws {

@@ -17,6 +17,7 @@ package import MessageStore
 /// - `POST /drop` and `/events/drop` take `{"job":"…","records":[12,13]}` and end with `{"records":[13]}`, the messages
 ///   that were dropped before.
 /// - `POST /replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
+/// - `POST /reversals/drop` and `/reversals/retry` take a ``ReversalDecision`` and end with `{}`.
 /// - `POST /conversations/claim`, `/conversations/release` and `/conversations/close` take an ``AssignmentRequest`` and end with
 ///   the assignment: `{"state":"person","since":"…","person":{"id":"ana"},…}`.
 /// - `POST /erase` takes an ``ErasureRequest`` and ends with the report:
@@ -40,11 +41,14 @@ package enum ControlRoutes {
     static func listeners(
         _ directory: String, inherited: Int32?, _ store: Store,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        excludingPayments: @escaping @Sendable (() -> Void) -> Void, others: [HTTPRoute],
+        excludingPayments: @escaping @Sendable (() -> Void) -> Void,
+        decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void, others: [HTTPRoute],
         describeRefusal: @escaping RefusalDescription, _ logger: Logger
     ) -> [HTTPListener] {
         let routes =
-            (make(store: store, isServed: isServed, excludingPayments: excludingPayments, logger) + others)
+            (make(
+                store: store, isServed: isServed, excludingPayments: excludingPayments,
+                decideReversals: decideReversals, logger) + others)
             .map(\.forLocalCallers)
         let own = SocketAddress("unix:" + directory + "/" + socketName)
         if own == nil {
@@ -65,7 +69,9 @@ package enum ControlRoutes {
     static func make(
         store: Store, jobs: ControlJobs = ControlJobs(),
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() }, _ logger: Logger
+        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() },
+        decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void = { _ in },
+        _ logger: Logger
     ) -> [HTTPRoute] {
         [
             route("/erase", jobs, read: ErasureRequest.init) { request in
@@ -112,6 +118,13 @@ package enum ControlRoutes {
                     let assignment = try await store.assign(
                         request.change, request.business, request.customer)
                     return JSONWriter.object { assignment.write(to: &$0) }
+                }
+            }
+            + ReversalDecision.Action.allCases.map { action in
+                route("/reversals/" + action.rawValue, jobs, read: { ReversalDecision(action, json: $0) }) {
+                    decision in
+                    try await decideReversals(decision)
+                    return Array("{}".utf8)
                 }
             } + [
                 route("/rebuild", jobs, read: { _ in () }) { _ in

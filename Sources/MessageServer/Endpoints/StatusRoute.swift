@@ -11,18 +11,21 @@ struct StatusRoute: Sendable {
     let version: String
     let checks: ReadinessChecks
     let store: Store
+    private let deadReversals: @Sendable () -> [BusinessID: Int]
     let registry: HandlerRegistry
     let connections: ListenerConnections
     let minimumFreeBytes: UInt64
     private let began = ContinuousClock.now
 
     init(
-        version: String, checks: ReadinessChecks, store: Store, registry: HandlerRegistry,
+        version: String, checks: ReadinessChecks, store: Store,
+        deadReversals: @escaping @Sendable () -> [BusinessID: Int], registry: HandlerRegistry,
         connections: ListenerConnections, minimumFreeBytes: UInt64
     ) {
         self.version = version
         self.checks = checks
         self.store = store
+        self.deadReversals = deadReversals
         self.registry = registry
         self.connections = connections
         self.minimumFreeBytes = minimumFreeBytes
@@ -43,7 +46,8 @@ struct StatusRoute: Sendable {
         var status = ServerStatus(
             version: version, uptimeSeconds: Int((ContinuousClock.now - began).components.seconds),
             checks: readiness.checks)
-        let (metrics, statistics) = (store.metrics, store.statistics)
+        var (metrics, statistics) = (store.metrics, store.statistics)
+        metrics.add(deadLetters: deadReversals())
         status.businesses = await businesses(metrics)
         status.listeners = connections.counts.map {
             ServerStatus.Listener($0.listener, connections: $0.count)

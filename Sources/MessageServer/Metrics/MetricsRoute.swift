@@ -30,6 +30,8 @@ struct MetricsRoute: Sendable {
     let stages: StageMetrics
     let labels: BusinessLabels
     let store: Store
+    /// The reversals of each business that are dead letters.
+    let deadReversals: @Sendable () -> [BusinessID: Int]
     let registry: HandlerRegistry
     let gateway: GatewayMetrics
     let expiredReferences: Counter
@@ -51,9 +53,11 @@ struct MetricsRoute: Sendable {
             for business in registry.all { handlers[business.business] = await HandlerStatus(business) }
             var text = MetricsText()
             text.add(stages)
-            text.add(BusinessMetrics.all(labels, store.metrics, handlers, at: .now()))
+            var metrics = store.metrics
+            metrics.add(deadLetters: deadReversals())
+            text.add(BusinessMetrics.all(labels, metrics, handlers, at: .now()))
             text.add(gateway, isCredentialRefused: server.isCredentialRefused())
-            text.add(store.metrics, store.statistics)
+            text.add(metrics, store.statistics)
             text.family(
                 "balloon_references_expired_total", .counter,
                 "Payload references that expired before their download; each is a lost choice of a customer.",

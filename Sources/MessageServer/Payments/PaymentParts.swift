@@ -40,13 +40,20 @@ struct PaymentParts: Sendable {
         payment(of: message)?["endpoints"]?.string == SignInRequest.placeholder
     }
 
-    /// The message with its parts; another message is returned unchanged.
+    /// The message with its parts; another message is returned unchanged, unless it is a payment whose own session has expired.
     ///
     /// Throws the disk's errors and temporary failures of Apple Pay's service, after which the send is retried.
     func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
         guard entry.reply.kind == .applePay else { return .message(message) }
         let document = try JSONDocument(message, limits: .stored)
-        guard Self.isIncomplete(document.root) else { return .message(message) }
+        guard Self.isIncomplete(document.root) else {
+            // A session was in the future when the message was written; a message may wait for days.
+            let session = Self.payment(of: document.root)?["merchantSession"].flatMap { MerchantSession($0) }
+            if let expiry = session?.expiresAtMilliseconds, Int64(expiry) <= now().milliseconds {
+                return .refused(reason: Self.expired)
+            }
+            return .message(message)
+        }
         guard let settings, let sessions else { throw MerchantsUnknown() }
         guard let business = settings[entry.business] else { return .refused(reason: Self.noMerchant) }
         guard let callbacks = callbacks(entry.business) else { throw HandlerUnknown() }
@@ -188,6 +195,8 @@ struct PaymentParts: Sendable {
     /// No session lasts longer.
     private static let longestLifetime = Duration.seconds(7 * 86_400)
     private static let noMerchant = "not sent: the business has no \"applePay\" in its file"
+    private static let expired =
+        "not sent: the payment's merchantSession has expired; ask Apple Pay for a new one and send it at once"
     private static let noGateway = "not sent: the business's handler has no payment gateway"
     private static let noShipping =
         "not sent: the payment has shippingMethods, but the handler answers no shippingMethodUpdate"

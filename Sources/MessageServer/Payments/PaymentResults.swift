@@ -72,7 +72,8 @@ extension PaymentResult {
             case .failed: .declined
             case .reversing: .reversing
             case .reversed: .reversed
-            case .unreversed: .unreversed
+            // An operator's decision changes nothing about the charge.
+            case .unreversed, .dropped: .unreversed
             }
         self.init(
             state: state, amount: attempt?.amount ?? payment.total, currency: payment.currency,

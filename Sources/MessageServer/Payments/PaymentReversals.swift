@@ -8,13 +8,16 @@ import Synchronization
 /// Asks handlers to reverse the attempts whose charge may exist although the device was told of a failure.
 ///
 /// The attempts are in the open requests, so that a restart continues. A failed reversal is repeated with growing waits
-/// until the handler confirms it, or until the time of the outbox is over; then an operator must look at the provider.
+/// until the handler confirms it, or until the time of the outbox is over; then it is a dead letter, and an operator must look
+/// at the provider.
 final class PaymentReversals: Sendable {
     private struct State {
         /// The attempts that a task reverses now.
         var running: Set<String> = []
         /// The attempts whose handler's call may run, with the number of their users.
         var calls: [String: Int] = [:]
+        /// The dead letters of each business that has any, as the latest search found them.
+        var deadLetters: [BusinessID: Int] = [:]
     }
 
     private let requests: OpenRequests
@@ -51,6 +54,9 @@ final class PaymentReversals: Sendable {
 
     /// Searches for reversals soon.
     func wake() { wakeUp.yield() }
+
+    /// The dead letters of each business that has any; at most as old as the interval between searches.
+    var deadLetters: [BusinessID: Int] { state.withLock(\.deadLetters) }
 
     /// Keeps an attempt from being reversed while its handler's call may run.
     func beginCall(_ attempt: String) { state.withLock { $0.calls[attempt, default: 0] += 1 } }
@@ -90,9 +96,13 @@ final class PaymentReversals: Sendable {
     private func search() async -> [(RequestName, String)] {
         var found: [(RequestName, String)] = []
         do {
+            var deadLetters: [BusinessID: Int] = [:]
             for name in try await requests.busyPayments() {
-                found += try await due(name).map { (name, $0) }
+                let (business, due, dead) = try await due(name)
+                found += due.map { (name, $0) }
+                if let business, dead > 0 { deadLetters[business, default: 0] += dead }
             }
+            state.withLock { [deadLetters] in $0.deadLetters = deadLetters }
         } catch {
             logger.warning(
                 "payments to reverse cannot be read; they are read again", metadata: ["error": "\(error)"])
@@ -102,17 +112,21 @@ final class PaymentReversals: Sendable {
         }
     }
 
-    private func due(_ name: RequestName) async throws -> [String] {
+    /// The attempts of a request that are to be reversed, and the number of those that are dead letters.
+    private func due(
+        _ name: RequestName
+    ) async throws -> (business: BusinessID?, attempts: [String], dead: Int) {
         let clock = clock
         return try await requests.update(name) { [self] request, _ in
-            guard var payload = request?.paymentPayload else { return [] }
+            guard var payload = request?.paymentPayload else { return (nil, [], 0) }
             let now = clock.now()
             // Read here, where no attempt can begin meanwhile.
             let calls = Set(state.withLock(\.calls).keys)
             let isRecovered = payload.payment.recover(at: now, except: calls)
             let isOverdue = payload.payment.reverseUntold(at: now)
             if isOverdue || isRecovered { request?.set(payload) }
-            return payload.payment.reversals.map(\.id)
+            let dead = payload.payment.attempts.count { $0.state == .unreversed }
+            return (request?.business, payload.payment.reversals.map(\.id), dead)
         }
     }
 
@@ -185,8 +199,10 @@ final class PaymentReversals: Sendable {
         if isConfirmed {
             logger.notice("payment reversed", metadata: metadata)
         } else if isLast {
+            wake()
             logger.error(
-                "payment not reversed; look for the attempt at the payment provider", metadata: metadata)
+                "payment not reversed; look for the attempt at the payment provider, then run balloon deadletters retry or drop",
+                metadata: metadata)
         } else {
             logger.warning("reversal failed; it is repeated", metadata: metadata)
         }

@@ -12,6 +12,7 @@ struct PaymentServices: Sendable {
     let routes: PaymentRoutes
     private let reversals: PaymentReversals
     private let records: PaymentRecords
+    private let requests: OpenRequests
     private let logger: Logger
 
     private static let sweepInterval = Duration.seconds(24 * 3600)
@@ -37,6 +38,7 @@ struct PaymentServices: Sendable {
         if settings.decryptsTokens { try CoreDumpLimit.forbid() }
         self.settings = settings
         self.records = records
+        requests = store.requests
         self.reversals = reversals
         self.logger = logger
         parts = PaymentParts(
@@ -49,6 +51,17 @@ struct PaymentServices: Sendable {
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
                 records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
+    }
+
+    /// The reversals of each business that are dead letters.
+    var deadLetters: [BusinessID: Int] { reversals.deadLetters }
+
+    /// Applies an operator's decision about reversals that are dead letters.
+    func apply(_ decision: ReversalDecision) async throws {
+        defer { reversals.wake() }
+        try await decision.apply(to: requests, records, at: .now()) { [settings] business, _ in
+            settings[business]?.slug
+        }
     }
 
     /// Runs `change` while no line of a payment is appended.

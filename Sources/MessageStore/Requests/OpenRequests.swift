@@ -84,6 +84,25 @@ package final class OpenRequests: Sendable {
     /// Blocks for a read of the disk.
     package func find(_ name: RequestName) throws(StoreError) -> OpenRequest? { try files.read(name) }
 
+    /// Reads all requests of a data directory, beside a running server or without one; `unreadable` counts damaged files.
+    ///
+    /// Throws when a folder or a file cannot be read.
+    package static func read(
+        dataDirectory: String
+    ) throws(StoreError) -> (requests: [OpenRequest], unreadable: Int) {
+        let files = RequestFiles(directory: DataDirectory(path: dataDirectory).requests)
+        var (requests, unreadable): ([OpenRequest], Int) = ([], 0)
+        for name in try files.names().requests {
+            do throws(StoreError) {
+                if let request = try files.read(name) { requests.append(request) }
+            } catch {
+                guard case .damaged = error else { throw error }
+                unreadable += 1
+            }
+        }
+        return (requests, unreadable)
+    }
+
     /// Changes a request, or removes it by setting nil; `change` gets nil when it does not exist.
     package func update<Value: Sendable>(
         _ name: RequestName,

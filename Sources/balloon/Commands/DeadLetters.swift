@@ -3,19 +3,23 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageServer
 import MessageStore
+import Payments
 
-/// `balloon deadletters …`: failed messages and refused replies that wait for an operator's decision.
+/// `balloon deadletters …`: failed messages, refused replies and charges that were not reversed, which wait for an operator's decision.
 struct DeadLetters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deadletters",
         abstract:
-            "List, show, retry and drop messages that no handler handled, and replies that were not sent.",
+            "List, show, retry and drop messages that no handler handled, replies that were not sent, and charges that were not reversed.",
         subcommands: [List.self, Show.self, Retry.self, Drop.self])
 
-    /// `balloon deadletters list`: lists messages and replies that are dead letters.
+    /// `balloon deadletters list`: lists messages, replies and reversals of payments that are dead letters.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the dead letters: record, time, status, business, customer, summary, reason.")
+            abstract: "List the dead letters: record, time, status, business, customer, summary, reason.",
+            discussion:
+                "Charges that a handler did not reverse are last, each with the key of its attempt at the payment provider."
+        )
 
         @OptionGroup var filter: EventFilterOptions
         @OptionGroup var options: ReadingOptions
@@ -41,6 +45,9 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             } catch { damage = damage ?? error }
             while let event = events.popFirst() { options.write(event) }
+            for reversal in try options.reversals() where reversal.isDeadLetter && filter.admits(reversal) {
+                options.write(reversal)
+            }
             if let damage { throw damage }
         }
     }
@@ -50,7 +57,8 @@ struct DeadLetters: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a dead letter and its reason as JSON, without secrets.")
 
-        @Argument(help: "The message's record or the reply's name, from the list: 57, 57.1.")
+        @Argument(
+            help: "The message's record, the reply's name or the attempt's key, from the list: 57, 57.1.")
         var name: DeadLetterName
 
         @OptionGroup var options: ReadingOptions
@@ -67,14 +75,23 @@ struct DeadLetters: AsyncParsableCommand {
                     guard reply.isDeadLetter else { throw StoreError.replyNotDead(id) }
                     StandardStream.output.write(ReplyRendering.json(reply, withMessage: true))
                 }
+            case .reversal(let attempt):
+                guard
+                    let reversal = try options.reversals().first(where: {
+                        $0.attempt.id == attempt && $0.isDeadLetter
+                    })
+                else { throw ReversalNotDead(attempt: attempt) }
+                StandardStream.output.write(ReversalRendering.json(reversal))
             }
         }
     }
 
-    /// `balloon deadletters retry`: delivers messages again, and sends replies again.
+    /// `balloon deadletters retry`: delivers messages again, sends replies again, and has charges reversed again.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Deliver messages to their handlers again; send replies again, with the same id.")
+            abstract:
+                "Deliver messages to their handlers again; send replies again, with the same id; ask handlers to reverse charges again."
+        )
 
         @OptionGroup var choice: DeadLetterChoice
 
@@ -94,6 +111,7 @@ struct DeadLetters: AsyncParsableCommand {
         }
 
         func run() async throws {
+            try await retryReversals()
             try await retryReplies()
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
@@ -112,6 +130,22 @@ struct DeadLetters: AsyncParsableCommand {
                 options.write(
                     "\(result.record) \(result.isRepetition ? "already" : "is") retried as \(result.replay)\n",
                     json: EventRendering.json(result.record, .retried, replay: result.replay))
+            }
+        }
+
+        private func retryReversals() async throws {
+            let chosen = try choice.reversals(options)
+            if let other = chosen.first(where: { $0.attempt.state == .dropped }) {
+                throw ReversalNotDead(attempt: other.attempt.id)
+            }
+            let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
+            try await StoreChange.apply(ReversalDecision(.retry, attempts: dead), data: try options.data)
+            for reversal in chosen {
+                let verb = reversal.isDeadLetter ? "is" : "already"
+                options.write(
+                    "\(reversal.attempt.id) \(verb) retried\n",
+                    json: ReversalRendering.json(
+                        reversal.attempt.id, status: ReplyState.Status.retried.rawValue))
             }
         }
 
@@ -168,6 +202,7 @@ struct DeadLetters: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
+            try await dropReversals()
             let replies = try choice.replies(options)
             if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.replyNotDead(other.id)
@@ -186,12 +221,25 @@ struct DeadLetters: AsyncParsableCommand {
                 options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
             }
         }
+
+        private func dropReversals() async throws {
+            let chosen = try choice.reversals(options)
+            if let other = chosen.first(where: { !$0.isDeadLetter && $0.attempt.state != .dropped }) {
+                throw ReversalNotDead(attempt: other.attempt.id)
+            }
+            let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
+            try await StoreChange.apply(ReversalDecision(.drop, attempts: dead), data: try options.data)
+            for reversal in chosen {
+                options.writeDropped(reversal.attempt.id, isRepetition: !reversal.isDeadLetter)
+            }
+        }
     }
 }
 
 /// The arguments that choose the dead letters of a command.
 struct DeadLetterChoice: ParsableArguments {
-    @Argument(help: "The messages' records and the replies' names, from the list: 57 57.1.")
+    @Argument(
+        help: "The messages' records, the replies' names and the attempts' keys, from the list: 57 57.1.")
     var names: [DeadLetterName] = []
 
     @Flag(help: "All dead letters that pass the filters.")
@@ -232,16 +280,37 @@ struct DeadLetterChoice: ParsableArguments {
         return try named.isEmpty
             ? [] : journal.replies(named).filter { !$0.isDeadLetter || filter.admits($0) }
     }
+
+    /// The reversals among the chosen dead letters; a named one that is no longer a dead letter is included.
+    ///
+    /// Throws when a named attempt needs no reversal, or its request was removed a day after its end.
+    func reversals(_ options: ReadingOptions) throws -> [AttemptReversal] {
+        let named = names.compactMap { if case .reversal(let attempt) = $0 { attempt } else { nil } }
+        if named.isEmpty && !all { return [] }
+        let filter = try filter.resolved(options)
+        let known = try options.reversals()
+        if all { return known.filter { $0.isDeadLetter && filter.admits($0) } }
+        return try named.compactMap { attempt in
+            guard let reversal = known.first(where: { $0.attempt.id == attempt }) else {
+                throw ReversalNotDead(attempt: attempt)
+            }
+            return !reversal.isDeadLetter || filter.admits(reversal) ? reversal : nil
+        }
+    }
 }
 
-/// The name of a dead letter: a message's record, or a reply's name.
+/// The name of a dead letter: a message's record, a reply's name, or the key of an attempt to pay.
 enum DeadLetterName: ExpressibleByArgument {
     case event(UInt64)
     case reply(ReplyID)
+    case reversal(attempt: String)
 
-    /// Parses the record of a message, such as `57`, or the name of a reply, such as `57.1`; nil for any other text.
+    /// Parses the record of a message, such as `57`, the name of a reply, such as `57.1`, or the 64 hexadecimal digits of an
+    /// attempt; nil for any other text.
     init?(argument: String) {
-        if let record = UInt64(argument) {
+        if argument.utf8.count == 64, argument.allSatisfy(\.isHexDigit) {
+            self = .reversal(attempt: argument.lowercased())
+        } else if let record = UInt64(argument) {
             self = .event(record)
         } else if let reply = ReplyID(argument) {
             self = .reply(reply)

@@ -2,7 +2,9 @@ public import ArgumentParser
 import BalloonPOSIX
 public import BusinessMessages
 public import HandlerKit
+import MessageServer
 package import MessageStore
+import Payments
 
 /// The filter options of commands about events.
 struct EventFilterOptions: ParsableArguments {
@@ -47,6 +49,16 @@ struct EventFilterOptions: ParsableArguments {
             && (business == nil || reply.business.rawValue == business)
             && since.map { reply.decidedAt >= $0 } ?? true && until.map { reply.decidedAt < $0 } ?? true
             && (kind == nil || .kind(reply.kind) == kind)
+    }
+
+    /// Whether the reversal passes the filter, by the time at which it became a dead letter; it has neither kind nor status
+    /// of a message.
+    ///
+    /// Only for a filter that ``resolved(_:)`` returned.
+    func admits(_ reversal: AttemptReversal) -> Bool {
+        let at = reversal.attempt.changedAt
+        return status == nil && kind == nil && (business == nil || reversal.business.rawValue == business)
+            && since.map { at >= $0 } ?? true && until.map { at < $0 } ?? true
     }
 }
 

@@ -16,8 +16,9 @@ struct PaymentsCommand: AsyncParsableCommand {
             abstract:
                 "List the attempts to pay, oldest first: time, business, state, sum, reference, attempt.",
             discussion: """
-                The state is begun, succeeded, failed, reversing, reversed or unreversed. Look for an unreversed attempt at \
-                the payment provider: its handler never confirmed that no charge remains.
+                The state is begun, succeeded, failed, reversing, reversed, unreversed or dropped. Look for an unreversed \
+                attempt at the payment provider: its handler never confirmed that no charge remains. Then run balloon \
+                deadletters retry or drop.
                 """)
 
         @Option(help: ArgumentHelp("Only attempts of the business with this slug.", valueName: "slug"))

@@ -85,6 +85,23 @@ extension ReadingOptions {
         write(ReplyRendering.text(reply), json: ReplyRendering.json(reply, withMessage: false))
     }
 
+    /// Writes a reversal to standard output: as JSON with `--json`, otherwise as text.
+    func write(_ reversal: AttemptReversal) {
+        write(ReversalRendering.text(reversal), json: ReversalRendering.json(reversal))
+    }
+
+    /// The reversals of payments; warns on standard error about damaged files.
+    func reversals() throws -> [AttemptReversal] {
+        try check()
+        let (reversals, unreadable) = try AttemptReversal.all(dataDirectory: try data)
+        if unreadable > 0 {
+            StandardStream.error.write(
+                "warning: \(unreadable) damaged files of payments are not listed; run balloon conversations verify\n"
+            )
+        }
+        return reversals
+    }
+
     /// Writes that a message was dropped, by this command or by an earlier one.
     func writeDropped(_ record: UInt64, isRepetition: Bool) {
         write(dropped(record, isRepetition), json: EventRendering.json(record, .dropped))
@@ -93,6 +110,13 @@ extension ReadingOptions {
     /// Writes that a reply was dropped, by this command or by an earlier one.
     func writeDropped(_ reply: ReplyID, isRepetition: Bool) {
         write(dropped(reply, isRepetition), json: ReplyRendering.json(reply, .dropped))
+    }
+
+    /// Writes that a reversal was dropped, by this command or by an earlier one.
+    func writeDropped(_ attempt: String, isRepetition: Bool) {
+        write(
+            dropped(attempt, isRepetition),
+            json: ReversalRendering.json(attempt, status: ReplyState.Status.dropped.rawValue))
     }
 
     private func dropped(_ name: some CustomStringConvertible, _ isRepetition: Bool) -> String {

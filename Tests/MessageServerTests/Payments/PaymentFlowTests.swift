@@ -149,6 +149,40 @@ import Testing
         await under.stop()
     }
 
+    @Test(arguments: [false, true])
+    func `a reversal that is a dead letter is counted until an operator has it retried or drops it`(
+        isRetried: Bool
+    ) async throws {
+        // The second reversal succeeds, which only a retry asks for.
+        let handler = ScriptedPayments(failingReversals: 1) { _ in throw ScriptedPayments.Refusal() }
+        let under = try await PaymentUnderTest(handler, reversalLifetime: .zero)
+        let id = Under.attempt()
+        func apply(_ action: ReversalDecision.Action, _ attempts: [String]) async throws {
+            try await ReversalDecision(action, attempts: attempts).apply(
+                to: under.store.requests, under.records, at: under.clock.clock.now()
+            ) { business, _ in under.settings[business]?.slug }
+            under.reversals.wake()
+        }
+        #expect(await under.pay() == .json(Under.failure))
+        try await under.wait(for: .unreversed)
+        #expect(await eventually { under.reversals.deadLetters == [Under.business: 1] })
+        let data = under.temporary.directory.file("data")
+        let listed = try AttemptReversal.all(dataDirectory: data).reversals
+        #expect(listed.map(\.attempt.id) == [id] && listed.allSatisfy(\.isDeadLetter))
+        // One wrong key: nothing changes.
+        await #expect(throws: ReversalNotDead.self) { try await apply(.drop, [id, "0"]) }
+        #expect(try await under.payment().attempts.first?.state == .unreversed)
+        try await apply(isRetried ? .retry : .drop, [id])
+        try await under.wait(for: isRetried ? .reversed : .dropped)
+        #expect(handler.reversed.count == (isRetried ? 2 : 1))
+        #expect(await eventually { under.reversals.deadLetters.isEmpty })
+        await #expect(throws: ReversalNotDead.self) { try await apply(.retry, [id]) }
+        let states = try PaymentRecordList(dataDirectory: data).attempts().attempts.map(\.state)
+        let expected = isRetried ? ["reversed", "reversing"] : ["dropped"]
+        #expect(states.count == 1 && expected.contains(states.first ?? ""))
+        await under.stop()
+    }
+
     @Test(arguments: ["63.98", "64", "1,00", "NaN", ""])
     func `a charge of another sum is answered with a failure and reversed`(charged: String) async throws {
         let handler = ScriptedPayments { _ in .success(charged: charged, reference: "ch_1") }
@@ -390,6 +424,54 @@ import Testing
         #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .ok)
         #expect(handler.tracked == 1)
         await under.stop()
+    }
+
+    @Test func `order tracking is accepted for a day after the end, then the request is unknown`()
+        async throws
+    {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        _ = await under.pay()
+        #expect(try await eventually { try await !under.payment().isBusy })
+        #expect(try await !under.results.withdraw(Under.identifier, of: Under.business))
+        try await under.store.requests.update(Under.identifier, of: Under.business) {
+            [clock = under.clock.clock] request, _ in
+            request?.endPayment(by: MessageID("m"), at: clock.now())
+        }
+        let clock = under.clock.clock
+        let requests = try OpenRequests(
+            directory: under.temporary.directory.file("data") + "/requests", logger: under.log.logger,
+            now: clock.now)
+        let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
+        under.clock.advance(by: .seconds(24 * 3600 - 60))
+        try await requests.sweep()
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .ok)
+        under.clock.advance(by: .seconds(120))
+        try await requests.sweep()
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .notFound)
+        #expect(handler.tracked == 1)
+        await requests.close()
+        await under.stop()
+    }
+
+    @Test func `records of payments are removed when the days of the business are over`() async throws {
+        let directory = TemporaryDirectory()
+        let records = PaymentRecords(dataDirectory: directory.path, logger: LogCollector().logger)
+        let now = try #require(Timestamp(rfc3339: "2026-11-26T10:00:00Z"))
+        var payment = Payment(currency: "USD", total: "1.00", shippingMethod: nil, sheet: [])
+        _ = payment.begin(attempt: "a", shippingMethod: nil, at: now)
+        let attempt = try #require(payment.attempts.first)
+        for days in [0, 29, 30, 31, 400] {
+            await records.append(
+                PaymentRecords.Line(
+                    at: now.advanced(by: .seconds(-days * 86_400)), requestIdentifier: "r",
+                    customer: Under.customer, currency: "USD", attempt: attempt), slug: "fish")
+        }
+        try records.sweep("fish", keeping: 30, at: now)
+        try records.sweep("unknown", keeping: 30, at: now)
+        let names = try Directory.names(in: directory.file("payments/fish")).sorted()
+        #expect(
+            names == ["2026-10-27", "2026-10-28", "2026-11-26"].map { "payments-\($0).jsonl" }, "\(names)")
     }
 
     @Test func `a withdrawn request accepts no payment, and a paid one cannot be withdrawn`() async throws {

@@ -214,6 +214,27 @@ import Testing
         await under.stop()
     }
 
+    @Test(arguments: [
+        (-1, #""EXPIRY""#, false), (0, "EXPIRY", false), (60, "EXPIRY", true), (60, #""EXPIRY""#, true),
+    ])
+    func `a hand-made payment is sent only before its own session expires`(
+        seconds: Int, form: String, isSent: Bool
+    ) async throws {
+        let now = Timestamp(milliseconds: 1_795_000_000_000)
+        let under = try await Parts(now: { now })
+        let fixture = String(decoding: Fixture.bytes("outbound/applePay.json"), as: UTF8.self)
+        let expiry = form.replacing("EXPIRY", with: "\(now.milliseconds + Int64(seconds) * 1000)")
+        let text = fixture.replacing("\"expiresAt\": 1525730094057", with: "\"expiresAt\": \(expiry)")
+        #expect(text != fixture)
+        let entry = under.temporary.entry(try OutboundMessage(json: JSONDocument(Array(text.utf8))))
+        switch try await under.parts.complete(entry.reply.message, entry) {
+        case .message(let message): #expect(isSent && message == entry.reply.message)
+        case .refused(let reason): #expect(!isSent && reason.contains("merchantSession has expired"))
+        }
+        #expect(under.service.requestCount == 0)
+        await under.stop()
+    }
+
     @Test func `a payment without merchants or a started handler stays in the outbox`() async throws {
         let starting = try await Parts(callbacks: nil)
         await #expect(throws: (any Error).self) { _ = try await starting.complete() }

@@ -304,6 +304,33 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
         #expect(!shop.server.log.lines.contains { $0.contains(token) })
     }
 
+    @Test func `a payment that is asked for over the API gets its parts and is charged by the handler`()
+        async throws
+    {
+        let shop = try await Shop()
+        let customer = try await shop.ask().customer
+        let slug = shop.server.configuration.businesses[0].slug
+        let path = "/v1/businesses/\(slug)/conversations/" + ConversationFiles.name(of: customer.id)
+        #expect(try await eventually { try await shop.server.api(path).json["lines"]?.int == 2 })
+        let answer = try await shop.server.api(
+            path + "/messages", TestTokens.sender, method: "POST",
+            body: #"{"message":\#(String(decoding: PaymentUnderTest.request.json, as: UTF8.self))}"#,
+            headers: [("Idempotency-Key", "key-1"), ("Prefer", "wait=50")])
+        #expect(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+        try #require(answer.status == 201)
+        let messages = await shop.server.gateway.waitForMessages(count: 2, customer: customer.id)
+        let message = try #require(messages.last)
+        let data = try #require(message.message.root["interactiveData"]?["data"])
+        #expect(data["payment"]?["merchantSession"]?["merchantSessionIdentifier"]?.string != nil)
+        let identifier = try #require(data["requestIdentifier"]?.string)
+        let url = try #require(data["payment"]?["endpoints"]?["paymentGatewayUrl"]?.string)
+        let paid = try await shop.send(
+            String(url.dropFirst(shop.server.url.utf8.count)),
+            body: PaymentUnderTest.gateway(identifier: identifier))
+        #expect(paid.body == PaymentUnderTest.success && shop.handler.charges == 1)
+        await shop.stop()
+    }
+
     @Test func `a person sees the result of a payment in the conversation's line of Apple's event`()
         async throws
     {

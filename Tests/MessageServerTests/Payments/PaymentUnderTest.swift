@@ -30,7 +30,8 @@ final class PaymentUnderTest: Sendable {
 
     init(
         _ handler: ScriptedPayments, attempts: [(id: String, state: PaymentAttempt.State)] = [],
-        decryption: ApplePayConfiguration.Decryption? = nil
+        decryption: ApplePayConfiguration.Decryption? = nil,
+        reversalLifetime: Duration = .seconds(72 * 3600)
     ) async throws {
         self.handler = handler
         store = try temporary.open()
@@ -40,7 +41,8 @@ final class PaymentUnderTest: Sendable {
         records = PaymentRecords(dataDirectory: temporary.directory.file("data"), logger: log.logger)
         reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handler, records: records,
-            clock: clock.clock, backoff: Backoff([.seconds(1)]), logger: log.logger)
+            clock: clock.clock, lifetime: reversalLifetime, backoff: Backoff([.seconds(1)]),
+            logger: log.logger)
         flow = PaymentFlow(
             requests: store.requests, settings: settings, handlers: handler, reversals: reversals,
             records: records, clock: clock.clock, logger: log.logger)

@@ -1,0 +1,112 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+package import Logging
+package import MessageStore
+import Payments
+
+/// An operator's decision about reversals that are dead letters, for attempts of payments.
+///
+/// The body of `POST /reversals/retry` and `/reversals/drop` on the control socket is `{"job":"…","attempts":["8ef7…"]}`.
+package struct ReversalDecision: Sendable {
+    /// The change of the attempts.
+    package enum Action: String, Sendable, CaseIterable {
+        /// The handler is asked again, for the time of the outbox.
+        case retry
+        /// The handler is not asked any more.
+        case drop
+    }
+
+    /// The change.
+    package let action: Action
+    /// The keys of the attempts at the payment provider, 64 hexadecimal digits each.
+    package let attempts: [String]
+
+    /// Decides about these attempts.
+    package init(_ action: Action, attempts: [String]) {
+        self.action = action
+        self.attempts = attempts
+    }
+
+    /// Parses a body; nil when it is invalid.
+    init?(_ action: Action, json: [UInt8]) {
+        // A body that is not JSON names no attempts.
+        guard let names = (try? JSONDocument(json))?.root["attempts"]?.elements else { return nil }
+        attempts = names.compactMap(\.string)
+        guard attempts.count == names.count else { return nil }
+        self.action = action
+    }
+
+    /// The request as a JSON object, with the job's identifier.
+    package func json(job: String) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("job", job)
+            writer.key("attempts")
+            writer.array { writer in for attempt in attempts { writer.string(attempt) } }
+        }
+    }
+
+    /// Applies the decision to a data directory that no server has open; the next server asks the handlers.
+    package func apply(to store: Store, dataDirectory: String, logger: Logger) async throws {
+        // Without a configuration, only the earlier records tell the slug.
+        let slugs = Dictionary(
+            try PaymentRecordList(dataDirectory: dataDirectory).attempts().attempts.map {
+                ($0.attempt, $0.slug)
+            }
+        ) { _, last in last }
+        try await apply(
+            to: store.requests, PaymentRecords(dataDirectory: dataDirectory, logger: logger), at: .now()
+        ) { _, attempt in slugs[attempt] }
+    }
+
+    /// Applies the decision; throws ``ReversalNotDead`` and changes nothing when one of the attempts is no dead letter.
+    func apply(
+        to requests: OpenRequests, _ records: PaymentRecords, at now: Timestamp,
+        slug: (BusinessID, _ attempt: String) -> String?
+    ) async throws {
+        var names: [String: RequestName] = [:]
+        for name in try await requests.busyPayments() {
+            let request = try await onDisk { try requests.find(name) }
+            for attempt in request?.paymentPayload?.payment.attempts ?? [] where attempt.state == .unreversed
+            {
+                names[attempt.id] = name
+            }
+        }
+        if let other = attempts.first(where: { names[$0] == nil }) { throw ReversalNotDead(attempt: other) }
+        for id in attempts {
+            guard let name = names[id] else { continue }
+            let line = try await requests.update(name) {
+                [action] request, _ -> (BusinessID, PaymentRecords.Line)? in
+                guard var payload = request?.paymentPayload, let open = request else { return nil }
+                let isChanged =
+                    switch action {
+                    case .retry: payload.payment.retryReversal(id, at: now)
+                    case .drop: payload.payment.dropReversal(id, at: now)
+                    }
+                guard isChanged, let attempt = payload.payment.attempts.first(where: { $0.id == id }) else {
+                    return nil
+                }
+                request?.set(payload)
+                let line = PaymentRecords.Line(
+                    at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
+                    currency: payload.payment.currency, attempt: attempt)
+                return (open.business, line)
+            }
+            // Another command was faster.
+            guard let (business, line) = line else { throw ReversalNotDead(attempt: id) }
+            await records.append(line, slug: slug(business, id) ?? "removed")
+        }
+    }
+}
+
+/// An attempt whose reversal is not a dead letter, so that there is nothing to decide.
+package struct ReversalNotDead: Error, CustomStringConvertible {
+    /// The key of the attempt.
+    package let attempt: String
+
+    /// Creates the error.
+    package init(attempt: String) { self.attempt = attempt }
+
+    /// The reason for the operator.
+    package var description: String { "the reversal of attempt \(attempt) is not a dead letter" }
+}
