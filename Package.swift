@@ -274,7 +274,8 @@ if Context.environment["BALLOON_BENCH"] == "1" {
         .executableTarget(
             name: "PaymentBench",
             dependencies: [
-                "MessageServer", "Payments", "Simulator", "HandlerKit", "BalloonTransport", "BalloonWire",
+                "MessageServer", "HandlerBridges", "Payments", "Simulator", "HandlerKit", "BalloonTransport",
+                "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages", logging,
             ],
             path: "scripts/bench.d/payment",

@@ -53,9 +53,11 @@ import Testing
     private static let secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 
     @Test(arguments: Binding.allCases)
-    private func `a customer pays with another delivery and address, is declined, and closes the sheet`(
-        binding: Binding
-    ) async throws {
+    private func
+        `a customer pays with another delivery and address, is declined, closes the sheet, and cannot pay`(
+            binding: Binding
+        ) async throws
+    {
         let directory = TemporaryDirectory()
         let (server, service) = try await start(binding, in: directory)
         let shell = server.shell
@@ -78,6 +80,10 @@ import Testing
         let cancelled = try await run("simulate applePay --cancel --wait")
         #expect(
             cancelled.contains(isDemo ? "ended: unpaid" : "Nothing was charged"), "\(cancelled)")
+        _ = try await run("simulate text --text pay --wait")
+        let page = try await shell.run("balloon simulate applePay --fallback --wait")
+        #expect(page.errors.contains("payment: unavailable") && page.errors.contains("fallback page 200"))
+        #expect(page.output.contains(isDemo ? "ended: unpaid" : "Nothing was charged"), "\(page.output)")
         // A person asks, and the handler charges.
         try AtomicFile.write(Array(Self.request.utf8), to: directory.file("payment.json"))
         _ = try await run("simulate text --text agent --customer ann")

@@ -18,6 +18,8 @@ package struct DevicePayment: Sendable {
         package var shippingMethod: String?
         /// Whether the customer closes the sheet instead of paying.
         package var cancels = false
+        /// Whether the device cannot pay, and the customer opens the fallback page instead of the sheet.
+        package var opensFallback = false
         /// Whether the bank refuses the card, which is named ``declinedCard``.
         package var declines = false
         /// The fault of the device.
@@ -88,6 +90,7 @@ package struct DevicePayment: Sendable {
         _ choice: Choice, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
     ) async throws -> Outcome {
         var sheet = try sheet()
+        if choice.opensFallback { return try await openFallback(sheet, over: transport) }
         var selections: [Selection] = []
         if choice.changesCard { selections.append(.card) }
         if let country = choice.otherCountry { selections.append(.country(country)) }
@@ -142,6 +145,20 @@ package struct DevicePayment: Sendable {
         var sheet = authorised
         if choice.declines { sheet.card = Self.declinedCard }
         return try await pay(choice, sheet, merchantKey, over: transport)
+    }
+
+    /// Opens the page that the message names for a device without Apple Pay; a browser would follow a redirect.
+    private func openFallback(
+        _ closed: DeviceSheet, over transport: any HTTPTransport
+    ) async throws -> Outcome {
+        var sheet = closed
+        if let url = payment["endpoints"]?["fallbackUrl"]?.string {
+            sheet.takePage(
+                try await transport.send(
+                    TransportRequest(
+                        method: "GET", url: url, timeout: .seconds(30), allowsPlainHTTP: true)))
+        }
+        return sheet.outcome(.unavailable)
     }
 
     private var identifier: String { data["requestIdentifier"]?.string ?? "" }

@@ -100,6 +100,12 @@ package struct DeviceSheet: Sendable {
         }
     }
 
+    /// Takes the answer of the fallback page: a page, or a redirect to one.
+    mutating func takePage(_ answer: TransportResponse) {
+        httpStatuses.append(answer.status)
+        if answer.status != 200 && answer.status != 302 { errors.append("no fallback page") }
+    }
+
     /// The JSON that Apple encrypts; the number belongs to no card.
     var plainToken: [UInt8] {
         JSONWriter.object { writer in

@@ -62,6 +62,9 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "With applePay: close the payment sheet instead of paying.")
     var cancel = false
 
+    @Flag(help: "With applePay: open the fallback page, as a device does that cannot pay.")
+    var fallback = false
+
     @Flag(help: "With applePay: select an address in another country first.")
     var changeAddress = false
 
@@ -128,7 +131,7 @@ struct Simulate: AsyncParsableCommand {
         }
         guard !wantsPayment || messages == [Kind.applePay.rawValue] else {
             throw ValidationError(
-                "--decline, --cancel, --change-address and --shipping-method need the message applePay alone."
+                "--decline, --cancel, --fallback, --change-address and --shipping-method need the message applePay alone."
             )
         }
         guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
@@ -200,7 +203,9 @@ struct Simulate: AsyncParsableCommand {
     }
 
     /// Whether an option for the payment sheet was given.
-    private var wantsPayment: Bool { decline || cancel || changeAddress || shippingMethod != nil }
+    private var wantsPayment: Bool {
+        decline || cancel || fallback || changeAddress || shippingMethod != nil
+    }
 
     /// The event of a device that paid as the newest request asks; nil for a sample event instead.
     private func paid(_ customer: SimulatedCustomer) async throws -> [UInt8]? {
@@ -208,12 +213,14 @@ struct Simulate: AsyncParsableCommand {
             var payment = SimulatedPayment()
             payment.choice.declines = decline
             payment.choice.cancels = cancel
+            payment.choice.opensFallback = fallback
             payment.choice.otherCountry = changeAddress ? "DE" : nil
             payment.choice.shippingMethod = shippingMethod
             if let (event, outcome) = try await payment.event(of: customer) {
                 // The errors are codes of Apple and names of fields.
                 let errors = outcome.errors.isEmpty ? "" : ", " + outcome.errors.joined(separator: " ")
-                let line = "payment: \(outcome.state), sheet total \(outcome.total)\(errors)"
+                let page = fallback ? outcome.httpStatuses.map { ", fallback page \($0)" }.joined() : ""
+                let line = "payment: \(outcome.state), sheet total \(outcome.total)\(page)\(errors)"
                 StandardStream.error.write(terminalText(line) + "\n")
                 return event
             }

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 import Glibc
+import HandlerBridges
 import HandlerKit
 import Logging
 import MessageServer
@@ -29,7 +30,7 @@ import Payments
     /// Serves with a merchant whose service for sessions has a certificate of its own authority.
     private static func serve(_ file: String, folder: String) async throws {
         let handlers: [any HandlerFactory] = [
-            CashierFactory(isHolding: false), CashierFactory(isHolding: true),
+            CashierFactory(isHolding: false), CashierFactory(isHolding: true), ExecBinder(), HTTPBinder(),
         ]
         var configuration = try ConfigurationLoader.load(file: file, environment: [:], handlers: handlers)
         var merchant = MerchantIdentity(
