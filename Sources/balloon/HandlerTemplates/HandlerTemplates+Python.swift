@@ -1084,6 +1084,8 @@ extension HandlerTemplates {
         |
         |        class Requests(http.server.BaseHTTPRequestHandler):
         |            protocol_version = "HTTP/1.1"
+        |            # Headers and body are two writes; with Nagle's algorithm the second waits up to 40 ms for an acknowledgement.
+        |            disable_nagle_algorithm = True
         |            timeout = 60
         |
         |            def do_POST(self):
