@@ -35,7 +35,7 @@ public enum SignInResult: Sendable {
         public let access: String
         /// The token that gets new access tokens.
         public let refresh: String?
-        /// The signed statement about the customer.
+        /// The provider's ID token, a signed statement about the customer (OpenID Connect Core §2).
         public let id: String?
         /// The life of the access token in seconds.
         public let expiresInSeconds: Int?

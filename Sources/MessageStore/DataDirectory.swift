@@ -29,7 +29,7 @@ struct DataDirectory: Sendable {
     var handlers: String { path + "/handlers" }
     /// The contents that Apple stores.
     var uploads: String { path + "/uploads.jsonl" }
-    /// The erasure of customers that has begun and not ended.
+    /// The file of an erasure of customers that has begun and not ended.
     var erasing: String { path + "/erasing" }
     /// The folders with a file for each conversation, named by the hash of the customer.
     var conversationFolders: [String] { [conversations, damaged, states, assignments] }

@@ -66,12 +66,12 @@ extension StoreDisk {
     /// Creates with `mkdir`.
     package func makeDirectory(_ path: String) throws(SystemError) { try Directory.make(path) }
 
-    /// Waits with `fsync`.
+    /// Syncs the directory with `fsync`, and returns when it is on disk.
     package func synchronizeDirectory(_ path: String) throws(SystemError) {
         try Directory.synchronize(path)
     }
 
-    /// Waits with `syncfs`.
+    /// Syncs the whole file system with `syncfs`, and returns when it is on disk.
     package func synchronizeFileSystem(of path: String) throws(SystemError) {
         try Directory.synchronizeFileSystem(of: path)
     }

@@ -26,7 +26,7 @@ public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
     case imageTransparency
     /// An image has another size than the API's.
     case imageSize
-    /// A name belongs to no image, or to no message.
+    /// A rule or a message names an image or a message that does not exist.
     case reference
     /// A locale is no short code of the App Store.
     case locale

@@ -90,6 +90,6 @@ package protocol StageObserver: Sendable {
 }
 
 extension StageObserver {
-    /// Without details, unless an observer says otherwise.
+    /// False: an observer that needs details overrides it.
     package var wantsDetails: Bool { false }
 }

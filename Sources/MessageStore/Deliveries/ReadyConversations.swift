@@ -194,7 +194,7 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Adds a reason to pause all leases; returns whether no failed write paused them before.
+    /// Adds a reason to pause all leases; returns false when a failed write had paused them before.
     mutating func hold(_ reason: Holds) -> Bool {
         defer { holds.formUnion(reason) }
         return holds.subtracting([.suspects, .recording]).isEmpty

@@ -31,7 +31,7 @@ struct IndexFile: Sendable {
         var sizeBytes = 0
         /// The journal record through which the blocks are complete.
         var through: UInt64 = 0
-        /// The folders of the businesses, by their numbers in the file.
+        /// The folder of each business; entries name a business by its position here.
         var businesses: [String] = []
     }
 
@@ -39,7 +39,7 @@ struct IndexFile: Sendable {
     private let disk: any StoreDisk
     private let file: File
     private(set) var sizeBytes = 0
-    /// The folders of the businesses, by their numbers in the file.
+    /// The folder of each business; entries name a business by its position here.
     private(set) var businesses: [String] = []
 
     /// Opens a file to append behind its intact blocks.

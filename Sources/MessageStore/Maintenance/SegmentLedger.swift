@@ -14,7 +14,7 @@ struct SegmentLedger: Sendable {
         var newest: Timestamp
         /// The number of unfinished deliveries and replies of its messages.
         var open = 0
-        /// The last record that ended a delivery or a reply of its messages.
+        /// The newest record that ended a delivery or a reply of this segment's messages.
         var lastEnd: UInt64 = 0
     }
 

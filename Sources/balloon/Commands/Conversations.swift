@@ -104,7 +104,7 @@ struct Conversations: AsyncParsableCommand {
                 })
         }
 
-        /// The messages that were handed off to a person, by record; only the journal has them.
+        /// The journal's events that handed this conversation off to a person, by record; the conversation's lines do not tell.
         private func handOffs(in summary: ConversationFiles.Summary) throws -> [UInt64: JournalEvent] {
             var found: [UInt64: JournalEvent] = [:]
             try options.journal().forEach(
