@@ -78,8 +78,9 @@ enum ConversationRendering {
         }
     }
 
-    /// The JSON of the line, as it is in the conversation's file.
-    static func json(_ line: ConversationLine) -> String {
+    /// The JSON of the line, as it is in the conversation's file; `withFiles` adds the files that the customer sent:
+    /// `"files":[{"sha256":"…","size":4711},{"failure":"…"}]`.
+    static func json(_ line: ConversationLine, withFiles: Bool = false) -> String {
         jsonLine { writer in
             writer.field("seq", line.sequence)
             writer.field("at", line.at.rfc3339)
@@ -92,6 +93,20 @@ enum ConversationRendering {
             writer.field("status", line.status)
             writer.line(author: line.author)
             writer.field("message", line.message)
+            guard withFiles, !line.files.isEmpty else { return }
+            writer.key("files")
+            writer.array { writer in
+                for file in line.files {
+                    writer.object { writer in
+                        switch file {
+                        case .stored(let sha256, let sizeBytes):
+                            writer.field("sha256", sha256)
+                            writer.field("size", sizeBytes)
+                        case .failed(let reason): writer.field("failure", reason)
+                        }
+                    }
+                }
+            }
         }
     }
 }

@@ -34,6 +34,38 @@ struct EraseTests {
     }
 
     @Test(arguments: [false, true])
+    func `a customer's conversation is exported with a transcript and files, and only once to a folder`(
+        withServer: Bool
+    ) async throws {
+        let directory = TemporaryDirectory()
+        try await fill(directory)
+        let server = withServer ? try await RecordingServer.start(in: directory) : nil
+        let shell = Shell(directory: directory.path)
+        let done = try await shell.run("balloon export out --customer tel:+49301234")
+        #expect(done.output == "exported 1 conversations, 1 lines and 0 files to out\n", "\(done.errors)")
+        let names = try Directory.names(in: directory.file("out/conversation-1")).sorted()
+        #expect(names == ["messages.ndjson", "transcript.txt"])
+        let messages = try File(directory.file("out/conversation-1/messages.ndjson"), for: .reading).readAll()
+        let line = try JSONDocument(messages).root
+        #expect(line["message"]?["body"]?.string == "hello of tel:+49301234")
+        let transcript = String(
+            decoding: try File(directory.file("out/conversation-1/transcript.txt"), for: .reading).readAll(),
+            as: UTF8.self)
+        #expect(
+            transcript.contains("customer  text: hello of tel:+49301234") && !transcript.contains("second"))
+        let all = try await shell.run("balloon export all --business b-1 --json")
+        #expect(
+            all.output.contains(#""conversations":3,"lines":3,"files":0,"missingFiles":0"#), "\(all.errors)")
+        for command in ["out --customer x", "new", "out2 --business unknown"] {
+            #expect(try await shell.run("balloon export " + command).status != 0, "\(command)")
+        }
+        let none = try await shell.run("balloon export none --customer urn:mbid:nobody")
+        #expect(
+            none.errors.contains("no conversation to export") && !Directory.exists(directory.file("none")))
+        await server?.stop()
+    }
+
+    @Test(arguments: [false, true])
     func `customers of the options and of standard input are erased, beside a server or without one`(
         withServer: Bool
     ) async throws {

@@ -126,6 +126,15 @@ import Testing
             "trap '' XFSZ; ulimit -f 0; balloon attachments get \(hash) --output part")
         #expect(part.status == 69)
         #expect(!Directory.exists(directory.file("part")))
+        let export = try await shell.run("balloon export out --customer bob")
+        #expect(export.status == 0 && export.output.contains("and 1 files to out"), "\(export.errors)")
+        #expect(try File(directory.file("out/files/\(hash)"), for: .reading).readAll() == [1, 2, 3])
+        let messages = try File(directory.file("out/conversation-1/messages.ndjson"), for: .reading).readAll()
+        #expect(
+            String(decoding: messages, as: UTF8.self).contains(#""files":[{"sha256":"\#(hash)","size":3}]"#))
+        let full = try await shell.run("trap '' XFSZ; ulimit -f 0; balloon export full --customer bob")
+        #expect(full.status == 69 && !Directory.exists(directory.file("full")))
+        #expect(try await shell.run("balloon export full --customer bob").errors.contains("full.new exists"))
         for wrong in ["0", "ffffffff", "../../dev.json"] {
             #expect(try await shell.run("balloon attachments get \(wrong)").status == 64)
         }

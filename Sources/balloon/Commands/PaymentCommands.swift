@@ -31,7 +31,7 @@ struct PaymentsCommand: AsyncParsableCommand {
             let (entries, unreadable) = try PaymentRecordList(dataDirectory: try options.data).attempts(
                 of: business)
             options.writeHeader("TIME", "BUSINESS", "STATE", "SUM", "REFERENCE", "ATTEMPT")
-            for entry in entries { options.write(Self.text(entry), json: Self.json(entry)) }
+            for entry in entries { options.write(Self.text(entry), json: PaymentsCommand.json(entry)) }
             if unreadable > 0 {
                 StandardStream.error.write("warning: \(unreadable) damaged lines are not listed\n")
             }
@@ -42,19 +42,20 @@ struct PaymentsCommand: AsyncParsableCommand {
                 "\(entry.at)  \(entry.slug)  \(entry.state)  \(entry.amount) \(entry.currency)  "
                     + "\(entry.reference ?? "-")  \(entry.attempt)") + "\n"
         }
+    }
 
-        private static func json(_ entry: PaymentRecordList.Entry) -> String {
-            jsonLine { writer in
-                writer.field("at", entry.at)
-                writer.field("business", entry.slug)
-                writer.field("request", entry.request)
-                writer.field("attempt", entry.attempt)
-                writer.field("state", entry.state)
-                writer.field("amount", entry.amount)
-                writer.field("currency", entry.currency)
-                writer.field("reference", entry.reference)
-                writer.field("customer", entry.customer)
-            }
+    /// The latest state of an attempt as one line of JSON.
+    static func json(_ entry: PaymentRecordList.Entry) -> String {
+        jsonLine { writer in
+            writer.field("at", entry.at)
+            writer.field("business", entry.slug)
+            writer.field("request", entry.request)
+            writer.field("attempt", entry.attempt)
+            writer.field("state", entry.state)
+            writer.field("amount", entry.amount)
+            writer.field("currency", entry.currency)
+            writer.field("reference", entry.reference)
+            writer.field("customer", entry.customer)
         }
     }
 }

@@ -1,0 +1,80 @@
+import ArgumentParser
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// `balloon export`: copies conversations to a folder, for a customer who asks for them or for another system.
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Copy the conversations of a customer or a business to a new folder; works while a server runs.",
+        discussion: """
+            The folder has a folder for each conversation, with messages.ndjson, one JSON object for each line, and \
+            transcript.txt to read; files/ with the contents that customers sent, named by their SHA-256; and, for a customer, \
+            payments.ndjson with the attempts to pay. The folder gets its name when it is complete; until then \
+            it ends in .new. Not included: replies that wait to be sent, and what handlers stored.
+            """)
+
+    @Argument(help: ArgumentHelp("The folder to create.", valueName: "folder"))
+    var folder: String
+
+    @Option(help: ArgumentHelp("The customer's whole identifier.", valueName: "id"))
+    var customer: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The business: its slug, its identifier, or the beginning of one.", valueName: "business"))
+    var business: String?
+
+    @OptionGroup var options: ReadingOptions
+
+    func validate() throws {
+        if customer == nil, business == nil { throw ValidationError("Name --customer, --business or both.") }
+        for path in [folder, folder + ".new"] where Directory.exists(path) {
+            throw ValidationError("\(terminalText(path)) exists; name another folder, or remove it.")
+        }
+    }
+
+    func run() async throws {
+        try options.check()
+        let business = try options.business(business)
+        let files = try options.files()
+        let customer = customer.map { CustomerID($0) }
+        let conversations = try customer.map { try files.summaries(of: $0) } ?? files.list()
+        let chosen = conversations.filter { business == nil || $0.business == business }
+            .sorted { $0.lastAt < $1.lastAt }
+        guard !chosen.isEmpty else {
+            return StandardStream.error.write("no conversation to export\n")
+        }
+        var export = try ExportFolder(folder, dataDirectory: try options.data)
+        for conversation in chosen {
+            try export.add(
+                try files.lines(of: conversation.business, conversation.customer),
+                of: conversation.business)
+        }
+        if let customer { try export.addPayments(of: customer) }
+        try export.finish()
+        options.write(text(export.counts), json: json(export.counts))
+        // Damaged conversations are missing in the export of a business; the exit code must show that.
+        if customer == nil, let file = try files.quarantined().first {
+            throw StoreError.quarantinedConversation(file: file)
+        }
+    }
+
+    private func text(_ counts: ExportFolder.Counts) -> String {
+        let missing = counts.missingFiles == 0 ? "" : "; \(counts.missingFiles) files are no longer kept"
+        return terminalText(
+            "exported \(counts.conversations) conversations, \(counts.lines) lines and \(counts.files) files to \(folder)\(missing)"
+        ) + "\n"
+    }
+
+    private func json(_ counts: ExportFolder.Counts) -> String {
+        jsonLine { writer in
+            writer.field("folder", folder)
+            writer.field("conversations", counts.conversations)
+            writer.field("lines", counts.lines)
+            writer.field("files", counts.files)
+            writer.field("missingFiles", counts.missingFiles)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import BalloonPOSIX
+import BalloonWire
+import BusinessMessages
+import GatewayClient
+import MessageServer
+import MessageStore
+
+/// A folder with copies of conversations, which gets its name when it is complete.
+struct ExportFolder {
+    /// The content of an export.
+    struct Counts: Equatable {
+        var conversations = 0
+        var lines = 0
+        var files = 0
+        /// The files that lines name and the data directory no longer has.
+        var missingFiles = 0
+    }
+
+    private(set) var counts = Counts()
+    private let path: String
+    private let data: String
+    private let contents: AttachmentFiles
+    private var copied: Set<String> = []
+
+    private var unfinished: String { path + ".new" }
+
+    /// Creates the unfinished folder.
+    init(_ path: String, dataDirectory: String) throws(CommandFailure) {
+        self.path = path
+        data = dataDirectory
+        contents = AttachmentFiles(dataDirectory: dataDirectory)
+        try write(to: unfinished) { path throws(SystemError) in try Directory.make(path) }
+    }
+
+    /// Adds a conversation with the files that it names.
+    mutating func add(_ lines: [ConversationLine], of business: BusinessID) throws(CommandFailure) {
+        counts.conversations += 1
+        counts.lines += lines.count
+        let folder = "\(unfinished)/conversation-\(counts.conversations)"
+        try write(to: folder) { path throws(SystemError) in try Directory.make(path) }
+        let head =
+            terminalText("business \(business)  customer \(lines.first?.customer.rawValue ?? "-")") + "\n"
+        try write(
+            lines.map { ConversationRendering.json($0, withFiles: true) }, to: folder + "/messages.ndjson")
+        try write([head] + lines.map { ConversationRendering.text($0) }, to: folder + "/transcript.txt")
+        for line in lines {
+            for case .stored(let sha256, _) in line.files where copied.insert(sha256).inserted {
+                try copy(sha256)
+            }
+        }
+    }
+
+    /// Adds the latest state of each attempt of a customer to pay.
+    func addPayments(of customer: CustomerID) throws {
+        let hash = Hex.encode(SHA256.hash(Array(customer.rawValue.utf8)))
+        let attempts = try PaymentRecordList(dataDirectory: data).attempts().attempts
+            .filter { $0.customer == hash }
+        guard !attempts.isEmpty else { return }
+        try write(attempts.map(PaymentsCommand.json), to: unfinished + "/payments.ndjson")
+    }
+
+    /// Gives the folder its name.
+    func finish() throws(CommandFailure) {
+        let (unfinished, path) = (unfinished, path)
+        try write(to: path) { path throws(SystemError) in try Directory.rename(unfinished, to: path) }
+    }
+
+    private mutating func copy(_ sha256: String) throws(CommandFailure) {
+        guard let source = contents.existing(sha256) else {
+            counts.missingFiles += 1
+            return
+        }
+        let target = unfinished + "/files"
+        try write(to: target) { path throws(SystemError) in
+            if !Directory.exists(path) { try Directory.make(path) }
+        }
+        let input: File
+        do { input = try File(source, for: .reading) } catch { throw .unreadable(path: sha256, error) }
+        try write(to: target + "/" + sha256) { path throws(SystemError) in
+            let output = try File(path, for: .creating)
+            var position = 0
+            while true {
+                let piece = try input.read(at: position, count: 1 << 18)
+                if piece.isEmpty { break }
+                position += piece.count
+                try output.append(piece)
+            }
+            try output.synchronize()
+        }
+        counts.files += 1
+    }
+
+    private func write(_ lines: [String], to path: String) throws(CommandFailure) {
+        try write(to: path) { path throws(SystemError) in
+            let file = try File(path, for: .creating)
+            for line in lines { try file.append(Array(line.utf8)) }
+            try file.synchronize()
+        }
+    }
+
+    private func write(
+        to path: String, _ body: (String) throws(SystemError) -> Void
+    ) throws(CommandFailure) {
+        do { try body(path) } catch { throw .unwritten(to: terminalText(path), error) }
+    }
+}
