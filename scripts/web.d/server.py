@@ -1,5 +1,5 @@
 """A `balloon dev` server with an inbox, for tests in a browser, which can be killed and started again on the same ports."""
-import base64, http.client, json, os, pathlib, signal, socket, subprocess, tempfile, time, urllib.parse, urllib.request
+import base64, http.client, json, os, pathlib, random, signal, socket, subprocess, tempfile, time, urllib.parse, urllib.request
 
 from browser import Failure
 
@@ -7,9 +7,19 @@ PEOPLE = {"text": "A colleague answers in a few minutes.", "words": ["help", "ag
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that nobody listens on, below the range from which the kernel takes the ports of outgoing connections: a port
+    of that range may belong to a connection of another page before the server binds it."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as bounds:
+        end = int(bounds.read().split()[0])
+    for _ in range(100):
+        port = random.randrange(max(1024, end - 12_000), end)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise Failure("no port is free")
 
 
 class Server:
