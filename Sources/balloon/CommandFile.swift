@@ -27,6 +27,23 @@ enum CommandFile {
         }
     }
 
+    /// Passes the content of an open file to `write` in pieces; the error of a read names `name`, and that of a write `target`.
+    static func copy(
+        _ source: File, named name: String, to target: String,
+        _ write: ([UInt8]) throws(SystemError) -> Void
+    ) throws(CommandFailure) {
+        var position = 0
+        while true {
+            let piece: [UInt8]
+            do { piece = try source.read(at: position, count: 1 << 18) } catch {
+                throw .unreadable(path: name, error)
+            }
+            if piece.isEmpty { return }
+            position += piece.count
+            do { try write(piece) } catch { throw .unwritten(to: terminalText(target), error) }
+        }
+    }
+
     /// Reads and parses the file, or standard input for the path `-`; the error for invalid JSON has line and column.
     static func json(_ path: String) throws(CommandFailure) -> JSONDocument {
         let bytes = try bytes(path)

@@ -93,20 +93,7 @@ enum ConversationRendering {
             writer.field("status", line.status)
             writer.line(author: line.author)
             writer.field("message", line.message)
-            guard withFiles, !line.files.isEmpty else { return }
-            writer.key("files")
-            writer.array { writer in
-                for file in line.files {
-                    writer.object { writer in
-                        switch file {
-                        case .stored(let sha256, let sizeBytes):
-                            writer.field("sha256", sha256)
-                            writer.field("size", sizeBytes)
-                        case .failed(let reason): writer.field("failure", reason)
-                        }
-                    }
-                }
-            }
+            if withFiles, !line.files.isEmpty { writer.files(line.files) }
         }
     }
 }

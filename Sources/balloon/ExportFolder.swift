@@ -43,6 +43,7 @@ struct ExportFolder {
         try write(
             lines.map { ConversationRendering.json($0, withFiles: true) }, to: folder + "/messages.ndjson")
         try write([head] + lines.map { ConversationRendering.text($0) }, to: folder + "/transcript.txt")
+        try synchronize(folder)
         for line in lines {
             for case .stored(let sha256, _) in line.files where copied.insert(sha256).inserted {
                 try copy(sha256)
@@ -59,10 +60,15 @@ struct ExportFolder {
         try write(attempts.map(PaymentsCommand.json), to: unfinished + "/payments.ndjson")
     }
 
-    /// Gives the folder its name.
+    /// Gives the folder its name, once all its content is on disk.
     func finish() throws(CommandFailure) {
-        let (unfinished, path) = (unfinished, path)
-        try write(to: path) { path throws(SystemError) in try Directory.rename(unfinished, to: path) }
+        let unfinished = unfinished
+        if counts.files > 0 { try synchronize(unfinished + "/files") }
+        try synchronize(unfinished)
+        try write(to: path) { path throws(SystemError) in
+            try Directory.rename(unfinished, to: path)
+            try Directory.synchronize(Directory.parent(of: path))
+        }
     }
 
     private mutating func copy(_ sha256: String) throws(CommandFailure) {
@@ -76,17 +82,15 @@ struct ExportFolder {
         }
         let input: File
         do { input = try File(source, for: .reading) } catch { throw .unreadable(path: sha256, error) }
-        try write(to: target + "/" + sha256) { path throws(SystemError) in
-            let output = try File(path, for: .creating)
-            var position = 0
-            while true {
-                let piece = try input.read(at: position, count: 1 << 18)
-                if piece.isEmpty { break }
-                position += piece.count
-                try output.append(piece)
-            }
-            try output.synchronize()
+        let path = target + "/" + sha256
+        let output: File
+        do { output = try File(path, for: .creating) } catch {
+            throw .unwritten(to: terminalText(path), error)
         }
+        try CommandFile.copy(input, named: sha256, to: path) { piece throws(SystemError) in
+            try output.append(piece)
+        }
+        try write(to: path) { _ throws(SystemError) in try output.synchronize() }
         counts.files += 1
     }
 
@@ -96,6 +100,10 @@ struct ExportFolder {
             for line in lines { try file.append(Array(line.utf8)) }
             try file.synchronize()
         }
+    }
+
+    private func synchronize(_ folder: String) throws(CommandFailure) {
+        try write(to: folder) { path throws(SystemError) in try Directory.synchronize(path) }
     }
 
     private func write(

@@ -53,10 +53,11 @@ struct EraseTests {
             as: UTF8.self)
         #expect(
             transcript.contains("customer  text: hello of tel:+49301234") && !transcript.contains("second"))
-        let all = try await shell.run("balloon export all --business b-1 --json")
+        let all = try await shell.run("balloon export all/ --business b-1 --json")
         #expect(
             all.output.contains(#""conversations":3,"lines":3,"files":0,"missingFiles":0"#), "\(all.errors)")
-        for command in ["out --customer x", "new", "out2 --business unknown"] {
+        #expect(Directory.isDirectory(directory.file("all/conversation-3")))
+        for command in ["out --customer x", "new", "'' --customer x", "out2 --business unknown"] {
             #expect(try await shell.run("balloon export " + command).status != 0, "\(command)")
         }
         let none = try await shell.run("balloon export none --customer urn:mbid:nobody")

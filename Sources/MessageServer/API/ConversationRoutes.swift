@@ -45,8 +45,7 @@ enum ConversationRoutes {
                     writer.field("status", found.line.status)
                     writer.key("line")
                     writer.raw(found.text)
-                    writer.key("files")
-                    writer.array { writer in for file in found.attachedFiles { write(file, to: &writer) } }
+                    writer.files(found.attachedFiles)
                 }
             },
             APIRoute(
@@ -114,17 +113,6 @@ enum ConversationRoutes {
             throw APIProblem(.unavailable, "the message is not among the last lines: read it by its number")
         } catch ConversationFiles.UnfinishedSearch.tooSlow {
             throw APIProblem(.unavailable, "the conversation is being read").field("Retry-After", "1")
-        }
-    }
-
-    private static func write(_ file: RecordedFile, to writer: inout JSONWriter) {
-        writer.object { writer in
-            switch file {
-            case .stored(let sha256, let sizeBytes):
-                writer.field("sha256", sha256)
-                writer.field("size", sizeBytes)
-            case .failed(let reason): writer.field("failure", reason)
-            }
         }
     }
 }

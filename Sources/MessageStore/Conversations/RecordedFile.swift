@@ -1,4 +1,4 @@
-import BalloonJSON
+package import BalloonJSON
 import BusinessMessages
 
 /// The result of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
@@ -30,8 +30,8 @@ package enum RecordedFile: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the member `files`.
-    mutating func files(_ files: [RecordedFile]) {
+    /// Writes the member `files`: `[{"sha256":"…","size":148861},{"failure":"…"}]`.
+    package mutating func files(_ files: [RecordedFile]) {
         key("files")
         array { writer in
             for file in files {

@@ -65,37 +65,23 @@ struct Attachments: AsyncParsableCommand {
             }
             let source = try read(path)
             guard let output else {
-                return try copy(source, to: "standard output") { piece throws(SystemError) in
+                return try CommandFile.copy(source, named: hash, to: "standard output") {
+                    piece throws(SystemError) in
                     StandardStream.output.write(piece)
                     if let failure = StandardStream.output.failure { throw failure }
                 }
             }
             let target = try create(output)
             do throws(CommandFailure) {
-                try copy(source, to: output) { piece throws(SystemError) in try target.append(piece) }
+                try CommandFile.copy(source, named: hash, to: output) { piece throws(SystemError) in
+                    try target.append(piece)
+                }
                 try written(to: output) { () throws(SystemError) in try target.synchronize() }
             } catch {
                 // Remove the partial copy, which would look complete. Ignore an error of the removal, because the
                 // first error is the one to report.
                 try? Directory.remove(output)
                 throw error
-            }
-        }
-
-        private func copy(
-            _ source: File, to target: String, _ write: ([UInt8]) throws(SystemError) -> Void
-        ) throws(CommandFailure) {
-            var position = 0
-            while true {
-                let piece: [UInt8]
-                do {
-                    piece = try source.read(at: position, count: 1 << 18)
-                } catch {
-                    throw .unreadable(path: hash, error)
-                }
-                if piece.isEmpty { return }
-                position += piece.count
-                try written(to: target) { () throws(SystemError) in try write(piece) }
             }
         }
 

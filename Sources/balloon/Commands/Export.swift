@@ -28,7 +28,10 @@ struct Export: AsyncParsableCommand {
 
     @OptionGroup var options: ReadingOptions
 
-    func validate() throws {
+    mutating func validate() throws {
+        // The unfinished folder stands beside the folder, not in it.
+        while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
+        if folder.isEmpty { throw ValidationError("Name the folder to create.") }
         if customer == nil, business == nil { throw ValidationError("Name --customer, --business or both.") }
         for path in [folder, folder + ".new"] where Directory.exists(path) {
             throw ValidationError("\(terminalText(path)) exists; name another folder, or remove it.")
