@@ -196,7 +196,9 @@ struct DeadLetters: AsyncParsableCommand {
     /// `balloon deadletters drop`: removes dead letters from the list.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove dead letters from the list for good; they stay in their conversations.")
+            abstract: "Remove dead letters from the list for good; they stay in their conversations.",
+            discussion:
+                "With --all, charges that were not reversed stay; name each by the key of its attempt.")
 
         @OptionGroup var choice: DeadLetterChoice
         @OptionGroup var options: ReadingOptions
@@ -224,6 +226,13 @@ struct DeadLetters: AsyncParsableCommand {
 
         private func dropReversals() async throws {
             let chosen = try choice.reversals(options)
+            // After a drop nobody looks for the customer's money, so each charge must be named.
+            if choice.all {
+                guard !chosen.isEmpty else { return }
+                return StandardStream.error.write(
+                    "note: charges are not dropped by --all (\(chosen.count) are dead letters); name each by its key\n"
+                )
+            }
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.attempt.state != .dropped }) {
                 throw ReversalNotDead(attempt: other.attempt.id)
             }
@@ -305,8 +314,8 @@ enum DeadLetterName: ExpressibleByArgument {
     case reply(ReplyID)
     case reversal(attempt: String)
 
-    /// Parses the record of a message, such as `57`, the name of a reply, such as `57.1`, or the 64 hexadecimal digits of an
-    /// attempt; nil for any other text.
+    /// Parses an argument: `57` names a message by its record, `57.1` a reply by its name, and 64 hexadecimal digits an attempt
+    /// to pay by its key. Nil for any other text.
     init?(argument: String) {
         if argument.utf8.count == 64, argument.allSatisfy(\.isHexDigit) {
             self = .reversal(attempt: argument.lowercased())
