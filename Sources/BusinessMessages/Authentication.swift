@@ -20,9 +20,9 @@ public struct Authentication: Sendable {
 
     /// How the authentication request ended.
     public enum Result: Sendable {
-        /// `authenticated`, `success` or `completed`.
+        /// The customer signed in; Apple wrote `authenticated`, `success` or `completed`.
         case succeeded
-        /// `failed` or `failure`.
+        /// Signing in failed; Apple wrote `failed` or `failure`.
         case failed
         /// `cancel`: the customer cancelled.
         case cancelled

@@ -11,7 +11,7 @@ public struct TestQuestion: Sendable {
     public enum Malformed: Error, Hashable, Sendable {
         /// The product has other characters than letters, digits, `.`, `-` and `_`.
         case product(String)
-        /// The locale is no short code such as `en-US`.
+        /// The locale is not a locale short code of the App Store, such as `en-US`.
         case locale(String)
     }
 

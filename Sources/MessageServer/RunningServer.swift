@@ -496,8 +496,9 @@ package final class RunningServer: Sendable {
     }
 }
 
-/// The time limits of a stop's parts: unused time passes to the next part, and a reserve is kept for the
-/// store.
+/// Divides the time of a shutdown among its steps.
+///
+/// A step gets the time that earlier steps left. The last seconds are reserved for closing the store.
 private struct StopTimes: Sendable {
     /// The time for requests and deliveries to finish.
     let grace: Duration
@@ -512,9 +513,9 @@ private struct StopTimes: Sendable {
     }
 
     var graceLeft: Duration { max(.zero, grace - elapsed) }
-    /// The remaining time for handlers, until they are cancelled and child processes killed.
+    /// The time that is left until handlers are cancelled and their child processes killed.
     var handlersLeft: Duration { max(.zero, limit - elapsed - reserve * 2 / 5) }
-    /// The remaining time for cancelled deliveries: slightly longer than for the handlers that they wait for.
+    /// The time that is left for cancelled deliveries to end: slightly more than for the handlers they wait for.
     var cancelledLeft: Duration { handlersLeft + reserve / 5 }
 
     private var elapsed: Duration { .now - began }

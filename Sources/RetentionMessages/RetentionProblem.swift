@@ -28,7 +28,7 @@ public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
     case imageSize
     /// A rule or a message names an image or a message that does not exist.
     case reference
-    /// A locale is no short code of the App Store.
+    /// A locale is not a locale short code of the App Store, such as `en-US`.
     case locale
     /// A product identifier has other characters than the App Store's.
     case product

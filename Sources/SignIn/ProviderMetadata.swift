@@ -1,6 +1,8 @@
 import BalloonJSON
 
-/// The addresses of a provider: from its configuration, and for the rest from discovery.
+/// The URLs of a sign-in provider.
+///
+/// A URL that the configuration does not name comes from the provider's discovery document.
 struct ProviderMetadata: Sendable, Equatable {
     var tokenURL: String?
     var jwksURL: String?

@@ -105,7 +105,7 @@ struct DevelopmentServer: Equatable {
         configuration.gateway.downloadHosts = [String(gateway.dropFirst("http://".count))]
     }
 
-    /// Writes this content to the file in a data directory, in place of an earlier one.
+    /// Writes this description as `dev.json` into a data directory and replaces an earlier file.
     func write(in directory: String) throws(SystemError) {
         let json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("format", 1)

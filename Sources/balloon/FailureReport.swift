@@ -88,7 +88,9 @@ struct FailureReport {
         case .refused(409, let answer):
             self.init(
                 .failed, "the server refused the request: \(answer)",
-                hint: "run balloon conversations list to see who has it; --take takes it over")
+                hint:
+                    "run balloon conversations list to see who answers the conversation; --take takes it over"
+            )
         case .refused(let status, let answer):
             self.init(
                 .failed, "the server answered \(status): \(answer)",
@@ -120,7 +122,9 @@ struct FailureReport {
         case .unsendable(.assignment(let refusal)):
             self.init(
                 .failed, "the message is not sent: \(refusal)",
-                hint: "run balloon conversations list to see who has it; --take takes it over")
+                hint:
+                    "run balloon conversations list to see who answers the conversation; --take takes it over"
+            )
         case .unsendable(let refusal):
             self.init(
                 .badData, "the message is not sent: \(refusal.reason)",
@@ -185,7 +189,9 @@ struct FailureReport {
         case .unknownReply, .replyNotDead:
             self.init(.usage, "\(error)", hint: "run balloon replies list --all to see the names and states")
         case .assignment:
-            self.init(.failed, "\(error)", hint: "run balloon conversations list to see who has it")
+            self.init(
+                .failed, "\(error)",
+                hint: "run balloon conversations list to see who answers the conversation")
         case .backupRunning:
             self.init(.failed, "\(error)", hint: "wait for its end, or end that process")
         case .filesChanging:

@@ -101,7 +101,7 @@ def template(files, texts):
         if text is None:
             with open("config/handlers/" + path, encoding="utf-8") as file:
                 text = file.read()
-        lines += ["    /// `config/handlers/" + path + "`.", "    static let " + name + " = lines(", '        ##"""']
+        lines += ["    /// The text of the template file `config/handlers/" + path + "`.", "    static let " + name + " = lines(", '        ##"""']
         lines += ["        |" + line for line in text.removesuffix("\n").split("\n")]
         lines += ['        """##)', ""]
     lines[-1] = "}"

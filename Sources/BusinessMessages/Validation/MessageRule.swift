@@ -1,6 +1,7 @@
 /// A rule of Apple's documentation for messages of a business.
 ///
-/// Each case states what a valid message fulfils. Its name appears in every problem, and ``passage`` is its source.
+/// Each case states what a valid message fulfils. Every reported problem has the name of its case; ``passage`` names the place in Apple's
+/// documentation.
 /// Lengths of texts count Unicode scalars unless bytes are mentioned.
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.

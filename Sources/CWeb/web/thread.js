@@ -1,4 +1,4 @@
-// The view of one conversation: who has it, its lines as bubbles, and the buttons that change its state.
+// The view of one conversation: who answers it, its lines as bubbles, and the buttons that change its state.
 import { isShown, raw, summary } from "./bubbles.js";
 import { content } from "./cards.js";
 import { Composer } from "./composer.js";

@@ -49,7 +49,8 @@ extension HandlerBinding {
         do {
             try (try handler.make(configuration: configuration) as? any LifecycleHandler)?.validate()
         } catch {
-            reader.problem("is refused by the handler: \(error)", hint: "correct \"config\"")
+            reader.problem(
+                "is refused by the handler: \(error)", hint: "correct the handler's member \"config\"")
         }
     }
 

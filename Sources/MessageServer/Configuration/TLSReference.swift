@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonTLS
 
-/// The paths of the certificate and its key in the server's file, relative to the folder of that file.
+/// A certificate and its key, named by their files in `server.json`; the paths are relative to the folder of `server.json`.
 ///
 /// `{"certificateFile": "PATH", "keyFile": "PATH"}`.
 struct TLSReference {

@@ -133,8 +133,8 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Makes one attempt to send a reply, then settles or postpones it, or holds it until the cause of a 401
-    /// or 403 is known.
+    /// Makes one attempt to send a reply and records the result: the reply ended, or it is retried later, or it is held until
+    /// the cause of a 401 or 403 is known.
     func send(_ attempt: Attempt) async {
         let entry = attempt.entry
         var stages = DeliveryStages(entry, observer)

@@ -2,14 +2,12 @@ package import BusinessMessages
 import MessageStore
 package import Payments
 
-/// An attempt to pay that a handler has to reverse, reversed, or did not reverse, as its request has it.
+/// An attempt to pay whose charge a handler has to reverse, has reversed, or did not reverse in time; read from its open request.
 package struct AttemptReversal: Sendable {
     /// The business.
     package let business: BusinessID
     /// The customer.
     package let customer: CustomerID
-    /// The identifier of the request.
-    package let requestIdentifier: String
     /// The currency, three letters of ISO 4217.
     package let currency: String
     /// The attempt: its key at the payment provider, its sum and its state.
@@ -29,8 +27,8 @@ package struct AttemptReversal: Sendable {
             guard let payment = request.paymentPayload?.payment else { return [] }
             return payment.attempts.filter(\.isReversal).map {
                 AttemptReversal(
-                    business: request.business, customer: request.customer,
-                    requestIdentifier: request.requestIdentifier, currency: payment.currency, attempt: $0)
+                    business: request.business, customer: request.customer, currency: payment.currency,
+                    attempt: $0)
             }
         }
         return (reversals.sorted { $0.attempt.changedAt < $1.attempt.changedAt }, unreadable)

@@ -105,7 +105,7 @@ final class PaymentReversals: Sendable {
             state.withLock { [deadLetters] in $0.deadLetters = deadLetters }
         } catch {
             logger.warning(
-                "payments to reverse cannot be read; they are read again", metadata: ["error": "\(error)"])
+                "payments to reverse cannot be read; reading is retried", metadata: ["error": "\(error)"])
         }
         return state.withLock { state in
             found.filter { _, id in state.calls[id] == nil && state.running.insert(id).inserted }
@@ -146,7 +146,9 @@ final class PaymentReversals: Sendable {
                 try await record(id, name, request, isConfirmed: isConfirmed, isLast: isLast)
                 if isConfirmed || isLast { return }
             } catch {
-                logger.warning("reversal not recorded; it is repeated", metadata: ["error": "\(error)"])
+                logger.warning(
+                    "reversal of a charge could not be recorded; recording is retried",
+                    metadata: ["error": "\(error)"])
             }
             failures += 1
             guard (try? await clock.sleep(backoff.delay(after: failures))) != nil else { return }
@@ -204,7 +206,7 @@ final class PaymentReversals: Sendable {
                 "payment not reversed; look for the attempt at the payment provider, then run balloon deadletters retry or drop",
                 metadata: metadata)
         } else {
-            logger.warning("reversal failed; it is repeated", metadata: metadata)
+            logger.warning("handler did not reverse a charge; it is asked again", metadata: metadata)
         }
     }
 }

@@ -69,7 +69,7 @@ final class RetentionEndpoint: Sendable {
         let request = try await verifier.verify(body, for: served.app, environment)
         if environment == .sandbox, request.appAppleID != served.app.identity.appleID {
             logger.info(
-                "retention question of the sandbox has another Apple ID; answered",
+                "retention question of the sandbox names another app (appAppleId); it was answered",
                 metadata: ["app": "\(slug)"])
         }
         let key = RepeatedAnswers.Key(

@@ -63,7 +63,8 @@ struct StateRefresh: Sendable {
             try await ask(app, environment, path)
             apps.readStates()
             if failing.remove(name) != nil {
-                logger.notice("states of retention messages refreshed again", metadata: ["app": "\(name)"])
+                logger.notice(
+                    "states of retention messages can be read from Apple again", metadata: ["app": "\(name)"])
             }
         } catch {
             let isNew = failing.insert(name).inserted

@@ -23,9 +23,9 @@ package struct EventCatchUp: Sendable {
 
     /// The number of later records that are read before an event is sent, because one of them may have an earlier line.
     private static let lookaheadRecords: UInt64 = 2048
-    /// The maximum number of events in the window, where they wait for events with earlier lines.
+    /// The maximum number of events that are held back because an event with an earlier line may still be read.
     private static let maximumWindow = 2048
-    /// The bytes of the window's lines at which no further records are read.
+    /// The bytes of held-back lines at which no further records are read.
     private static let maximumWindowBytes = 4 << 20
     /// The number of events whose lines are read at once.
     private static let step = 256

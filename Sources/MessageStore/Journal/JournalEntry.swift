@@ -28,9 +28,9 @@ struct JournalEntry: Sendable {
         case checkpoint(through: UInt64)
     }
 
-    /// The receiver of a record's result.
+    /// The code that learns whether the record was written.
     ///
-    /// A record without a receiver is lazy: it is written with the next batch, and with a later one when that
+    /// A record without a receiver is lazy: it is written with the next batch, and again with a later batch when that write
     /// fails.
     enum Waiter: Sendable {
         /// The sender of an inbound message, which waits for its answer.

@@ -94,7 +94,7 @@ final class Checkpointer: Sendable {
         }
         guard isNews else { return }
         logger.error(
-            "write to a conversation failed; its delivery is retried",
+            "a conversation's line could not be written; writing is retried",
             metadata: ["record": "\(entry.record)", "error": "\(error)"])
     }
 

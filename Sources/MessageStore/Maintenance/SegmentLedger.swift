@@ -1,10 +1,10 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The reasons to keep each segment of the journal.
+/// Counts, for each segment of the journal, what still needs the segment; a segment that nothing needs may be deleted.
 ///
-/// A value without side effects. Records refer to earlier ones only, so the oldest segments may be deleted
-/// without affecting the rest; a segment in the middle must not be.
+/// It is a value without side effects. A record refers only to earlier records. Segments are therefore deleted from the
+/// oldest on, and never one in the middle.
 struct SegmentLedger: Sendable {
     /// A segment with its counts.
     struct Segment: Sendable {

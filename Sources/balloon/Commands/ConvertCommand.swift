@@ -31,7 +31,7 @@ struct Convert: AsyncParsableCommand {
             if case .app(let app) = InboundEvent.decode(message: document).content {
                 guard let text = app.replyText else {
                     throw CommandFailure.malformed(
-                        path: file, reason: "is an app's reply without a text from LivePerson")
+                        path: file, reason: "is a LivePerson reply for an app, without a text")
                 }
                 return StandardStream.output.write(terminalText(text) + "\n")
             }

@@ -314,8 +314,9 @@ enum DeadLetterName: ExpressibleByArgument {
     case reply(ReplyID)
     case reversal(attempt: String)
 
-    /// Parses an argument: `57` names a message by its record, `57.1` a reply by its name, and 64 hexadecimal digits an attempt
-    /// to pay by its key. Nil for any other text.
+    /// Parses an argument; nil when it is no name.
+    ///
+    /// `57` names a message by its record, `57.1` a reply, and 64 hexadecimal digits an attempt to pay by its key.
     init?(argument: String) {
         if argument.utf8.count == 64, argument.allSatisfy(\.isHexDigit) {
             self = .reversal(attempt: argument.lowercased())

@@ -154,7 +154,8 @@ struct RetentionDefaults: AsyncParsableCommand {
             }
             guard let locale = StoreLocale(locale) else {
                 throw .unknownArgument(
-                    "the locale", reason: "is no short code of the App Store", hint: "write it as in en-US")
+                    "the locale", reason: "is not a locale short code of the App Store",
+                    hint: "write it as in en-US")
             }
             return DefaultMessages.Key(product, locale)
         }

@@ -1,7 +1,7 @@
 // Written by scripts/generated from config/handlers; edit the files there.
 
 extension HandlerTemplates {
-    /// `config/handlers/node/shop.mjs`.
+    /// The text of the template file `config/handlers/node/shop.mjs`.
     static let nodeShop = lines(
         ##"""
         |#!/usr/bin/env node
@@ -105,7 +105,7 @@ extension HandlerTemplates {
         |bot.run(import.meta.url);
         """##)
 
-    /// `config/handlers/node/balloon.mjs`.
+    /// The text of the template file `config/handlers/node/balloon.mjs`.
     static let nodeLibrary = lines(
         ##"""
         |// Write a bot for Apple Messages for Business in Node, in one file and with no dependencies. Node 18 or newer.

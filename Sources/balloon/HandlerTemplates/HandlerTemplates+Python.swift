@@ -1,7 +1,7 @@
 // Written by scripts/generated from config/handlers; edit the files there.
 
 extension HandlerTemplates {
-    /// `config/handlers/python/shop.py`.
+    /// The text of the template file `config/handlers/python/shop.py`.
     static let pythonShop = lines(
         ##"""
         |#!/usr/bin/env python3
@@ -113,7 +113,7 @@ extension HandlerTemplates {
         |    bot.run()
         """##)
 
-    /// `config/handlers/python/balloon.py`.
+    /// The text of the template file `config/handlers/python/balloon.py`.
     static let pythonLibrary = lines(
         ##"""
         |"""Write a bot for Apple Messages for Business in Python, in one file and with no dependencies.

@@ -1,7 +1,7 @@
 // Written by scripts/generated from config/handlers; edit the files there.
 
 extension HandlerTemplates {
-    /// `config/handlers/shell/shop.sh`.
+    /// The text of the template file `config/handlers/shell/shop.sh`.
     static let shellShop = lines(
         ##"""
         |#!/usr/bin/env bash

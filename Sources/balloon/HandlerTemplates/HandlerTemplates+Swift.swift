@@ -1,7 +1,7 @@
 // Written by scripts/generated from config/handlers; edit the files there.
 
 extension HandlerTemplates {
-    /// `config/handlers/swift/Package.swift`.
+    /// The text of the template file `config/handlers/swift/Package.swift`.
     static let swiftPackage = lines(
         ##"""
         |// swift-tools-version: 6.2
@@ -23,7 +23,7 @@ extension HandlerTemplates {
         |)
         """##)
 
-    /// `config/handlers/swift/Sources/shop/main.swift`.
+    /// The text of the template file `config/handlers/swift/Sources/shop/main.swift`.
     static let swiftMain = lines(
         ##"""
         |import HandlerKit
@@ -41,7 +41,7 @@ extension HandlerTemplates {
         |}
         """##)
 
-    /// `config/handlers/swift/Sources/shop/Shop.swift`.
+    /// The text of the template file `config/handlers/swift/Sources/shop/Shop.swift`.
     static let swiftShop = lines(
         ##"""
         |import HandlerKit

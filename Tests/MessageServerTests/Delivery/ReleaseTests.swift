@@ -153,7 +153,7 @@ import Testing
         await test.append("hello", from: "c")
         let running = test.run()
         _ = await test.gateway.waitForMessages(count: 1)
-        try #require(await test.isSeen { $0.contains("write to a conversation failed") })
+        try #require(await test.isSeen { $0.contains("a conversation's line could not be written") })
         disk.full.withLock { $0 = nil }
         try #require(await test.isSeen { $0.contains("stage=reply") })
         #expect(handler.calls.withLock { $0 } == 1)
@@ -173,7 +173,7 @@ import Testing
         for number in 0..<customers { await test.append("hello", from: "c\(number)") }
         let running = test.run()
         _ = await test.gateway.waitForMessages(count: 1)
-        try #require(await test.isSeen { $0.contains("write to a conversation failed") })
+        try #require(await test.isSeen { $0.contains("a conversation's line could not be written") })
         // When the test's time limit cancels this task, the server's task is cancelled too; otherwise it would run
         // forever.
         await withTaskCancellationHandler {

@@ -68,7 +68,7 @@ struct StateRefreshTests {
         await refresh.refresh(configuration, .production, &failing)
         #expect(failing.isEmpty)
         #expect(log.lines.count { $0.contains("not refreshed") && $0.contains("warning") } == 1)
-        #expect(log.lines.count { $0.contains("refreshed again") } == 1)
+        #expect(log.lines.count { $0.contains("can be read from Apple again") } == 1)
     }
 
     @Test func `a file of states that stays unreadable is logged once, and again after it was readable`()

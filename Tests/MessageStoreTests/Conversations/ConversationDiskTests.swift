@@ -48,7 +48,7 @@ struct ConversationDiskTests {
         }
         disk.isFull.store(true, ordering: .relaxed)
         #expect(await store.append(message("1")) == .stored)
-        await directory.log.first { $0.contains("write to a conversation failed") }
+        await directory.log.first { $0.contains("a conversation's line could not be written") }
         disk.isFull.store(false, ordering: .relaxed)
         try await store.finish(try await store.lease(), result: .handled)
         await store.close()
@@ -66,7 +66,7 @@ struct ConversationDiskTests {
         try await store.finish(first, result: .handled)
         disk.isFull.store(true, ordering: .relaxed)
         #expect(await store.append(message("2")) == .stored)
-        await directory.log.first { $0.contains("write to a conversation failed") }
+        await directory.log.first { $0.contains("a conversation's line could not be written") }
         await store.close()
         #expect(try directory.records("checkpoint").count == 1)
         let restarted = try directory.open()

@@ -141,7 +141,7 @@ struct DiskCircuitBreakerTests {
         let store = try directory.open { $0.disk = disk }
         disk.code.withLock { $0 = EIO }
         await append(1, to: store)
-        await directory.log.first { $0.contains("write to a conversation failed") }
+        await directory.log.first { $0.contains("a conversation's line could not be written") }
         #expect(store.scheduler.holds.isEmpty)
         disk.code.withLock { $0 = nil }
         _ = await store.append(message("2", from: CustomerID("c2")))

@@ -142,7 +142,7 @@ struct CrashTests {
         let store = try directory.open()
         try AtomicFile.write([], to: directory.path + "/conversations/b")
         _ = await store.append(message("m1"))
-        await directory.log.first { $0.contains("write to a conversation failed") }
+        await directory.log.first { $0.contains("a conversation's line could not be written") }
         try Directory.remove(directory.path + "/conversations/b")
         let again = try await store.lease()
         try await store.decide(again, DecidedOutcome(.handled))
