@@ -1,12 +1,15 @@
 /// The identity of the delivery of one event to one handler; the same on every attempt.
+///
+/// In a server it is the identity of the data directory, 32 hexadecimal digits, a dot, and the number of the event's record. A
+/// directory that was restored from a backup has another identity, so that no identifier names two events.
 public struct DeliveryID: RawRepresentable, Hashable, Sendable {
-    /// The identifier's text in the journal.
+    /// The identifier's text.
     public let rawValue: String
 
-    /// Creates an identifier from its text in the journal.
+    /// Creates an identifier from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Creates an identifier from its text in the journal.
+    /// Creates an identifier from its text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Compares the bytes of two identifiers; `String` would also treat canonically equivalent spellings as equal.
@@ -16,6 +19,6 @@ public struct DeliveryID: RawRepresentable, Hashable, Sendable {
 }
 
 extension DeliveryID: CustomStringConvertible {
-    /// The identifier's text in the journal.
+    /// The identifier's text.
     public var description: String { rawValue }
 }

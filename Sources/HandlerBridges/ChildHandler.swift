@@ -170,7 +170,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         case .failure(.refused(let failure)):
             // The handler's error message may quote a customer, so it is kept in memory only.
             tail.append(
-                "[error] delivery \(context.deliveryID.rawValue): the handler answered with error "
+                "[error] delivery \(context.record): the handler answered with error "
                     + "\(failure.code): \(failure.message.prefix(Self.maximumQuoteLength))")
             return try outcome(failure)
         case .failure(.cancelled):

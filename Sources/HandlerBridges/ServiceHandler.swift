@@ -91,7 +91,7 @@ final class ServiceHandler: EventHandler {
             // before the deadline.
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             let failure = isOver ? BridgeError.overran : Self.failure(error as? TransportError)
-            tail.append("[warning] delivery \(context.deliveryID.rawValue): \(failure.reason)")
+            tail.append("[warning] delivery \(context.record): \(failure.reason)")
             throw failure
         }
         if ServiceRefusal.statuses.contains(response.status) {
@@ -104,11 +104,11 @@ final class ServiceHandler: EventHandler {
         if !(200..<300).contains(response.status) {
             quote(
                 response,
-                "delivery \(context.deliveryID.rawValue): the service answered with status \(response.status)"
+                "delivery \(context.record): the service answered with status \(response.status)"
             )
         }
         do { return try outcome(response, changing: context.state) } catch BridgeError.notJSON {
-            quote(response, "delivery \(context.deliveryID.rawValue): \(BridgeError.notJSON.reason)")
+            quote(response, "delivery \(context.record): \(BridgeError.notJSON.reason)")
             throw BridgeError.notJSON
         }
     }
@@ -157,7 +157,7 @@ final class ServiceHandler: EventHandler {
     /// Makes the request for an event.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
-        let id = context.globalDeliveryID ?? context.deliveryID.rawValue
+        let id = context.deliveryID.rawValue
         var request = request(body, id: id, until: context.deadline, now: now)
         request.headers.append(("balloon-attempt", "\(context.attempt)"))
         if let traceparent = context.traceparent { request.headers.append(("traceparent", traceparent)) }

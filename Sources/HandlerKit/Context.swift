@@ -48,8 +48,6 @@ public struct Context: Sendable {
     public private(set) var deadline: ContinuousClock.Instant
     /// The number that the server wrote into the event, for a handler in a process of its own.
     package var receivedSeq: Int?
-    /// The delivery's identity among all data directories; nil in a handler's tests.
-    package var globalDeliveryID: String?
     private let handlerLogger: Logger
 
     /// Creates a context, in a server or in a handler's tests.
@@ -105,10 +103,12 @@ public struct Context: Sendable {
 
     /// The subscription that a handler needs for the event.
     public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
+    /// The number of the delivery's record, as operators name it: the last part of ``deliveryID``.
+    package var record: Substring { deliveryID.rawValue.split(separator: ".").last ?? "" }
     /// A logger that names the delivery, its trace and, inside a server, the business; never log customer text.
     public var logger: Logger {
         var logger = handlerLogger
-        logger[metadataKey: "delivery"] = "\(deliveryID.rawValue)"
+        logger[metadataKey: "delivery"] = "\(record)"
         // The trace is between the version and the span.
         if let traceparent, traceparent.utf8.count == 55 {
             logger[metadataKey: "trace_id"] = "\(traceparent.dropFirst(3).prefix(32))"

@@ -4,7 +4,7 @@ package import HandlerKit
 /// The parameters of `event`, and the body of an HTTP handler's request.
 ///
 /// ```json
-/// {"deliveryId": "42", "attempt": 1, "traceparent": "00-0af7…-b7ad…-01", "deadlineMs": 30000,
+/// {"deliveryId": "0f3a….42", "attempt": 1, "traceparent": "00-0af7…-b7ad…-01", "deadlineMs": 30000,
 ///  "event": {"id": "…", "kind": "quickReply", "business": "…", "customer": "…", "capabilities": ["QUICK"],
 ///            "locale": "en_US", "summary": "Rye", "selectedIdentifier": "rye", "message": {…}},
 ///  "files": [{"path": "/…/attachments/ab/ab12…", "size": 148861, "sha256": "ab12…"}, {"failure": "…"}],

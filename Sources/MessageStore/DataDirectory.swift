@@ -33,19 +33,28 @@ struct DataDirectory: Sendable {
     var erasing: String { path + "/erasing" }
     /// The folders with a file for each conversation, named by the hash of the customer.
     var conversationFolders: [String] { [conversations, damaged, states, assignments] }
+    /// The ledger of erasures, unless the configuration names another path.
+    var erasures: String { path + "/" + ErasureLedger.fileName }
+    /// The manifest of the latest complete backup.
+    var lastBackup: String { path + "/backup.json" }
+    /// A restoration that has begun and not ended.
+    var restoring: String { path + "/restoring" }
+    /// The backup from which this directory was restored.
+    var restored: String { path + "/restored" }
     /// The deliveries that handlers currently process.
     var calls: String { path + "/calls" }
     /// The lock of a running backup.
     var backupLock: String { path + "/backup.lock" }
     private var identityFile: String { path + "/identity" }
     private var lockFile: String { path + "/lock" }
-    private var versionFile: String { path + "/VERSION" }
+    var versionFile: String { path + "/VERSION" }
     private static let version = "2\n"
     /// The versions that a start migrates; version 1 has no `erased` records, and needs no other change.
     private static let earlierVersions: Set = ["1\n"]
 
     /// Creates missing parts and acquires the lock.
-    func take() throws(StoreError) -> FileLock {
+    func take(isRestoring: Bool = false) throws(StoreError) -> FileLock {
+        if !isRestoring { try checkRestored() }
         try run(path) { () throws(SystemError) in try Directory.make(path) }
         let lock: FileLock
         do throws(SystemError) { lock = try FileLock(lockFile) } catch {
@@ -86,10 +95,12 @@ struct DataDirectory: Sendable {
         return new
     }
 
-    /// Throws ``StoreError/noData(path:)`` when no store created the directory,
-    /// ``StoreError/unknownVersion(found:path:)``, and ``StoreError/unavailable(path:_:)`` when the version
-    /// cannot be read.
-    func check() throws(StoreError) {
+    /// Returns the version; throws ``StoreError/noData(path:)`` when no store created the directory,
+    /// ``StoreError/restoreUnfinished(path:)``, ``StoreError/unknownVersion(found:path:)``, and
+    /// ``StoreError/unavailable(path:_:)`` when the version cannot be read.
+    @discardableResult
+    func check() throws(StoreError) -> String {
+        try checkRestored()
         let found: [UInt8]
         do throws(SystemError) { found = try File(versionFile, for: .reading).readAll() } catch {
             guard error.isMissing else { throw .unavailable(path: versionFile, error) }
@@ -97,6 +108,11 @@ struct DataDirectory: Sendable {
             throw .noData(path: path)
         }
         try checkVersion(found)
+        return String(decoding: found.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    private func checkRestored() throws(StoreError) {
+        if Directory.exists(restoring) { throw .restoreUnfinished(path: path) }
     }
 
     private func checkVersion() throws(StoreError) {

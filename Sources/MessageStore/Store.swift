@@ -47,6 +47,8 @@ package final class Store: Sendable {
     package let latestRecoveredMessageAt: Timestamp?
     /// The data directory's identity, 32 hexadecimal digits, created once.
     package let identity: String
+    /// The last record whose unfinished message or reply becomes a dead letter, because the directory was restored; or 0.
+    private let parkedThrough: UInt64
     private let lock: Mutex<FileLock?>
 
     private init(
@@ -61,6 +63,7 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()
+        parkedThrough = try RestoredMark.parkedThrough(in: directory)
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
         let feed = EventFeed()
         let conversations = try ConversationPartitions(
@@ -158,7 +161,7 @@ package final class Store: Sendable {
     /// ``StoreError/quarantined(file:)`` or ``StoreError/unavailable(path:_:)``.
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
-        let lock = try directory.take()
+        let lock = try directory.take(isRestoring: configuration.isRestoring)
         if let report = try CustomerErasure(directory, configuration.erasures).resume() {
             logger.notice(
                 "an interrupted erasure was completed",
@@ -197,6 +200,13 @@ package final class Store: Sendable {
     /// Waits before a retry of a failed disk operation; returns false when no retry may follow in this
     /// process, because the store stops or the task is cancelled.
     package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
+
+    /// Why a message or a reply of this record must not be delivered or sent, but become a dead letter; nil when it may.
+    ///
+    /// The directory was restored from a backup, after which the lost server may have handled it.
+    package func reasonToPark(_ record: UInt64) -> String? {
+        record <= parkedThrough ? RestoredMark.reason : nil
+    }
 
     /// Calls `answer` on the journal's queue when the writer has completed its current batch; never blocks.
     ///

@@ -59,6 +59,8 @@ package struct StoreConfiguration: Sendable {
     package var recoveryDidAdvance: @Sendable () -> Void = {}
     /// The ledger of erasures, and how long it keeps an entry.
     package var erasures = CustomerErasure.Settings()
+    /// Whether the directory's restoration has not ended.
+    var isRestoring = false
     /// The disk operations that the store uses.
     package var disk: any StoreDisk = SystemDisk()
 

@@ -61,6 +61,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case notPending(record: UInt64)
     /// A backup of the data directory is running, so that no second one may begin: wait for its end.
     case backupRunning(process: Int32?)
+    /// A restoration into this directory did not end: empty the directory, and restore again.
+    case restoreUnfinished(path: String)
     /// A change deletes or rewrites stored files, so that no backup may begin: repeat the backup.
     case filesChanging
     /// The assignment of the conversation does not allow the operation; nothing has changed.
@@ -107,6 +109,7 @@ extension StoreError: CustomStringConvertible {
         case .backupRunning(let process):
             "a backup of the data directory is running"
                 + (process.map { " in process \($0)" } ?? "")
+        case .restoreUnfinished(let path): "the restoration into \(path) did not end"
         case .filesChanging: "stored files are being deleted or rewritten"
         case .assignment(let refusal): "\(refusal)"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"

@@ -15,7 +15,8 @@ import MessageServer
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Chat.self, Send.self, Attachments.self, Validate.self,
             Convert.self,
-            Conversations.self, JournalCommands.self, Export.self, Erase.self, Events.self, Replies.self,
+            Conversations.self, JournalCommands.self, BackupCommand.self, RestoreCommand.self, Export.self,
+            Erase.self, Events.self, Replies.self,
             DeadLetters.self,
             Authentications.self, Onboarding.self, PaymentsCommand.self, Handlers.self, People.self,
             RetentionCommands.self,

@@ -17,6 +17,7 @@ struct FailureReport {
         case let error as CommandFailure: self.init(error)
         case let error as ConfigurationError: self.init(error)
         case let error as StoreError: self.init(error)
+        case let error as BackupError: self.init(error)
         case let error as ReversalNotDead:
             self.init(.usage, "\(error)", hint: "run balloon deadletters list to see the attempts")
         case let error as SimulatorError: self.init(error)
@@ -155,6 +156,36 @@ struct FailureReport {
         text = error.report
     }
 
+    private init(_ error: BackupError) {
+        switch error {
+        case .expired:
+            self.init(.failed, "\(error)", hint: "write the backup to a faster disk, and compress it later")
+        case .shrunk: self.init(.failed, "\(error)", hint: "repeat the backup")
+        case .unfit:
+            self.init(.badData, "\(error)", hint: "remove the file, which Balloon did not write")
+        case .unwritten(let reason):
+            self.init(
+                .unavailable, "\(error)",
+                hint: reason.isFull ? "free space on the disk" : "check the file, or the program that reads it")
+        case .unreadable: self.init(.unavailable, "\(error)", hint: "check the file")
+        case .damaged, .incomplete, .differs:
+            self.init(.badData, "\(error)", hint: "empty the directory, and restore another backup")
+        case .newerFormat:
+            self.init(.badData, "\(error)", hint: "use the version of Balloon that made the backup, or a later one")
+        case .notEmpty: self.init(.usage, "\(error)", hint: "name an empty directory with --data")
+        case .ledgerMissing:
+            self.init(
+                .usage, "\(error)",
+                hint:
+                    "name the latest one with --erasures; with --without-erasures, customers erased since the backup return")
+        case .ledgerOlder:
+            self.init(
+                .usage, "\(error)",
+                hint:
+                    "empty the directory, and name the latest ledger of the server that made the backup")
+        }
+    }
+
     private init(_ error: StoreError) {
         switch error {
         case .inUse:
@@ -194,6 +225,8 @@ struct FailureReport {
                 hint: "run balloon conversations list to see who answers the conversation")
         case .backupRunning:
             self.init(.failed, "\(error)", hint: "wait for its end, or end that process")
+        case .restoreUnfinished:
+            self.init(.badData, "\(error)", hint: "empty the directory, then run balloon restore again")
         case .filesChanging:
             self.init(.failed, "\(error)", hint: "repeat the command in a minute")
         case .beingSent:

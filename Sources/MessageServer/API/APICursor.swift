@@ -12,9 +12,9 @@ struct APICursor: Sendable {
     private let key: HMACSHA256
     private static let tagBytes = 16
 
-    /// Creates the cursors of a server; they stay valid as long as the MSP's secret.
-    init(secret: Secret) {
-        let key = HMACSHA256(key: secret).bytes(of: Array("business API: cursors".utf8))
+    /// Creates the cursors of a store; they stay valid as long as its identity and the MSP's secret.
+    init(secret: Secret, store: String) {
+        let key = HMACSHA256(key: secret).bytes(of: Array("business API: cursors of \(store)".utf8))
         // `Secret` refuses only an empty key, so these 32 bytes are accepted and the fallback is never used.
         self.key = HMACSHA256(key: (try? Secret(key)) ?? secret)
     }

@@ -86,14 +86,17 @@ struct AssignmentRoutes: Sendable {
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
         let tags = request.list("if-match")
-        let assignment = try await store.assign(change, business, customer) { assignment, isClosed in
-            tags.map { EntityTag.isStrongMatch(ConversationFacts.tag(assignment, isClosed: isClosed), $0) }
-                ?? true
+        let assignment = try await store.assign(change, business, customer) {
+            [identity = store.identity] assignment, isClosed in
+            tags.map {
+                EntityTag.isStrongMatch(
+                    ConversationFacts.tag(assignment, isClosed: isClosed, in: identity), $0)
+            } ?? true
         }
         if assignment.isAssigned {
             watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()
         }
-        return facts.changed(to: assignment).answer
+        return facts.changed(to: assignment).answer(in: store.identity)
     }
 }

@@ -255,7 +255,7 @@ extension StoreError {
         case .closed: APIProblem(.unavailable, "the server is stopping")
         case .backupRunning, .filesChanging: APIProblem(.unavailable, "\(self)")
         case .assignment(let refusal): refusal.problem
-        case .inUse, .unknownVersion, .noData: APIProblem(.internalError)
+        case .inUse, .unknownVersion, .noData, .restoreUnfinished: APIProblem(.internalError)
         }
     }
 }

@@ -23,7 +23,8 @@ enum ConversationRoutes {
     ) -> [APIRoute] {
         [
             APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
-                try ConversationFacts.latest(of: request, conversations, store).answer
+                try ConversationFacts.latest(of: request, conversations, store)
+                    .answer(in: store.identity)
             },
             APIRoute(
                 .get, path + "/messages", may: .read,
@@ -186,18 +187,19 @@ struct ConversationFacts {
         assignment.state == .handler && isClosed ? .closed : assignment.state
     }
 
-    /// The `ETag` for changes with `If-Match`; it depends on state, person and time only, so that messages do not
+    /// The `ETag` for changes with `If-Match`; it depends on store, state, person and time only, so that messages do not
     /// change it.
-    static func tag(_ assignment: Assignment, isClosed: Bool) -> String {
+    static func tag(_ assignment: Assignment, isClosed: Bool, in store: String) -> String {
         let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
         let state = state(assignment, isClosed: isClosed)
         return EntityTag.covering(
-            Array("\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
+            Array("\(store)\u{0}\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
     }
 
-    var answer: APIAnswer {
+    /// The conversation of the store with this identity, with its `ETag`.
+    func answer(in store: String) -> APIAnswer {
         var answer = APIAnswer { write(to: &$0) }
-        answer.fields.append(("ETag", Self.tag(assignment, isClosed: isClosed)))
+        answer.fields.append(("ETag", Self.tag(assignment, isClosed: isClosed, in: store)))
         return answer
     }
 

@@ -66,7 +66,7 @@ struct DeliveryPipeline: Sendable {
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
-            if let result = Self.resultWithoutEvent(of: delivery) {
+            if let result = resultWithoutEvent(of: delivery) {
                 return try await finish(delivery, result, &stages)
             }
             let event = try event(of: delivery, &stages)
@@ -107,10 +107,13 @@ struct DeliveryPipeline: Sendable {
     }
 
     /// The result of a delivery whose event must not, or need not, be read; nil for other deliveries.
-    private static func resultWithoutEvent(of delivery: Delivery) -> DeliveryResult? {
+    private func resultWithoutEvent(of delivery: Delivery) -> DeliveryResult? {
         // Checked before any step that may crash the process again.
-        if delivery.crashes >= maximumCrashes {
+        if delivery.crashes >= Self.maximumCrashes {
             return .failed(reason: "the process crashed three times during this delivery alone")
+        }
+        if delivery.decided == nil, let reason = store.reasonToPark(delivery.record) {
+            return .failed(reason: reason)
         }
         return delivery.original.map { .repeated(of: $0) }
     }
@@ -292,7 +295,7 @@ struct DeliveryPipeline: Sendable {
             if case .decided(.withPerson) = handled {
                 report(.withPerson, delivery, business)
                 (handler as? any EventHandler)?
-                    .recordRefusal(.withPerson, of: DeliveryID("\(delivery.record)"))
+                    .recordRefusal(.withPerson, of: DeliveryID("\(store.identity).\(delivery.record)"))
             }
             return handled
         case .failure(.unavailable(let reason)):
@@ -328,7 +331,7 @@ struct DeliveryPipeline: Sendable {
         _ stages: inout DeliveryStages
     ) async throws -> Handled {
         report(refusal, delivery, business)
-        (handler as? any EventHandler)?.recordRefusal(refusal, of: DeliveryID("\(delivery.record)"))
+        (handler as? any EventHandler)?.recordRefusal(refusal, of: DeliveryID("\(store.identity).\(delivery.record)"))
         if !responder.isFallback,
             let fallback = await business.fallbackAfterRefusal(for: subscription(of: delivery, event)),
             let handler = fallback.handler,
@@ -365,7 +368,7 @@ struct DeliveryPipeline: Sendable {
             conversation: conversation(of: delivery),
             state: ConversationState(try state.map { try JSONDocument($0).root }),
             files: attachments.files.handlersView(of: delivery.files ?? []),
-            deliveryID: DeliveryID("\(delivery.record)"), attempt: delivery.attempt,
+            deliveryID: DeliveryID("\(store.identity).\(delivery.record)"), attempt: delivery.attempt,
             isAfterGap: delivery.isAfterGap, afterPerson: delivery.afterPerson, isReplay: delivery.isReplay,
             receivedAt: try firstReceived(delivery).rfc3339,
             unrecognizedReason: delivery.unrecognizedReason(of: event),
@@ -374,7 +377,6 @@ struct DeliveryPipeline: Sendable {
         context.payment = try await payments?.result(of: event)
         context.traceparent = TraceID(delivery.business, delivery.id).parent(
             delivery: delivery.record, attempt: delivery.attempt)
-        context.globalDeliveryID = "\(store.identity).\(delivery.record)"
         return context
     }
 

@@ -32,7 +32,8 @@ extension StoreError {
         case .notLeased: .ended
         case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .replyNotDead,
-            .notPending, .changed, .assignment, .backupRunning, .filesChanging:
+            .notPending, .changed, .assignment, .backupRunning, .filesChanging,
+            .restoreUnfinished:
             .restart(reason: "\(self)")
         case .closed: .stop
         }

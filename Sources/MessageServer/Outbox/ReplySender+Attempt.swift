@@ -84,6 +84,9 @@ extension ReplySender {
         if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
             return .dropped(reason: typingOverReason)
         }
+        if let reason = store.reasonToPark(entry.id.record) {
+            return .refused(status: nil, reason: reason)
+        }
         return try isClosed(entry) ? .dropped(reason: closedReason) : nil
     }
 

@@ -217,7 +217,10 @@ final class ReplySender: Sendable {
         {
             action(ConversationID(business: entry.business, customer: entry.customer))
         }
-        let isReported = entry.isReportable && result.isDeadLetter && reportsFailures(entry.business)
+        // The handler is not told about a parked reply, because an operator decides about it.
+        let isReported =
+            entry.isReportable && result.isDeadLetter && store.reasonToPark(entry.id.record) == nil
+            && reportsFailures(entry.business)
         guard await store.settleUntilDone(entry, result, isReported: isReported, signIns, payments) else {
             return stages.end(
                 .released(reason: "the reply's end was not recorded; it is sent again after a restart"))

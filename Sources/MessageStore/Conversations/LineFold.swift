@@ -39,6 +39,12 @@ struct JournalledLine: Sendable {
     /// The reply's index; nil for the line of the message itself.
     let reply: Int?
 
+    /// The line of the message that this reply answers; nil for another line than a reply's, and for a message without one.
+    var answered: JournalledLine? {
+        guard reply != nil else { return nil }
+        return RecoveredJournal.Recovered(conversation: conversation, state: state).inboundLine
+    }
+
     /// The line and the files line, if any; empty when the message was never recorded in the conversation.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let reply else { return try inboundEntries(from: reader) }

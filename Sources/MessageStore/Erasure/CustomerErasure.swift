@@ -177,7 +177,7 @@ package struct CustomerErasure: Sendable {
         try files.replace(job.ledger, with: ledger.bytes)
     }
 
-    private func complete(_ job: ErasureJob) throws(StoreError) -> Report {
+    func complete(_ job: ErasureJob) throws(StoreError) -> Report {
         let scope = job.scope
         var report = Report(conversations: scope.conversations.count)
         // Caches of the whole directory, which the next start makes again.

@@ -1,5 +1,5 @@
 import BalloonJSON
-package import BalloonPOSIX
+import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
@@ -7,7 +7,8 @@ import BusinessMessages
 ///
 /// The first line is `{"format":1,"key":"…"}`, the ledger's own random key. Each other line is one erasure,
 /// `{"conversation":"…","through":57,"store":"…","at":"…"}`: the HMAC-SHA256 of business and customer under the key, the last
-/// erased record, the identity of the data directory, and the time. The file is replaced as a whole and synced.
+/// erased record, the identity of the data directory, and the time; or one backup, `{"backup":"…","at":"…"}`, so that a
+/// restoration can tell whether the ledger is newer than the backup. The file is replaced as a whole and synced.
 package struct ErasureLedger: Sendable {
     /// One erasure of a conversation.
     struct Entry: Hashable, Sendable {
@@ -17,12 +18,19 @@ package struct ErasureLedger: Sendable {
         let at: Timestamp
     }
 
+    /// A backup that may still have erased customers.
+    private struct KnownBackup: Hashable, Sendable {
+        let id: String
+        let at: Timestamp
+    }
+
     /// The file's name in the data directory, unless the configuration names another path.
     package static let fileName = "erasures.jsonl"
 
     private let hash: HMACSHA256
     private let key: Secret
     private(set) var entries: [Entry]
+    private var backups: [KnownBackup] = []
 
     /// Creates an empty ledger with a new key.
     init() {
@@ -50,14 +58,23 @@ package struct ErasureLedger: Sendable {
             let secret = try? Secret(Hex.decode(digits.utf8))
         else { throw .damaged(file: path, line: 1) }
         var entries: [Entry] = []
+        var backups: [KnownBackup] = []
         for (index, line) in lines.dropFirst().enumerated() {
-            guard let root = Self.root(line), let conversation = root["conversation"]?.string,
+            guard let root = Self.root(line), let at = root.timestamp("at") else {
+                throw .damaged(file: path, line: index + 2)
+            }
+            if let backup = root["backup"]?.string {
+                backups.append(KnownBackup(id: backup, at: at))
+                continue
+            }
+            guard let conversation = root["conversation"]?.string,
                 let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
-                let store = root["store"]?.string, let at = root.timestamp("at")
+                let store = root["store"]?.string
             else { throw .damaged(file: path, line: index + 2) }
             entries.append(Entry(conversation: conversation, through: through, store: store, at: at))
         }
         self.init(key: secret, entries: entries)
+        self.backups = backups
     }
 
     private static func root(_ line: ArraySlice<UInt8>) -> JSONValue? {
@@ -65,24 +82,47 @@ package struct ErasureLedger: Sendable {
         (try? JSONDocument(Array(line)))?.root
     }
 
-    /// The time of the latest erasure; nil when there is none.
-    package var latest: Timestamp? { entries.map(\.at).max() }
-
-    /// The last erased record of a conversation in this store; nil when it was never erased.
-    func through(_ conversation: ErasedConversation, in store: String) -> UInt64? {
+    /// The last erased record of a conversation in a backup; nil when it was not erased.
+    ///
+    /// An erasure in another store than that of the backup counts when it is later than the backup, for all records: the
+    /// other store was restored from this backup or from one of the same store, and its record numbers mean something else.
+    func through(_ conversation: ErasedConversation, in backup: BackupManifest) -> UInt64? {
         if entries.isEmpty { return nil }
         let name = name(of: conversation)
-        return entries.lazy.filter { $0.conversation == name && $0.store == store }.map(\.through).max()
+        return entries.lazy.filter { $0.conversation == name }.compactMap { entry in
+            if entry.store == backup.store { return entry.through }
+            return entry.at >= backup.at ? UInt64.max : nil
+        }.max()
+    }
+
+    /// Whether the backup was made before this state of the ledger.
+    func knows(_ backup: BackupManifest) -> Bool { backups.contains { $0.id == backup.id } }
+
+    /// Adds a backup to the ledger at a path, which is created if it is missing, for the owner of the data directory.
+    static func add(
+        backup id: String, at: Timestamp, keepingDays days: Int?, to path: String, ownedLike directory: String
+    ) throws(StoreError) {
+        var ledger = try ErasureLedger(path) ?? ErasureLedger()
+        ledger.removeOld(at: at, keepingDays: days)
+        ledger.backups.append(KnownBackup(id: id, at: at))
+        try ErasureFiles().replace(path, with: ledger.bytes)
+        do throws(SystemError) { try FileOwner.give(path, toOwnerOf: directory) } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    private mutating func removeOld(at now: Timestamp, keepingDays days: Int?) {
+        guard let days else { return }
+        let first = now.advanced(by: .seconds(-86_400 * days))
+        entries.removeAll { $0.at < first }
+        backups.removeAll { $0.at < first }
     }
 
     /// Adds an erasure, unless the ledger has it, and removes the entries that are older than `days`.
     mutating func add(
         _ scope: ErasureScope, in store: String, at now: Timestamp, keepingDays days: Int?
     ) {
-        if let days {
-            let first = now.advanced(by: .seconds(-86_400 * days))
-            entries.removeAll { $0.at < first }
-        }
+        removeOld(at: now, keepingDays: days)
         for conversation in scope.conversations.sorted(by: { $0.path < $1.path }) {
             let name = name(of: conversation)
             let isKnown = entries.contains {
@@ -113,6 +153,13 @@ package struct ErasureLedger: Sendable {
                 writer.field("through", Int(clamping: entry.through))
                 writer.field("store", entry.store)
                 writer.field("at", entry.at)
+            }
+        }
+        for backup in backups {
+            bytes.append(UInt8(ascii: "\n"))
+            bytes += JSONWriter.object { writer in
+                writer.field("backup", backup.id)
+                writer.field("at", backup.at)
             }
         }
         return bytes + [UInt8(ascii: "\n")]

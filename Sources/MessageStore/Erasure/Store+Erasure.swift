@@ -40,24 +40,25 @@ extension Store {
             return try erasure.run(scope)
         }
     }
+}
 
-    /// Erases each conversation that a ledger names for this store, up to the ledger's record, from a restored data directory.
+extension CustomerErasure {
+    /// Erases each conversation that a ledger names for a backup, from the directory into which the backup was restored.
     ///
-    /// The caller owns the directory. `store` is the identity of the directory that was backed up. The entries of the
-    /// ledger are written to the ledger of the restored directory's configuration again.
-    package static func erase(
-        _ ledger: ErasureLedger, of store: String, in directory: String, _ settings: CustomerErasure.Settings
-    ) throws(StoreError) -> CustomerErasure.Report {
-        let erasure = CustomerErasure(DataDirectory(path: directory), settings)
+    /// The ledger is not changed. After a crash the restoration is repeated from its beginning.
+    func apply(_ ledger: ErasureLedger, to backup: BackupManifest) throws(StoreError) -> Report {
         var found: [UInt64: Set<ErasedConversation>] = [:]
-        for conversation in try erasure.conversations() {
-            if let through = ledger.through(conversation, in: store) {
-                found[through, default: []].insert(conversation)
+        for conversation in try conversations() {
+            if let through = ledger.through(conversation, in: backup) {
+                found[min(through, backup.record), default: []].insert(conversation)
             }
         }
-        var report = CustomerErasure.Report(unreached: try erasure.quarantinedSegments())
+        var report = Report(unreached: try quarantinedSegments())
         for (through, conversations) in found.sorted(by: { $0.key < $1.key }) {
-            let part = try erasure.run(erasure.collect(conversations, through: through))
+            let part = try complete(
+                ErasureJob(
+                    collect(conversations, through: through), ledger: "",
+                    keepsPayments: settings.keepsPayments))
             report.conversations += part.conversations
             report.records += part.records
             report.contents += part.contents
@@ -65,9 +66,7 @@ extension Store {
         }
         return report
     }
-}
 
-extension CustomerErasure {
     /// Every conversation that the journal, the open requests or a conversation's file names.
     func conversations() throws(StoreError) -> Set<ErasedConversation> {
         var conversations: Set<ErasedConversation> = []

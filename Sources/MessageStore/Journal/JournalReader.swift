@@ -129,19 +129,25 @@ struct JournalReader {
     }
 
     /// Returns the number of the last record in the journal's files; 0 when there is none.
-    func lastRecord() throws(StoreError) -> UInt64 {
+    func lastRecord() throws(StoreError) -> UInt64 { try end()?.record ?? 0 }
+
+    /// Returns the last record in the journal's files, its segment, and the offset behind its line; nil when there is none.
+    func end() throws(StoreError) -> (record: UInt64, segment: UInt64, endBytes: Int)? {
         for segment in segments.reversed() {
             do throws(SystemError) {
                 let file = try File(path(segment), for: .reading)
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
-                var last: UInt64?
-                while let line = try lines.next() { last = line.record }
+                var last: (record: UInt64, segment: UInt64, endBytes: Int)?
+                while let line = try lines.next() {
+                    let place = lines.location(of: line, in: segment)
+                    last = (line.record, segment, Int(place.offset) + Int(place.lengthBytes) + 1)
+                }
                 if let last { return last }
             } catch {
                 if !error.isMissing { throw .unavailable(path: path(segment), error) }
             }
         }
-        return 0
+        return nil
     }
 
     private func next(_ lines: inout SegmentLines, of segment: UInt64) throws(StoreError) -> SegmentScan.Line?

@@ -83,7 +83,9 @@ extension Store {
         let unfinished = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }
-            for entry in try line.entries(from: reader) {
+            // A reply ends before the delivery of its message, whose line precedes it.
+            let answered = try line.answered?.entries(from: reader) ?? []
+            for entry in try answered + line.entries(from: reader) {
                 let path = ConversationPath.file(entry.conversation)
                 if refused.contains(path) { continue }
                 let result = try leavingRefused { () throws(StoreError) in

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import MessageServer
+import MessageStore
 
 /// The options that name the server of a command, by its data directory or its configuration file.
 struct DataOptions: ParsableArguments {
@@ -22,5 +23,16 @@ struct DataOptions: ParsableArguments {
             return try ConfigurationLoader.dataDirectory(file: config, environment: environment)
                 ?? Dev.defaultDirectory
         }
+    }
+
+    /// The ledger of erasures that the configuration names, or the one in the data directory.
+    func erasureSettings() throws -> CustomerErasure.Settings {
+        var settings = CustomerErasure.Settings()
+        if let config {
+            let store = try ConfigurationLoader.store(file: config)
+            settings.ledger = store.erasureLedger
+            settings.ledgerDays = store.erasureLedgerDays
+        }
+        return settings
     }
 }

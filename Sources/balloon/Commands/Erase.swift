@@ -42,14 +42,9 @@ struct Erase: AsyncParsableCommand {
         let report: CustomerErasure.Report
         let isDone = yes && !dryRun
         if isDone {
-            var settings = CustomerErasure.Settings()
-            if let config = options.place.config {
-                let store = try ConfigurationLoader.store(file: config)
-                settings.ledger = store.erasureLedger
-                settings.ledgerDays = store.erasureLedgerDays
-            }
             report = try await StoreChange.erase(
-                ErasureRequest(customers, keepsPayments: keepPayments), settings, data: try options.data)
+                ErasureRequest(customers, keepsPayments: keepPayments),
+                options.place.erasureSettings(), data: try options.data)
         } else {
             report = try Store.previewErasure(of: customers, in: try options.data)
         }

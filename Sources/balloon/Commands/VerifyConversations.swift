@@ -67,7 +67,7 @@ extension Conversations {
 
 extension StoreVerification {
     /// Throws ``CommandFailure/problemsFound(count:areInJournal:)`` when problems were found.
-    fileprivate func throwProblems() throws(CommandFailure) {
+    func throwProblems() throws(CommandFailure) {
         if problems > 0 { throw .problemsFound(count: problems, areInJournal: isJournalDamaged) }
     }
 }

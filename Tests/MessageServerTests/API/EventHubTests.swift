@@ -85,13 +85,13 @@ import Testing
         let hub = try await hub(messages: 20)
         var stalled: [EventCursor] = []
         for _ in 0..<JournalTurns.maximumPerToken + 2 {
-            var cursor = EventCursor(after: "0")
+            var cursor = hub.cursor(after: 0)
             // The last followers get a turn when the first ones have lost theirs.
             let part = try await cursor.next(of: hub, filter(reader), patience: .seconds(60), arrive: {})
             guard case .events = part else { throw TestFailure("no part") }
             stalled.append(cursor)
         }
-        #expect(try await follow(EventCursor(after: "0"), of: hub, filter(reader)) == 20)
+        #expect(try await follow(hub.cursor(after: 0), of: hub, filter(reader)) == 20)
         // A stalled one continues at its place.
         let rest = try await follow(stalled[0], of: hub, filter(reader))
         #expect((16...20).contains(rest), "\(rest)")
@@ -106,7 +106,7 @@ import Testing
             try hub.turns.enter(token)
             #expect(await hub.turns.acquire(token) != nil)
         }
-        var late = EventCursor(after: "0")
+        var late = hub.cursor(after: 0)
         let part = try await late.next(of: hub, filter(reader), patience: .milliseconds(1), arrive: {})
         guard case .waiting = part else { throw TestFailure("a turn") }
         hub.stop()
@@ -125,19 +125,19 @@ import Testing
             try hub.turns.enter(reader.name)
             turns.append(try #require(await hub.turns.acquire(reader.name)))
         }
-        var late = EventCursor(after: "0")
+        var late = hub.cursor(after: 0)
         let part = try await late.next(of: hub, filter(reader), patience: .milliseconds(1), arrive: {})
         guard case .waiting = part else { throw TestFailure("a turn") }
-        #expect(try await follow(EventCursor(after: "0"), of: hub, filter(other)) == 20)
+        #expect(try await follow(hub.cursor(after: 0), of: hub, filter(other)) == 20)
         // The late one has entered too.
         for _ in JournalTurns.maximumPerToken + 1..<JournalTurns.maximumFollowers {
             try hub.turns.enter(reader.name)
         }
-        var refused = EventCursor(after: "0")
+        var refused = hub.cursor(after: 0)
         let problem = #expect(throws: APIProblem.self) { try refused.begin(of: hub, filter(reader)) }
         #expect(problem?.status == .serviceUnavailable)
         #expect(problem?.fields.map(\.name) == ["Retry-After"])
-        var admitted = EventCursor(after: "0")
+        var admitted = hub.cursor(after: 0)
         try admitted.begin(of: hub, filter(other))
         for turn in turns { hub.turns.release(turn) }
         #expect(try await follow(late, of: hub, filter(reader)) == 20)
@@ -193,17 +193,17 @@ import Testing
     @Test func `a page whose place is held back tells the caller to wait`() async throws {
         let hub = try await hub(messages: 20, unrecorded: 1)
         let page = EventPage(hub: hub, filter: filter(reader), wait: .zero)
-        let held = try await page.answer(EventCursor(after: "1"))
-        #expect(String(decoding: held.body, as: UTF8.self).contains("\"after\":\"1\""))
+        let held = try await page.answer(hub.cursor(after: 1))
+        #expect(String(decoding: held.body, as: UTF8.self).contains(".1\"}"))
         #expect(held.fields.map(\.name) == ["Retry-After"])
-        #expect(try await page.answer(EventCursor(after: "1000")).fields.isEmpty)
+        #expect(try await page.answer(hub.cursor(after: 1000)).fields.isEmpty)
         hub.stop()
         await hub.store.close()
     }
 
     @Test func `the place of a follower moves through events that it does not want`() async throws {
         let hub = try await hub(messages: 20)
-        var cursor = EventCursor(after: "0")
+        var cursor = hub.cursor(after: 0)
         let wanted = filter(reader, types: ["delivery.deadLetter"])
         let part = try await cursor.next(of: hub, wanted, patience: .seconds(60), arrive: {})
         guard case .events(let events) = part else { throw TestFailure("no part") }
@@ -240,4 +240,11 @@ private final class Counter: Sendable {
 private struct TestFailure: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }
+}
+
+extension EventHub {
+    /// A follower that has the events up to a place of this store.
+    fileprivate func cursor(after place: UInt64) -> EventCursor {
+        EventCursor(after: EventID.text(place, in: store.identity), in: store.identity)
+    }
 }

@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `a cursor is valid only for its own list, and only unaltered`() throws {
-        let cursors = APICursor(secret: .random(byteCount: 32))
+        let cursors = APICursor(secret: .random(byteCount: 32), store: "s")
         let text = cursors.text("57", in: "/a?status=dead")
         #expect(try cursors.position(text, in: "/a?status=dead") == "57")
         for scope in ["/a", "/a?status=dea", "/b?status=dead"] {

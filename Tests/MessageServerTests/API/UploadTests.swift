@@ -221,7 +221,7 @@ import Testing
     @Test func `uploads have threads of their own`() async throws {
         let api = BusinessAPI(
             APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
-            cursors: APICursor(secret: .random(byteCount: 32)), logger: LogCollector().logger)
+            cursors: APICursor(secret: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
         func route(_ body: APIRoute.Body) -> APIRoute {
             APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
         }

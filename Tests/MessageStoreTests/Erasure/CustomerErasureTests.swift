@@ -137,28 +137,38 @@ struct CustomerErasureTests {
         return files
     }
 
-    @Test func `the ledger names an erased customer by a keyed hash only, and erases it from an older copy`()
+    @Test func `the ledger erases a customer from an older copy, and nothing of a later one or of another store`()
         async throws
     {
         let fixture = try await Fixture()
-        let backup = try fixture.copy()
+        let copy = try fixture.copy()
         _ = try erase(fixture)
         let path = fixture.directory.path + "/erasures.jsonl"
         let ledger = try #require(try ErasureLedger(path))
         #expect(ledger.entries.count == 2)
-        #expect(ledger.latest != nil)
         let identity = DataDirectory(path: fixture.directory.path).identityInFile()
-        let report = try Store.erase(
-            ledger, of: identity, in: backup.directory.path, CustomerErasure.Settings())
-        #expect(report.conversations == 2)
-        #expect(try backup.traces() == [])
-        try verify(backup)
+        let erasedAt = try #require(ledger.entries.first).at
+        func apply(to fixture: ErasureFixture, store: String, at: Timestamp) throws -> CustomerErasure.Report {
+            let manifest = BackupManifest(
+                id: "", store: store, version: "2", record: 1000, at: at, program: "", files: 0, bytes: 0,
+                sumsHash: "")
+            return try CustomerErasure(DataDirectory(path: fixture.directory.path), .init()).apply(
+                ledger, to: manifest)
+        }
+        let before = erasedAt.advanced(by: .seconds(-1))
+        let after = erasedAt.advanced(by: .seconds(1))
 
-        let foreign = try await Fixture()
-        let none = try Store.erase(
-            ledger, of: "another store", in: foreign.directory.path, CustomerErasure.Settings())
-        #expect(none.conversations == 0)
-        #expect(try foreign.traces() != [])
+        let later = try await Fixture()
+        #expect(try apply(to: later, store: "another", at: after).conversations == 0)
+        #expect(try later.traces() != [])
+
+        #expect(try apply(to: copy, store: identity, at: after).conversations == 2)
+        #expect(try copy.traces() == [])
+        try verify(copy)
+
+        // The other store was restored from this backup, and erased the customer then.
+        #expect(try apply(to: later, store: "another", at: before).conversations == 2)
+        #expect(try later.traces() == [])
     }
 
     @Test func `entries that are older than the ledger's days are removed by the next erasure`() throws {

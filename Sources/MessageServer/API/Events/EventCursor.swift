@@ -45,10 +45,10 @@ struct EventCursor: Sendable {
     /// Begins at the end of the ring.
     static let latest = EventCursor(through: nil, position: .latest)
 
-    /// Resumes behind a place; an invalid id leads to `reset`, like a place that the journal no longer has.
-    init(after id: String) {
-        let digits = id.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        self.init(through: (digits ? UInt64(id) : nil) ?? .max, position: .start)
+    /// Resumes behind the place in an id of this store; another id leads to `reset`, like a place that the journal no longer
+    /// has.
+    init(after id: String, in store: String) {
+        self.init(through: EventID.place(id, in: store) ?? .max, position: .start)
     }
 
     private init(through: UInt64?, position: Position) {

@@ -251,7 +251,7 @@ final class EventHub: Sendable {
     private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
         let slugs = access.slugs
         let rendered = events.compactMap { placed in
-            slugs[placed.event.business].map { RenderedEvent(placed, business: $0) }
+            slugs[placed.event.business].map { RenderedEvent(placed, in: store.identity, business: $0) }
         }
         let filters = state.withLock { state in
             state.channels.filter { $0.value.broadcast.subscriberCount > 0 }.map(\.key)
@@ -278,7 +278,7 @@ final class EventHub: Sendable {
     /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
         let unused = state.withLock { state in
-            for channel in state.channels.values { channel.broadcast.send(EventText.comment(state.through)) }
+            for channel in state.channels.values { channel.broadcast.send(EventText.comment(state.through, in: store.identity)) }
             let unused = state.channels.filter { $0.value.isUnused }
             for filter in unused.keys { state.channels[filter] = nil }
             return unused.values
@@ -356,7 +356,7 @@ extension EventHub {
         var text: [UInt8] = []
         for placed in events {
             if let slug = slug(of: placed.event, for: filter) {
-                EventText.append(placed, business: slug, to: &text)
+                EventText.append(placed, in: store.identity, business: slug, to: &text)
             }
         }
         return text

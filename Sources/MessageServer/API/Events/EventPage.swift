@@ -34,7 +34,7 @@ struct EventPage: Sendable {
         defer { timer.cancel() }
         let deadline = ContinuousClock.now + max(wait, Self.readingTime)
         var wakeups = waiter.wakeups.makeAsyncIterator()
-        var page = Page(place: start.through ?? 0)
+        var page = Page(in: hub.store.identity, place: start.through ?? 0)
         var cursor = start
         var parts = 0
         reading: while !page.isFull, parts < Self.maximumParts, !waiter.isTokenRemoved {
@@ -69,7 +69,12 @@ private struct Page {
     /// The place behind the last event.
     var place: UInt64
 
-    init(place: UInt64) { self.place = place }
+    private let store: String
+
+    init(in store: String, place: UInt64) {
+        self.store = store
+        self.place = place
+    }
 
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= EventRoutes.maximumPage || bytes > EventRoutes.maximumPageBytes }
@@ -80,7 +85,7 @@ private struct Page {
         for placed in events {
             if isFull { return }
             place = placed.through
-            if let slug = slug(placed.event) { append(EventText.pageEntry(placed, business: slug)) }
+            if let slug = slug(placed.event) { append(EventText.pageEntry(placed, in: store, business: slug)) }
         }
     }
 
@@ -94,12 +99,12 @@ private struct Page {
         entries.append(entry)
     }
 
-    /// The answer, such as `{"events":[…],"after":"57"}`.
+    /// The answer, such as `{"events":[…],"after":"0f3a….57"}`.
     var answer: APIAnswer {
         APIAnswer { writer in
             writer.key("events")
             writer.array { writer in for entry in entries { writer.raw(entry) } }
-            writer.field("after", "\(place)")
+            writer.field("after", EventID.text(place, in: store))
         }
     }
 }

@@ -28,7 +28,7 @@ enum EventRoutes {
                     let filter = try filter(of: request)
                     let cursor =
                         (request.field("last-event-id") ?? request["after"])
-                        .map { EventCursor(after: $0) } ?? .latest
+                        .map { EventCursor(after: $0, in: hub.store.identity) } ?? .latest
                     switch try EventFormat(accept: request.field("accept")) {
                     case .stream: try EventStream(hub, filter, cursor).start(responder)
                     case .page:

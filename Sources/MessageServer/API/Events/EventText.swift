@@ -9,18 +9,22 @@ enum EventText {
     static let head = Array(": events\nretry: 2000\n\n".utf8)
 
     /// A comment, which also tells the place, so that a follower of few events resumes near the end.
-    static func comment(_ through: UInt64) -> [UInt8] { Array(": idle\nid: \(through)\n\n".utf8) }
+    static func comment(_ through: UInt64, in store: String) -> [UInt8] {
+        Array(": idle\nid: \(EventID.text(through, in: store))\n\n".utf8)
+    }
 
-    /// One event of a stream.
-    static func append(_ placed: PlacedEvent, business: String, to text: inout [UInt8]) {
-        text += "id: \(placed.through)\nevent: \(placed.event.name.rawValue)\ndata: ".utf8
+    /// One event of a stream of the store with this identity.
+    static func append(_ placed: PlacedEvent, in store: String, business: String, to text: inout [UInt8]) {
+        text += "id: \(EventID.text(placed.through, in: store))\nevent: \(placed.event.name.rawValue)\ndata: ".utf8
         text += data(placed.event, business: business)
         text += "\n\n".utf8
     }
 
     /// The event that tells a follower that it missed events, so that it must load its data again.
-    static func reset(_ through: UInt64) -> [UInt8] {
-        Array("id: \(through)\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n".utf8)
+    static func reset(_ through: UInt64, in store: String) -> [UInt8] {
+        Array(
+            "id: \(EventID.text(through, in: store))\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n"
+                .utf8)
     }
 
     /// The text of an event without a place.
@@ -48,9 +52,9 @@ enum EventText {
     }
 
     /// The object of an event in a page, with its place.
-    static func pageEntry(_ placed: PlacedEvent, business: String) -> [UInt8] {
+    static func pageEntry(_ placed: PlacedEvent, in store: String, business: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256 + (placed.event.line?.count ?? 0)) { writer in
-            writer.field("id", "\(placed.through)")
+            writer.field("id", EventID.text(placed.through, in: store))
             write(placed.event, business, to: &writer)
         }
     }

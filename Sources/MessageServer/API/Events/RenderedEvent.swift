@@ -7,11 +7,11 @@ struct RenderedEvent: Sendable {
     private let text: [UInt8]
 
     /// Renders an event with its place, for the business with this slug.
-    init(_ placed: PlacedEvent, business slug: String) {
+    init(_ placed: PlacedEvent, in store: String, business slug: String) {
         type = placed.event.name.rawValue
         self.slug = slug
         var text: [UInt8] = []
-        EventText.append(placed, business: slug, to: &text)
+        EventText.append(placed, in: store, business: slug, to: &text)
         self.text = text
     }
 

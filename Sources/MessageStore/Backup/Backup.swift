@@ -1,0 +1,194 @@
+package import BalloonPOSIX
+import BalloonWire
+
+/// Copies a data directory into a tar archive, beside a running server or without one.
+///
+/// ```
+///   pin ──> conversations, damaged, states, assignments ──> journal up to its last record N
+///       ──> contents that these name ──> payments and other files ──> SHA256SUMS, manifest.json
+/// ```
+///
+/// The journal is copied after the conversations, so that it has every line that a conversation lacks. The pin keeps files
+/// from being deleted or rewritten meanwhile. Not copied: open requests with their secrets, files of handlers, locks, sockets,
+/// caches, and the files of `balloon dev`.
+package struct Backup {
+    /// Receives an archive in pieces; an error ends the backup.
+    package typealias Sink = (_ piece: [UInt8]) throws(SystemError) -> Void
+    /// Returns at most this many bytes of an archive; none at its end.
+    package typealias Source = (_ maximumBytes: Int) throws(SystemError) -> [UInt8]
+
+    /// The result of a backup.
+    package struct Report: Hashable, Sendable {
+        /// The manifest that the archive ends with.
+        package let manifest: BackupManifest
+        /// The number of contents that the conversations name and the directory no longer has.
+        package let missingContents: Int
+    }
+
+    /// The folders with conversations, which are copied before the journal.
+    static let conversationFolders = ["conversations", "damaged", "states", "assignments"]
+    /// The folders and files that are copied last.
+    static let otherFolders = ["payments", "retention", "onboarding"]
+    static let otherFiles = ["people.json", "removed.json"]
+    static let journalFolder = "journal"
+    static let contentFolder = "attachments"
+
+    private let directory: DataDirectory
+    private let pin: BackupPin
+    private var archive: BackupWriter
+    private var contents = ContentScan()
+
+    /// Copies the directory; `sink` receives the archive in pieces.
+    ///
+    /// `program` is the version of the program. The ledger of erasures in `settings` gets a line with the backup's identifier,
+    /// before anything is copied. Throws a ``BackupError``, or a ``StoreError``: ``StoreError/backupRunning(process:)``,
+    /// ``StoreError/filesChanging``, ``StoreError/noData(path:)`` or ``StoreError/unavailable(path:_:)``.
+    package static func write(
+        of dataDirectory: String, _ settings: CustomerErasure.Settings, program: String,
+        to sink: @escaping Sink
+    ) async throws -> Report {
+        let directory = DataDirectory(path: dataDirectory)
+        let version = try directory.check()
+        let pin = try await BackupPin(dataDirectory: dataDirectory)
+        let (id, at) = (Hex.encode(Secret.random(byteCount: 16).bytes), Timestamp.now())
+        let ledgerPath = settings.ledger ?? directory.erasures
+        // A copy of the ledger from before the line: a ledger that knows the backup is newer than the backup.
+        let ledger = settings.ledger == nil ? try ErasureFiles().read(ledgerPath) : nil
+        try ErasureLedger.add(
+            backup: id, at: at, keepingDays: settings.ledgerDays, to: ledgerPath, ownedLike: dataDirectory)
+        var backup = Backup(directory: directory, pin: pin, archive: BackupWriter(to: sink))
+        let (record, missing) = try backup.copyAll()
+        if let ledger {
+            try backup.archive.add(ledger, as: ErasureLedger.fileName, modifiedAt: Int(at.milliseconds / 1000))
+        }
+        var made: BackupManifest?
+        try backup.archive.finish { files, bytes, sumsHash in
+            let manifest = BackupManifest(
+                id: id, store: directory.identityInFile(), version: version, record: record, at: at,
+                program: program, files: files, bytes: bytes, sumsHash: sumsHash)
+            made = manifest
+            return manifest
+        }
+        guard let made, !pin.isExpired else { throw BackupError.expired }
+        return Report(manifest: made, missingContents: missing)
+    }
+
+    /// Writes `DATA/backup.json`, whose time is that of the latest complete backup.
+    package static func recordSuccess(
+        _ report: Report, in dataDirectory: String
+    ) throws(StoreError) {
+        let path = DataDirectory(path: dataDirectory).lastBackup
+        do throws(SystemError) { try AtomicFile.write(report.manifest.content, to: path) } catch {
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    /// The time of the latest complete backup, to the second; nil without one, or when that is unknown.
+    package static func lastSuccess(in dataDirectory: String) -> Timestamp? {
+        let path = DataDirectory(path: dataDirectory).lastBackup
+        return (try? FileTime.modifiedSecondsSince1970(path)).map { Timestamp(milliseconds: Int64($0) * 1000) }
+    }
+
+    private init(directory: DataDirectory, pin: BackupPin, archive: BackupWriter) {
+        self.directory = directory
+        self.pin = pin
+        self.archive = archive
+    }
+
+    private mutating func copyAll() throws -> (lastRecord: UInt64, missingContents: Int) {
+        for folder in Self.conversationFolders { try copyFolder(folder, isScanned: true) }
+        let last = try copyJournal()
+        var missing = 0
+        for content in contents.hashes.sorted() {
+            let path = "\(Self.contentFolder)/\(content.prefix(2))/\(content)"
+            if try !copy(path) { missing += 1 }
+        }
+        contents = ContentScan()
+        for folder in Self.otherFolders { try copyFolder(folder, isScanned: false) }
+        for file in Self.otherFiles { try copy(file) }
+        return (last, missing)
+    }
+
+    /// Copies every file below a folder, in the order of their paths.
+    private mutating func copyFolder(_ path: String, isScanned: Bool) throws {
+        for name in try names(in: path) {
+            let inner = path + "/" + name
+            if Directory.isDirectory(directory.path + "/" + inner) {
+                try copyFolder(inner, isScanned: isScanned)
+            } else if !name.hasSuffix(".new") {
+                // The file of an interrupted replacement ends in ".new".
+                try copy(inner, isScanned: isScanned)
+            }
+        }
+    }
+
+    /// Copies the segments up to the last record that is in the files now; returns its number.
+    private mutating func copyJournal() throws -> UInt64 {
+        let reader = try JournalReader(directory.journal)
+        let last = try reader.end()
+        for name in try names(in: Self.journalFolder) where !name.hasSuffix(".new") {
+            let path = Self.journalFolder + "/" + name
+            let segment = SegmentName.firstRecord(name)
+            if let segment, let last, segment > last.segment { continue }
+            let isLast = segment != nil && segment == last?.segment
+            try copy(path, isScanned: true, endBytes: isLast ? last?.endBytes : nil)
+        }
+        return last?.record ?? 0
+    }
+
+    /// Copies a file; false when it does not exist. Of a file that only grows, the complete lines are copied.
+    @discardableResult
+    private mutating func copy(
+        _ path: String, isScanned: Bool = false, endBytes: Int? = nil
+    ) throws -> Bool {
+        if pin.isExpired { throw BackupError.expired }
+        let source = directory.path + "/" + path
+        do {
+            let file = try File(source, for: .reading)
+            var size = try file.sizeBytes()
+            if let endBytes {
+                size = min(size, endBytes)
+            } else if path.hasSuffix(".jsonl"), !path.hasPrefix(Self.journalFolder) {
+                size = try ConversationTail.lines(of: file, endingAt: size, maximum: 1).completeBytes
+            }
+            var scan = contents
+            contents = ContentScan()
+            scan.beginFile()
+            defer { contents = scan }
+            try archive.add(
+                file, as: path, sizeBytes: size,
+                modifiedAt: try FileTime.modifiedSecondsSince1970(source)
+            ) { if isScanned { scan.take($0) } }
+            return true
+        } catch let error as SystemError {
+            // A quarantined or expired file was moved or removed meanwhile.
+            if error.isMissing { return false }
+            throw StoreError.unavailable(path: source, error)
+        }
+    }
+
+    private func names(in path: String) throws -> [String] {
+        let path = directory.path + "/" + path
+        guard Directory.isDirectory(path) else { return [] }
+        do { return try Directory.names(in: path) } catch {
+            throw StoreError.unavailable(path: path, error)
+        }
+    }
+}
+
+/// Collects the contents that texts name, from their pieces.
+private struct ContentScan {
+    private(set) var hashes: Set<String> = []
+    /// The end of the last piece, in which a name may begin.
+    private var rest: [UInt8] = []
+    /// More than the longest member with a hash.
+    private static let overlapBytes = 96
+
+    mutating func beginFile() { rest = [] }
+
+    mutating func take(_ piece: ArraySlice<UInt8>) {
+        let text = rest + piece
+        hashes.formUnion(ContentReferences.hashes(in: text[...]))
+        rest = Array(text.suffix(Self.overlapBytes))
+    }
+}

@@ -1,0 +1,83 @@
+import BalloonPOSIX
+import BalloonWire
+
+/// Writes the files of a backup as a tar archive, and keeps the list of their hashes.
+///
+/// The list takes up to 260 bytes of memory for each file.
+struct BackupWriter {
+    private static let pieceBytes = 256 << 10
+
+    private let sink: Backup.Sink
+    private(set) var files = 0
+    private(set) var bytes = 0
+    /// The content of `SHA256SUMS` so far.
+    private var sums: [UInt8] = []
+
+    init(to sink: @escaping Backup.Sink) { self.sink = sink }
+
+    /// Writes the first `sizeBytes` of an open file, which may grow meanwhile; `take` gets every piece.
+    mutating func add(
+        _ file: File, as path: String, sizeBytes: Int, modifiedAt: Int,
+        take: (ArraySlice<UInt8>) -> Void = { _ in }
+    ) throws {
+        try begin(path, sizeBytes: sizeBytes, modifiedAt: modifiedAt)
+        var hash = SHA256()
+        var position = 0
+        while position < sizeBytes {
+            let piece = try file.read(at: position, count: min(Self.pieceBytes, sizeBytes - position))
+            guard !piece.isEmpty else { throw BackupError.shrunk(path: path) }
+            position += piece.count
+            hash.update(piece.span)
+            take(piece[...])
+            try write(piece)
+        }
+        try end(path, hash.finish(), sizeBytes: sizeBytes)
+    }
+
+    /// Writes a content from memory.
+    mutating func add(_ content: [UInt8], as path: String, modifiedAt: Int) throws {
+        try begin(path, sizeBytes: content.count, modifiedAt: modifiedAt)
+        var hash = SHA256()
+        hash.update(content.span)
+        try write(content)
+        try end(path, hash.finish(), sizeBytes: content.count)
+    }
+
+    /// Writes the list of hashes and the manifest, and ends the archive.
+    mutating func finish(_ manifest: (_ files: Int, _ bytes: Int, _ sumsHash: String) -> BackupManifest)
+        throws
+    {
+        let (files, bytes, sums) = (files, bytes, sums)
+        let manifest = manifest(files, bytes, Hex.encode(SHA256.hash(sums)))
+        let modifiedAt = Int(manifest.at.milliseconds / 1000)
+        try add(sums, as: BackupManifest.sumsPath, modifiedAt: modifiedAt)
+        try add(manifest.content, as: BackupManifest.path, modifiedAt: modifiedAt)
+        try write([UInt8](repeating: 0, count: 2 * TarHeader.blockBytes))
+    }
+
+    private func begin(_ path: String, sizeBytes: Int, modifiedAt: Int) throws {
+        guard let block = TarHeader(path: path, sizeBytes: sizeBytes, modifiedAt: modifiedAt).block else {
+            throw BackupError.unfit(path: path)
+        }
+        try write(block)
+    }
+
+    private mutating func end(_ path: String, _ digest: InlineArray<32, UInt8>, sizeBytes: Int) throws {
+        let padding = TarHeader(path: path, sizeBytes: sizeBytes, modifiedAt: 0).paddingBytes
+        if padding > 0 { try write([UInt8](repeating: 0, count: padding)) }
+        sums += Self.line(path, digest)
+        files += 1
+        bytes += sizeBytes
+    }
+
+    private func write(_ bytes: [UInt8]) throws {
+        do throws(SystemError) { try sink(bytes) } catch { throw BackupError.unwritten(error) }
+    }
+
+    /// The line of a file in the list.
+    static func line(_ path: String, _ digest: InlineArray<32, UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for index in digest.indices { bytes.append(digest[index]) }
+        return Array("\(Hex.encode(bytes))  \(path)\n".utf8)
+    }
+}

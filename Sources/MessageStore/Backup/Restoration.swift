@@ -1,0 +1,159 @@
+import BalloonJSON
+import BalloonPOSIX
+package import Logging
+
+/// Restores a backup into an empty directory.
+///
+/// ```
+///   archive ──> files, checked against the manifest ──> ledger: erased customers are erased again
+///           ──> store: missing lines and states from the journal ──> a new identity
+/// ```
+///
+/// `DATA/restoring` exists from the first step to the last, and nothing opens the directory meanwhile. After an error or a
+/// crash, the directory must be emptied and the backup restored again.
+package struct Restoration {
+    /// What a restoration does beside copying.
+    package struct Options: Sendable {
+        /// The ledger of erasures to apply; nil to restore customers that were erased since the backup.
+        package var ledger: ErasureLedger?
+        /// The path of the ledger, for errors.
+        package var ledgerPath = ""
+        /// Whether messages and replies that were unfinished are delivered and sent, instead of becoming dead letters.
+        package var delivers = false
+        /// The ledger of the restored server, and whether the lines of erased customers' payments stay.
+        package var erasures = CustomerErasure.Settings()
+
+        /// Creates the options of a restoration without a ledger.
+        package init() {}
+    }
+
+    /// The result of a restoration.
+    package struct Report: Sendable {
+        /// The backup's manifest.
+        package let manifest: BackupManifest
+        /// What the ledger erased again.
+        package let erased: CustomerErasure.Report
+        /// The lines that the journal had and the conversations lacked.
+        package let rebuilt: Store.Rebuilt
+    }
+
+    private let directory: DataDirectory
+    private let options: Options
+    private let logger: Logger
+
+    /// Restores a backup, and returns when all of it is on disk.
+    ///
+    /// Throws a ``BackupError``, or a ``StoreError``.
+    package static func run(
+        from source: @escaping Backup.Source, into dataDirectory: String,
+        _ options: Options, logger: Logger
+    ) async throws -> Report {
+        let restoration = Restoration(
+            directory: DataDirectory(path: dataDirectory), options: options, logger: logger)
+        let manifest = try restoration.extract(source)
+        let erased = try restoration.applyLedger(to: manifest)
+        let rebuilt = try await restoration.rebuild()
+        try restoration.finish()
+        return Report(manifest: manifest, erased: erased, rebuilt: rebuilt)
+    }
+
+    private func extract(_ source: @escaping Backup.Source) throws -> BackupManifest {
+        let path = directory.path
+        var names: [String] = []
+        try changing(path) { () throws(SystemError) in
+            try Directory.make(path)
+            names = try Directory.names(in: path)
+        }
+        // A volume that is a file system of its own has this folder.
+        guard names.allSatisfy({ $0 == "lost+found" }) else { throw BackupError.notEmpty(path: path) }
+        try changing(directory.restoring) { () throws(SystemError) in
+            try AtomicFile.write([], to: directory.restoring)
+        }
+        var reader = BackupReader(from: source, into: path)
+        let manifest = try reader.extract()
+        if let ledger = options.ledger, !ledger.knows(manifest) {
+            throw BackupError.ledgerOlder(path: options.ledgerPath)
+        }
+        let mark = RestoredMark(
+            backup: manifest, parkedThrough: options.delivers ? 0 : manifest.record, at: .now())
+        try changing(path) { () throws(SystemError) in
+            try AtomicFile.write(mark.content, to: directory.restored)
+            try AtomicFile.write(Array((manifest.version + "\n").utf8), to: directory.versionFile)
+            try Directory.synchronizeFileSystem(of: path)
+        }
+        return manifest
+    }
+
+    /// Erases the customers that the ledger names, and keeps the ledger for the restored server.
+    private func applyLedger(to manifest: BackupManifest) throws(StoreError) -> CustomerErasure.Report {
+        guard let ledger = options.ledger else { return CustomerErasure.Report() }
+        let report = try CustomerErasure(directory, options.erasures).apply(ledger, to: manifest)
+        let path = options.erasures.ledger ?? directory.erasures
+        // A ledger outside the directory that exists already is the latest one, or another server's.
+        if options.erasures.ledger == nil || !Directory.exists(path) {
+            try changing(path) { () throws(SystemError) in try AtomicFile.write(ledger.bytes, to: path) }
+        }
+        return report
+    }
+
+    /// Writes the lines and states that the journal has and the files lack.
+    private func rebuild() async throws -> Store.Rebuilt {
+        var configuration = StoreConfiguration(directory: directory.path)
+        configuration.isRestoring = true
+        let store = try Store.open(configuration, logger: logger)
+        do {
+            let rebuilt = try await store.rebuild()
+            try await store.rebuildStates()
+            await store.close()
+            return rebuilt
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    private func finish() throws(StoreError) {
+        try changing(directory.path) { () throws(SystemError) in
+            try Directory.synchronizeFileSystem(of: directory.path)
+            try Directory.remove(directory.restoring)
+            try Directory.synchronize(directory.path)
+        }
+    }
+
+    private func changing(
+        _ path: String, _ body: () throws(SystemError) -> Void
+    ) throws(StoreError) {
+        do throws(SystemError) { try body() } catch { throw .unavailable(path: path, error) }
+    }
+}
+
+extension Store {
+    /// Stores the handlers' states that the journal has and the files lack, because they were copied before.
+    fileprivate func rebuildStates() async throws {
+        let journal = JournalErasure(directory: DataDirectory(path: directory).journal, files: ErasureFiles())
+        let marker = Array("\"state\":".utf8)
+        var deciding: Set<UInt64> = []
+        try journal.forEachLine { record, _, line in
+            if case .outcome(let outcome) = record, line.firstPosition(of: marker) != nil {
+                deciding.insert(outcome.of)
+            }
+        }
+        if deciding.isEmpty { return }
+        var conversations: [UInt64: ConversationKey] = [:]
+        var decisions: [(key: ConversationKey, record: UInt64, state: [UInt8])] = []
+        try journal.forEachLine { record, number, line in
+            if deciding.contains(number) {
+                if case .message(let message) = record { conversations[number] = message.conversation }
+                if case .reply(let reply) = record { conversations[number] = reply.reportedIn }
+            }
+            guard case .outcome(let outcome) = record, let key = conversations[outcome.of],
+                // The checksum is correct, so the line is JSON unless another program wrote it.
+                let state = (try? JSONDocument(Array(line), limits: .journal))?.root["state"]
+            else { return }
+            decisions.append((key, number, Array(state.text)))
+        }
+        for decision in decisions {
+            try await remember(decision.state, decidedBy: decision.record, in: decision.key)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import BalloonJSON
+import BalloonPOSIX
+
+/// `DATA/restored`: the backup from which a directory was restored, and which of its messages are parked.
+///
+/// `{"format":1,"backup":"…","store":"…","record":4711,"parkThrough":4711,"at":"…"}`. A message or a reply up to the record
+/// `parkThrough` that had no end becomes a dead letter at the next start, instead of being delivered or sent: the lost server
+/// may have done that after the backup.
+struct RestoredMark: Hashable, Sendable {
+    /// The reason that such a message or reply gets in the journal.
+    static let reason = "restored from a backup, after which it may have been handled"
+
+    let backup: String
+    let store: String
+    let record: UInt64
+    let parkedThrough: UInt64
+    let at: Timestamp
+
+    init(backup: BackupManifest, parkedThrough: UInt64, at: Timestamp) {
+        self.backup = backup.id
+        store = backup.store
+        record = backup.record
+        self.parkedThrough = parkedThrough
+        self.at = at
+    }
+
+    /// The last parked record of a directory; 0 when it was not restored.
+    static func parkedThrough(in directory: DataDirectory) throws(StoreError) -> UInt64 {
+        guard let bytes = try ErasureFiles().read(directory.restored) else { return 0 }
+        // A text that is not JSON has no members.
+        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
+            let through = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:))
+        else { throw .damaged(file: directory.restored, line: 1) }
+        return through
+    }
+
+    /// The content of the file.
+    var content: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.field("backup", backup)
+            writer.field("store", store)
+            writer.field("record", Int(clamping: record))
+            writer.field("parkThrough", Int(clamping: parkedThrough))
+            writer.field("at", at)
+        } + [UInt8(ascii: "\n")]
+    }
+}

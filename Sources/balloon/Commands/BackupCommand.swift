@@ -1,0 +1,104 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import MessageServer
+import MessageStore
+
+/// `balloon backup`: copies a data directory into one file.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the data directory into a tar file; works while a server runs.",
+        discussion: """
+            The file has every message that was answered with 200 before the command began. It has mode 0600 and gets its name \
+            when it is complete; until then it ends in .new. Check it with tar and sha256sum -c SHA256SUMS; restore it with balloon \
+            restore. Not included: open sign-ins and payments, the configuration and its secrets, and what handlers stored.
+
+            The server deletes and rewrites no stored file meanwhile, for at most six hours.
+            """)
+
+    @Argument(help: ArgumentHelp("The file to create; - writes to standard output.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var options: ReadingOptions
+
+    func validate() throws {
+        if file == "-" {
+            if StandardStream.output.isTerminal {
+                throw ValidationError("Standard output is a terminal; name a file, or a program that reads it.")
+            }
+            return
+        }
+        for path in [file, file + ".new"] where Directory.exists(path) {
+            throw ValidationError("\(terminalText(path)) exists; name another file, or remove it.")
+        }
+    }
+
+    func run() async throws {
+        try options.check()
+        let data = try options.data
+        let settings = try options.place.erasureSettings()
+        let report =
+            try await file == "-" ? writeToOutput(data, settings) : writeFile(data, settings)
+        try Backup.recordSuccess(report, in: data)
+        let line = options.json ? json(report) : text(report)
+        if file == "-" { StandardStream.error.write(line) } else { StandardStream.output.write(line) }
+    }
+
+    private func writeToOutput(
+        _ data: String, _ settings: CustomerErasure.Settings
+    ) async throws -> Backup.Report {
+        try await Backup.write(of: data, settings, program: BuildVersion.text) { piece throws(SystemError) in
+            StandardStream.output.write(piece)
+            if let failure = StandardStream.output.failure { throw failure }
+        }
+    }
+
+    private func writeFile(
+        _ data: String, _ settings: CustomerErasure.Settings
+    ) async throws -> Backup.Report {
+        let unfinished = file + ".new"
+        let target: File
+        do { target = try File(unfinished, for: .creating) } catch {
+            throw CommandFailure.unwritten(to: terminalText(unfinished), error)
+        }
+        do {
+            let report = try await Backup.write(of: data, settings, program: BuildVersion.text) {
+                piece throws(SystemError) in try target.append(piece)
+            }
+            do throws(SystemError) {
+                try target.synchronize()
+                try Directory.rename(unfinished, to: file)
+                try Directory.synchronize(Directory.parent(of: file))
+            } catch {
+                throw CommandFailure.unwritten(to: terminalText(file), error)
+            }
+            return report
+        } catch {
+            // Ignore an error of the removal, because the first error is the one to report.
+            try? Directory.remove(unfinished)
+            throw error
+        }
+    }
+
+    private func text(_ report: Backup.Report) -> String {
+        let manifest = report.manifest
+        let missing =
+            report.missingContents == 0 ? "" : "; \(report.missingContents) attachments are no longer kept"
+        let target = file == "-" ? "standard output" : terminalText(file)
+        return
+            "backed up \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to \(target)\(missing)\n"
+    }
+
+    private func json(_ report: Backup.Report) -> String {
+        jsonLine { writer in
+            writer.field("file", file)
+            writer.field("id", report.manifest.id)
+            writer.field("at", report.manifest.at.rfc3339)
+            writer.field("record", Int(clamping: report.manifest.record))
+            writer.field("files", report.manifest.files)
+            writer.field("bytes", report.manifest.bytes)
+            writer.field("missingFiles", report.missingContents)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import Logging
+import MessageServer
+import MessageStore
+import Synchronization
+
+/// `balloon restore`: makes a data directory of a backup.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Restore a backup into an empty data directory.",
+        discussion: """
+            Checks every file against the backup's list, writes lines that the journal has and the conversations lack, and \
+            erases the customers that the ledger names. Messages and replies that were unfinished become dead letters at the next \
+            start, because the lost server may have handled them after the backup; with --deliver they are delivered and sent. Open \
+            sign-ins and payments are not restored.
+
+            After an error, empty the directory and run the command again. Exits with 65 when the backup is damaged, or when the \
+            restored directory has problems; it lists them.
+            """)
+
+    @Argument(help: ArgumentHelp("The backup; - reads standard input.", valueName: "file"))
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The latest ledger of erasures; else the one that the configuration names.", valueName: "file"))
+    var erasures: String?
+
+    @Flag(help: "Restore without a ledger: customers that were erased since the backup return.")
+    var withoutErasures = false
+
+    @Flag(help: "Deliver and send what was unfinished.")
+    var deliver = false
+
+    @OptionGroup var options: ReadingOptions
+
+    func validate() throws {
+        if withoutErasures, erasures != nil {
+            throw ValidationError("Name --erasures or --without-erasures, not both.")
+        }
+    }
+
+    func run() async throws {
+        var restoration = Restoration.Options()
+        restoration.delivers = deliver
+        restoration.erasures = try options.place.erasureSettings()
+        if !withoutErasures {
+            guard let path = erasures ?? restoration.erasures.ledger else { throw BackupError.ledgerMissing }
+            guard let ledger = try ErasureLedger(path) else {
+                throw CommandFailure.malformed(path: terminalText(path), reason: "does not exist")
+            }
+            restoration.ledger = ledger
+            restoration.ledgerPath = terminalText(path)
+        }
+        let data = try options.data
+        let report = try await Restoration.run(
+            from: source(), into: data, restoration, logger: LogOptions.start())
+        options.write(text(report, data), json: json(report, data))
+        try verify(data)
+        if !report.erased.unreached.isEmpty {
+            throw CommandFailure.notErased(report.erased.unreached.map { terminalText($0) })
+        }
+    }
+
+    /// Reads the backup from its file, or from standard input.
+    private func source() throws -> Backup.Source {
+        if file == "-" {
+            return { maximum throws(SystemError) in
+                let input = Descriptor(owning: 0)
+                var bytes: [UInt8] = []
+                do throws(SystemError) { _ = try input.read(onto: &bytes, maximumBytes: maximum) } catch {
+                    _ = input.release()
+                    throw error
+                }
+                _ = input.release()
+                return bytes
+            }
+        }
+        let archive: File
+        do { archive = try File(file, for: .readingRegular) } catch {
+            throw CommandFailure.unreadable(path: terminalText(file), error)
+        }
+        let position = Atomic(0)
+        return { maximum throws(SystemError) in
+            let bytes = try archive.read(at: position.load(ordering: .relaxed), count: maximum)
+            position.add(bytes.count, ordering: .relaxed)
+            return bytes
+        }
+    }
+
+    /// Checks the restored directory, and lists its problems.
+    private func verify(_ data: String) throws {
+        try StoreVerification.run(dataDirectory: data) { problem in
+            StandardStream.error.write(VerificationRendering.text(problem))
+        }.throwProblems()
+    }
+
+    private func text(_ report: Restoration.Report, _ data: String) -> String {
+        let manifest = report.manifest
+        var text = "restored \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to "
+        text += terminalText(data) + "\n"
+        if report.rebuilt.restoredLines > 0 {
+            text += "wrote \(report.rebuilt.restoredLines) lines of conversations from the journal\n"
+        }
+        if report.erased.conversations > 0 {
+            text += "erased \(report.erased.conversations) conversations that the ledger names\n"
+        }
+        return text
+    }
+
+    private func json(_ report: Restoration.Report, _ data: String) -> String {
+        jsonLine { writer in
+            writer.field("data", data)
+            writer.field("backup", report.manifest.id)
+            writer.field("at", report.manifest.at.rfc3339)
+            writer.field("record", Int(clamping: report.manifest.record))
+            writer.field("files", report.manifest.files)
+            writer.field("bytes", report.manifest.bytes)
+            writer.field("restoredLines", report.rebuilt.restoredLines)
+            writer.field("erasedConversations", report.erased.conversations)
+        }
+    }
+}
