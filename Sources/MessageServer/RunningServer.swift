@@ -174,7 +174,8 @@ package final class RunningServer: Sendable {
         let access = APIAccess(
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
-        let api = BusinessAPI(access, cursors: APICursor(secret: configuration.secret, store: store.identity), logger: logger)
+        let api = BusinessAPI(
+            access, cursors: APICursor(secret: configuration.secret, store: store.identity), logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {

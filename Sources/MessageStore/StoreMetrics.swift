@@ -13,6 +13,8 @@ package struct StoreMetrics: Sendable {
     package let journalBytes: UInt64
     /// The bytes that are free on the file system of the data directory; nil when the system does not tell.
     package let freeBytes: UInt64?
+    /// The time of the latest complete backup, to the second; nil without one.
+    package let lastBackup: Timestamp?
     /// The unfinished messages of each business that has any.
     package let pending: [BusinessID: Int]
     /// The arrival time of the oldest unfinished message of each business that has any.
@@ -37,7 +39,7 @@ extension Store {
         StoreMetrics(
             commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
             journalBytes: journalBytes,
-            freeBytes: freeBytes,
+            freeBytes: freeBytes, lastBackup: Backup.lastSuccess(in: directory),
             pending: scheduler.quotas.counts, oldestPending: oldestPending,
             queuedReplies: outbox.countsByBusiness,
             deadLetters: accounts.withLedger { $0.deadLetterCounts })

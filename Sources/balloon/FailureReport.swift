@@ -166,18 +166,21 @@ struct FailureReport {
         case .unwritten(let reason):
             self.init(
                 .unavailable, "\(error)",
-                hint: reason.isFull ? "free space on the disk" : "check the file, or the program that reads it")
+                hint: reason.isFull
+                    ? "free space on the disk" : "check the file, or the program that reads it")
         case .unreadable: self.init(.unavailable, "\(error)", hint: "check the file")
         case .damaged, .incomplete, .differs:
             self.init(.badData, "\(error)", hint: "empty the directory, and restore another backup")
         case .newerFormat:
-            self.init(.badData, "\(error)", hint: "use the version of Balloon that made the backup, or a later one")
+            self.init(
+                .badData, "\(error)", hint: "use the version of Balloon that made the backup, or a later one")
         case .notEmpty: self.init(.usage, "\(error)", hint: "name an empty directory with --data")
         case .ledgerMissing:
             self.init(
                 .usage, "\(error)",
                 hint:
-                    "name the latest one with --erasures; with --without-erasures, customers erased since the backup return")
+                    "name the latest one with --erasures; with --without-erasures, customers erased since the backup return"
+            )
         case .ledgerOlder:
             self.init(
                 .usage, "\(error)",

@@ -331,7 +331,8 @@ struct DeliveryPipeline: Sendable {
         _ stages: inout DeliveryStages
     ) async throws -> Handled {
         report(refusal, delivery, business)
-        (handler as? any EventHandler)?.recordRefusal(refusal, of: DeliveryID("\(store.identity).\(delivery.record)"))
+        (handler as? any EventHandler)?.recordRefusal(
+            refusal, of: DeliveryID("\(store.identity).\(delivery.record)"))
         if !responder.isFallback,
             let fallback = await business.fallbackAfterRefusal(for: subscription(of: delivery, event)),
             let handler = fallback.handler,

@@ -177,6 +177,12 @@ extension MetricsText {
             family(
                 "balloon_disk_free_bytes", .gauge, "The free bytes on the disk of the data directory.", bytes)
         }
+        if let lastBackup = store.lastBackup {
+            family(
+                "balloon_backup_last_success_timestamp_seconds", .gauge,
+                "The time of the latest complete backup by the command backup.",
+                UInt64(clamping: lastBackup.milliseconds / 1000))
+        }
         family(
             "balloon_conversations_quarantined", .gauge,
             "Damaged conversations that need the command conversations rebuild.",

@@ -59,7 +59,8 @@ package struct Backup {
         var backup = Backup(directory: directory, pin: pin, archive: BackupWriter(to: sink))
         let (record, missing) = try backup.copyAll()
         if let ledger {
-            try backup.archive.add(ledger, as: ErasureLedger.fileName, modifiedAt: Int(at.milliseconds / 1000))
+            try backup.archive.add(
+                ledger, as: ErasureLedger.fileName, modifiedAt: Int(at.milliseconds / 1000))
         }
         var made: BackupManifest?
         try backup.archive.finish { files, bytes, sumsHash in
@@ -86,7 +87,9 @@ package struct Backup {
     /// The time of the latest complete backup, to the second; nil without one, or when that is unknown.
     package static func lastSuccess(in dataDirectory: String) -> Timestamp? {
         let path = DataDirectory(path: dataDirectory).lastBackup
-        return (try? FileTime.modifiedSecondsSince1970(path)).map { Timestamp(milliseconds: Int64($0) * 1000) }
+        return (try? FileTime.modifiedSecondsSince1970(path)).map {
+            Timestamp(milliseconds: Int64($0) * 1000)
+        }
     }
 
     private init(directory: DataDirectory, pin: BackupPin, archive: BackupWriter) {
@@ -136,7 +139,7 @@ package struct Backup {
         return last?.record ?? 0
     }
 
-    /// Copies a file; false when it does not exist. Of a file that only grows, the complete lines are copied.
+    /// Copies a file, of one that only grows the complete lines; false when it does not exist.
     @discardableResult
     private mutating func copy(
         _ path: String, isScanned: Bool = false, endBytes: Int? = nil

@@ -33,7 +33,8 @@ package struct BackupManifest: Hashable, Sendable {
     let sumsHash: String
 
     init(
-        id: String, store: String, version: String, record: UInt64, at: Timestamp, program: String, files: Int,
+        id: String, store: String, version: String, record: UInt64, at: Timestamp, program: String,
+        files: Int,
         bytes: Int, sumsHash: String
     ) {
         self.id = id

@@ -12,7 +12,7 @@ package import Logging
 /// `DATA/restoring` exists from the first step to the last, and nothing opens the directory meanwhile. After an error or a
 /// crash, the directory must be emptied and the backup restored again.
 package struct Restoration {
-    /// What a restoration does beside copying.
+    /// The options of a restoration.
     package struct Options: Sendable {
         /// The ledger of erasures to apply; nil to restore customers that were erased since the backup.
         package var ledger: ErasureLedger?
@@ -31,7 +31,7 @@ package struct Restoration {
     package struct Report: Sendable {
         /// The backup's manifest.
         package let manifest: BackupManifest
-        /// What the ledger erased again.
+        /// The customers that were erased again, as the ledger says.
         package let erased: CustomerErasure.Report
         /// The lines that the journal had and the conversations lacked.
         package let rebuilt: Store.Rebuilt

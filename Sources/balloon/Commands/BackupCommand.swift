@@ -25,7 +25,8 @@ struct BackupCommand: AsyncParsableCommand {
     func validate() throws {
         if file == "-" {
             if StandardStream.output.isTerminal {
-                throw ValidationError("Standard output is a terminal; name a file, or a program that reads it.")
+                throw ValidationError(
+                    "Standard output is a terminal; name a file, or a program that reads it.")
             }
             return
         }

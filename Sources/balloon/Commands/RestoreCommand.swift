@@ -100,7 +100,8 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private func text(_ report: Restoration.Report, _ data: String) -> String {
         let manifest = report.manifest
-        var text = "restored \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to "
+        var text =
+            "restored \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to "
         text += terminalText(data) + "\n"
         if report.rebuilt.restoredLines > 0 {
             text += "wrote \(report.rebuilt.restoredLines) lines of conversations from the journal\n"

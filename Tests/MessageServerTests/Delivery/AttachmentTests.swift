@@ -209,7 +209,7 @@ import Testing
         let customer = server.customer()
         try await post([try await attachment([1, 2, 3], server)], customer)
         _ = await server.gateway.waitForMessages(customer: customer.id)
-        let record = try #require(handler.seen.first?.deliveryID.rawValue)
+        let record = try #require(handler.seen.first?.record)
         server.gateway.misbehave(MisbehaviourRule(.preDownload, .answer(.notFound)))
         let replay = Array(#"{"messages":[{"record":\#(record),"as":"handled"}]}"#.utf8)
         // The reply may be sent before the delivery counts as handled.

@@ -23,6 +23,8 @@ import Testing
         for _ in 0..<3 { #expect(try await customer.post(customer.message(.text)).status == 200) }
         #expect(try await customer.post(customer.message(.quickReply)).status == 200)
         #expect(try await server.metrics(at: server.url) == nil)
+        // As a backup leaves it; only its time counts.
+        try AtomicFile.write([], to: server.directory.file("data/backup.json"))
         await server.stages.count(4) { $0.stage == .reply && $0.result == .done }
         let samples = try #require(try await server.metrics())
         let expected = [
@@ -45,7 +47,8 @@ import Testing
         for (name, value) in expected { #expect(samples[name] == value, "\(name)") }
         for name in [
             "balloon_journal_sync_duration_seconds_count", "balloon_journal_size_bytes",
-            "balloon_disk_free_bytes", "process_resident_memory_bytes", "process_open_fds",
+            "balloon_disk_free_bytes", "balloon_backup_last_success_timestamp_seconds",
+            "process_resident_memory_bytes", "process_open_fds",
             "process_start_time_seconds", #"balloon_http_connections{listener="admin"}"#,
         ] {
             #expect(samples[name].flatMap(Double.init) ?? 0 > 0, "\(name)")

@@ -35,7 +35,8 @@ struct BackupTests {
 
     private let target = StoreDirectory()
 
-    private func backUp(_ directory: StoreDirectory) async throws -> (archive: Archive, report: Backup.Report) {
+    private func backUp(_ directory: StoreDirectory) async throws -> (archive: Archive, report: Backup.Report)
+    {
         let archive = Archive()
         let report = try await Backup.write(of: directory.path, .init(), program: "test") {
             piece throws(SystemError) in archive.append(piece)
@@ -211,12 +212,14 @@ struct BackupTests {
         }
     }
 
-    @Test func `a backup beside a store has every message that was answered before, and the store goes on`()
+    @Test func `a backup beside a store has every message that was answered before, and the store continues`()
         async throws
     {
         let source = StoreDirectory()
         let store = try source.open { $0.maximumSegmentBytes = 4000 }
-        for number in 1...50 { _ = await store.append(message("m-\(number)", from: CustomerID("c-\(number % 7)"))) }
+        for number in 1...50 {
+            _ = await store.append(message("m-\(number)", from: CustomerID("c-\(number % 7)")))
+        }
         let archive = Archive()
         let writing = Task {
             for number in 51...400 {

@@ -137,7 +137,8 @@ struct CustomerErasureTests {
         return files
     }
 
-    @Test func `the ledger erases a customer from an older copy, and nothing of a later one or of another store`()
+    @Test
+    func `the ledger erases a customer from an older copy, and nothing of a later one or of another store`()
         async throws
     {
         let fixture = try await Fixture()
@@ -148,7 +149,8 @@ struct CustomerErasureTests {
         #expect(ledger.entries.count == 2)
         let identity = DataDirectory(path: fixture.directory.path).identityInFile()
         let erasedAt = try #require(ledger.entries.first).at
-        func apply(to fixture: ErasureFixture, store: String, at: Timestamp) throws -> CustomerErasure.Report {
+        func apply(to fixture: ErasureFixture, store: String, at: Timestamp) throws -> CustomerErasure.Report
+        {
             let manifest = BackupManifest(
                 id: "", store: store, version: "2", record: 1000, at: at, program: "", files: 0, bytes: 0,
                 sumsHash: "")

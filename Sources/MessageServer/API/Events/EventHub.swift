@@ -278,7 +278,9 @@ final class EventHub: Sendable {
     /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
         let unused = state.withLock { state in
-            for channel in state.channels.values { channel.broadcast.send(EventText.comment(state.through, in: store.identity)) }
+            for channel in state.channels.values {
+                channel.broadcast.send(EventText.comment(state.through, in: store.identity))
+            }
             let unused = state.channels.filter { $0.value.isUnused }
             for filter in unused.keys { state.channels[filter] = nil }
             return unused.values

@@ -85,7 +85,9 @@ private struct Page {
         for placed in events {
             if isFull { return }
             place = placed.through
-            if let slug = slug(placed.event) { append(EventText.pageEntry(placed, in: store, business: slug)) }
+            if let slug = slug(placed.event) {
+                append(EventText.pageEntry(placed, in: store, business: slug))
+            }
         }
     }
 

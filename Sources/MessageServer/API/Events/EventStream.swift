@@ -44,11 +44,14 @@ struct EventStream: Sendable {
             case .events(let events):
                 var text = hub.text(of: events, for: filter)
                 // Without wanted events, a comment tells the client the new place and keeps its connection open.
-                if text.isEmpty, let place = cursor.through, place != told { text = EventText.comment(place, in: hub.store.identity) }
+                if text.isEmpty, let place = cursor.through, place != told {
+                    text = EventText.comment(place, in: hub.store.identity)
+                }
                 guard !text.isEmpty else { continue }
                 try await writer.write(text)
                 told = cursor.through
-            case .waiting: try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.store.identity))
+            case .waiting:
+                try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.store.identity))
             case .reset: try await writer.write(EventText.reset(cursor.through ?? 0, in: hub.store.identity))
             case .end: return
             }

@@ -15,7 +15,9 @@ enum EventText {
 
     /// One event of a stream of the store with this identity.
     static func append(_ placed: PlacedEvent, in store: String, business: String, to text: inout [UInt8]) {
-        text += "id: \(EventID.text(placed.through, in: store))\nevent: \(placed.event.name.rawValue)\ndata: ".utf8
+        text +=
+            "id: \(EventID.text(placed.through, in: store))\nevent: \(placed.event.name.rawValue)\ndata: "
+            .utf8
         text += data(placed.event, business: business)
         text += "\n\n".utf8
     }
