@@ -31,7 +31,8 @@ extension Shard {
         settle(connection)
     }
 
-    /// Refuses a growing request while all requests together, or those of its peer, hold too much.
+    /// Refuses a request that is still being received, when the bytes of all requests in memory, or of those from the same peer, exceed their
+    /// limit.
     private func refuseWhenFull(_ connection: Connection) {
         let before = connection.countedBytes
         let hasRoom = count(connection)

@@ -130,7 +130,7 @@ final class ServiceHandler: EventHandler {
         quote(response, "the service answered with status \(response.status)")
         guard isNew else { return }
         logger.warning(
-            "service is down; its events wait",
+            "the handler's service does not answer; its events are kept until it answers",
             metadata: ["status": "\(response.status)", "hint": "check its address, its secret and its log"])
     }
 

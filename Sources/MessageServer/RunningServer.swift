@@ -26,6 +26,7 @@ package final class RunningServer: Sendable {
     private let onboarding: OnboardingRoutes?
     private let retaining = Mutex<[Task<Void, Never>]>([])
     private let sweep: AttachmentSweep
+    private let retentionPeriods: RetentionSettings
     private let sweeping = Mutex<[Task<Void, Never>]>([])
     private let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
@@ -74,7 +75,8 @@ package final class RunningServer: Sendable {
             directory: configuration.dataDirectory)
         storeConfiguration.disk = disk
         storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
-        storeConfiguration.keepsIndex = !configuration.api.tokens.isEmpty
+        storeConfiguration.keepsIndex =
+            !configuration.api.tokens.isEmpty || configuration.businesses.removeMessages
         // Most of the descriptors are for connections.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
@@ -109,6 +111,7 @@ package final class RunningServer: Sendable {
             configuration.hasLandingPage
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
         self.onboarding = onboarding
+        retentionPeriods = RetentionSettings(configuration.businesses)
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
@@ -291,8 +294,9 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
+        let removing = RetentionSweep(store: store, settings: retentionPeriods, logger: logger)
         sweeping.withLock { [sweep, onboarding] in
-            $0 = [sweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
+            $0 = [sweep.begin(), removing.begin()] + (onboarding.map { [$0.begin()] } ?? [])
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
@@ -336,7 +340,8 @@ package final class RunningServer: Sendable {
             pipelines.gateway.sign(with: wanted.secret)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             await events.begin()
-            store.keepIndex(!wanted.api.tokens.isEmpty)
+            store.keepIndex(!wanted.api.tokens.isEmpty || wanted.businesses.removeMessages)
+            retentionPeriods.change(to: wanted.businesses)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             people.change(to: wanted.businesses)
             labels.change(to: wanted.businesses)

@@ -336,7 +336,7 @@ private func countCrashes(
     } catch {
         // The lines stay in the file, so the next start counts these crashes.
         logger.error(
-            "could not record that the last process crashed during deliveries; the next start tries again",
+            "could not record that the previous server process crashed while it delivered messages; the next start tries again",
             metadata: ["error": "\(error)"])
     }
     return (calls, left)

@@ -35,7 +35,7 @@ enum CommandFailure: Error, Equatable {
     case noAnswer(url: String)
     /// The server answered with a status other than 200: its log has the reason.
     case refused(status: Int, answer: String)
-    /// The running server refused a change of its data directory, and changed nothing: correct the command.
+    /// The running server refused a change to its stored data, and changed nothing: correct the command.
     case changeRefused(reason: String)
     /// The server stopped answering about a job, which may still run: wait for it with `--resume`.
     case jobUnanswered(String)

@@ -46,7 +46,7 @@ struct FailureReport {
         case .handlerNotReady(let program):
             self.init(
                 .unavailable, "the handler \(program) did not become ready",
-                hint: "this program is a handler; to test it, run: balloon handlers check")
+                hint: "run balloon handlers check with the program to see why")
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)",

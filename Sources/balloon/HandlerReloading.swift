@@ -101,7 +101,8 @@ final class HandlerReloading {
                 _ = try await ControlSocket(data: data).ask("POST", "/handlers/restart", question)
             } catch {
                 logger.warning(
-                    "handler was not restarted", metadata: ["business": "\(slug)", "error": "\(error)"])
+                    "the handler could not be restarted after its file changed; the earlier process continues",
+                    metadata: ["business": "\(slug)", "error": "\(error)"])
             }
         }
     }

@@ -197,7 +197,7 @@ struct ServiceHandlerTests {
         #expect(end.attempt == 1)
         #expect(
             server.log.lines.count {
-                $0.contains("service is down; its events wait") && $0.contains("\(status)")
+                $0.contains("the handler's service does not answer") && $0.contains("\(status)")
             } == 1)
         #expect(!server.log.lines.contains { $0.contains("unknown caller") })
         #expect(try await server.logTail().contains { $0.contains("\(status): unknown caller") })

@@ -8,7 +8,7 @@ package import Logging
 /// ```
 ///
 /// These three members are required; `fallback`, `people`, `authentication`, `applePay`, `concurrency`, `deadlineSeconds`,
-/// `logLevel` and `quota` are optional. The slug is the file's name.
+/// `logLevel`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -38,6 +38,9 @@ package struct BusinessConfiguration: Sendable {
     /// The maximum number of its unfinished messages, JSON: `quota.pendingMessages`; a quarter of
     /// ``StoreSettings/maximumPendingDeliveries`` when nil.
     package var maximumPendingMessages: Int?
+
+    /// How long its messages and dead letters are kept.
+    package var retention = RetentionPeriods()
 
     /// Creates a configuration from checked values.
     package init(slug: String, businessID: BusinessID, name: String, handler: HandlerBinding) {

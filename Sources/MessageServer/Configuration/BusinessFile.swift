@@ -8,7 +8,7 @@ import Logging
 enum BusinessFile {
     private static let keys = [
         "businessID", "name", "handler", "fallback", "people", "authentication", "applePay",
-        "concurrency", "deadlineSeconds", "logLevel", "quota",
+        "concurrency", "deadlineSeconds", "logLevel", "quota", "retention",
     ]
     private static let fallbackKeys = ["text", "handler", "afterSeconds"]
 
@@ -64,6 +64,9 @@ enum BusinessFile {
         let quota = reader.object("quota", keys: ["pendingMessages"]) {
             $0.integer("pendingMessages", in: 1...1_000_000_000)
         }
+        let retention = reader.object("retention", keys: RetentionPeriods.keys) {
+            RetentionPeriods.read(&$0)
+        }
         problems += reader.problems
         guard let businessID = id?.parsed(SettingFormat.businessID, noting: &problems),
             let name = name?.parsed(SettingFormat.name, noting: &problems), let handler, let id
@@ -77,6 +80,7 @@ enum BusinessFile {
         business.logLevel = logLevel
         business.concurrency = concurrency
         business.maximumPendingMessages = quota
+        business.retention = retention ?? RetentionPeriods()
         business.deadline = deadline.map { .seconds($0) }
         return (business, id.place)
     }

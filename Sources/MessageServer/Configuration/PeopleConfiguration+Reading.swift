@@ -16,7 +16,7 @@ extension PeopleConfiguration {
         guard let text else {
             if !reader.has("text") {
                 reader.problem(
-                    "has no \"text\"", hint: "write what a customer is told who waits for a person")
+                    "has no \"text\"", hint: "write the text that a customer gets while waiting for a person")
             }
             return nil
         }

@@ -49,7 +49,8 @@ package struct StoreSettings: Sendable, Equatable {
         }
         settings.erasureLedger = reader.text("erasureLedger")?.text
         if settings.erasureLedger == "" {
-            reader.problem("has an empty \"erasureLedger\"", hint: "write the path of a file, or remove it")
+            reader.problem(
+                "has an empty \"erasureLedger\"", hint: "write the path of a file, or remove the key")
         }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
         return settings

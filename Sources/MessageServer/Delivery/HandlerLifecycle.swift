@@ -122,7 +122,8 @@ final class HandlerLifecycle: Sendable {
                 // The error's text may contain a secret; its type cannot.
                 let reason = (error as? any LoggableError)?.reason ?? "\(type(of: error))"
                 host.logger.error(
-                    "handler provisioning failed; retrying", metadata: ["error": "\(reason)"])
+                    "the handler could not prepare itself (provision); its events wait, and it is asked again",
+                    metadata: ["error": "\(reason)"])
             }
             // The shutdown cancels this sleep.
             _ = try? await Task.sleep(for: backoff.fail())

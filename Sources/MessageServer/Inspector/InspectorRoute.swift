@@ -19,7 +19,7 @@ package struct InspectorRoute: Sendable {
         case json([UInt8], HTTPStatus = .ok)
         /// No content.
         case none
-        /// An answer that the operation writes itself; its client decides how long it takes.
+        /// An answer whose body the operation writes piece by piece, without a time limit, until the client closes the connection.
         case stream(HTTPStreamHead, @Sendable (HTTPBodyWriter) async throws -> Void)
     }
 

@@ -20,7 +20,7 @@ package struct OnboardingClaim: Sendable, Equatable {
     package let name: String
     /// The address of the business's logo, as text; empty when Apple sent none.
     package let logo: String
-    /// The way to reach the person who entered the claim; empty before the form is sent.
+    /// The e-mail address or telephone number that the person wrote into the form of the landing page; empty until the form is sent.
     package let contact: String
     /// The time of arrival.
     package let receivedAt: Timestamp

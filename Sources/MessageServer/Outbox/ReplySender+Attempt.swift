@@ -3,7 +3,7 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// One attempt to send a reply, without its consequences.
+/// One attempt to send a reply: it returns the result, and the caller records it and schedules a retry.
 extension ReplySender {
     /// The result of an attempt to send a reply.
     enum Decision: Sendable {

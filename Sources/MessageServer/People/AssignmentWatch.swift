@@ -139,7 +139,8 @@ final class AssignmentWatch: Sendable {
             _ = try await store.assign(
                 .silence(since: lastSeen), name.business, name.customer, expecting: assignment.record)
             logger.warning(
-                "person silent for too long; conversation waits for another person", metadata: metadata)
+                "the person who answers a conversation was silent for too long; the conversation waits for another person",
+                metadata: metadata)
         }
     }
 

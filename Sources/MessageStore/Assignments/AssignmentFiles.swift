@@ -57,7 +57,7 @@ final class AssignmentFiles: Sendable {
                 _ = try Self.correctAll(assignments.withTable(\.shown), in: directory)
             } catch {
                 logger.warning(
-                    "the files that say who answers in a conversation could not be corrected; the next start of the server corrects them",
+                    "files in DATA/assignments could not be corrected and may name the wrong person; the server itself is not affected, and its next start corrects them",
                     metadata: ["error": "\(error)"])
             }
         }

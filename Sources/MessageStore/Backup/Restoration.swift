@@ -33,8 +33,6 @@ package struct Restoration {
         package let manifest: BackupManifest
         /// The customers that were erased again, as the ledger says.
         package let erased: CustomerErasure.Report
-        /// The lines that the journal had and the conversations lacked.
-        package let rebuilt: Store.Rebuilt
     }
 
     private let directory: DataDirectory
@@ -52,9 +50,9 @@ package struct Restoration {
             directory: DataDirectory(path: dataDirectory), options: options, logger: logger)
         let manifest = try restoration.extract(source)
         let erased = try restoration.applyLedger(to: manifest)
-        let rebuilt = try await restoration.rebuild()
+        try await restoration.rebuild()
         try restoration.finish()
-        return Report(manifest: manifest, erased: erased, rebuilt: rebuilt)
+        return Report(manifest: manifest, erased: erased)
     }
 
     private func extract(_ source: @escaping Backup.Source) throws -> BackupManifest {
@@ -97,15 +95,14 @@ package struct Restoration {
     }
 
     /// Writes the lines and states that the journal has and the files lack.
-    private func rebuild() async throws -> Store.Rebuilt {
+    private func rebuild() async throws {
         var configuration = StoreConfiguration(directory: directory.path)
         configuration.isRestoring = true
         let store = try Store.open(configuration, logger: logger)
         do {
-            let rebuilt = try await store.rebuild()
+            _ = try await store.rebuild()
             try await store.rebuildStates()
             await store.close()
-            return rebuilt
         } catch {
             await store.close()
             throw error

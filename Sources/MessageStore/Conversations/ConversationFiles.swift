@@ -98,7 +98,12 @@ package struct ConversationFiles: Sendable {
         }
         guard try holds(path) else { return [] }
         let texts = try tail(path, maximum: .max)
-        return ConversationLine.merging(try parse(texts, lastSequence: texts.count, path: path))
+        let header: ConversationHeader
+        do throws(SystemError) { header = try ConversationHeader(of: File(path, for: .reading)) } catch {
+            throw StoreError.unavailable(path: path, error)
+        }
+        return ConversationLine.merging(
+            try parse(texts, lastSequence: header.from + texts.count - 1, path: path))
     }
 
     private func summary(_ path: String, folder: String) throws -> Summary? {

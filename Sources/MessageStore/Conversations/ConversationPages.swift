@@ -22,10 +22,12 @@ extension ConversationFiles {
         package let first: Int
         /// The number of the last line; 0 when there are no lines.
         package let last: Int
+        /// The number of the file's first line: 1, unless older lines were removed.
+        package let from: Int
         /// Whether the file has later lines.
         package let hasLater: Bool
         /// Whether the file has earlier lines.
-        package var hasEarlier: Bool { first > 1 }
+        package var hasEarlier: Bool { first > from }
     }
 
     /// A message of a conversation with the results of its attachments.

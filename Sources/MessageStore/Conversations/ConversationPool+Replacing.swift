@@ -39,7 +39,7 @@ extension ConversationPool {
         }
         let (repair, action) = Reconciler.decide(
             shown, at: below, with: entries,
-            after: .failedSync(writtenLines: open[name]?.end.lastSequence ?? 0))
+            after: .failedSync(lastSequence: open[name]?.end.lastSequence ?? 0))
         if case .quarantine = action {
             forget(name)
             throw try add(below, .damaged(file: path, line: 0))

@@ -22,6 +22,11 @@ struct ConversationRepair: Sendable {
     private(set) var behindDamage: [UInt64] = []
     /// The identities of the lines in the repaired file.
     private(set) var identities: Set<LineIdentity> = []
+    /// The number of the first line in the repaired file.
+    private var from = 1
+
+    /// The number of the last line in the repaired file.
+    var lastSequence: Int { from + count - 1 }
 
     /// A line to be written.
     private struct Part {
@@ -43,8 +48,10 @@ struct ConversationRepair: Sendable {
         var known: Set<LineIdentity> = []
         let journalled = Dictionary(entries.map { ($0.identity, $0) }) { first, _ in first }
         var found = 0
-        var lastSequence = 0
-        for piece in damaged.split(separator: UInt8(ascii: "\n")) {
+        let header = ConversationHeader(damaged)
+        from = header.from
+        var lastSequence = from - 1
+        for piece in damaged[header.sizeBytes...].split(separator: UInt8(ascii: "\n")) {
             // A block that never reached the disk reads as zeros; the line after it may be intact.
             let text = Array(piece.drop { $0 == 0 })
             let line = ConversationLine(text)
@@ -59,7 +66,7 @@ struct ConversationRepair: Sendable {
             lastSequence = line.sequence
             // A repeated line is kept once.
             guard known.insert(line.identity).inserted else { continue }
-            if broken > 0 || !behindDamage.isEmpty || line.sequence != parts.count + 1 {
+            if broken > 0 || !behindDamage.isEmpty || line.sequence != from + parts.count {
                 behindDamage.append(line.record)
             }
             let kept = Array(text[comma...])
@@ -79,11 +86,19 @@ struct ConversationRepair: Sendable {
             restored += 1
         }
         identities = known
-        lost = max(0, max(broken, lastSequence - found) - restored)
+        lost = max(0, max(broken, lastSequence - from + 1 - found) - restored)
         count = parts.count
+        if count > 0 { bytes = ConversationHeader.bytes(from: from) }
         for (index, part) in parts.enumerated() {
-            Self.append(part.text[...], sequence: index + 1, to: &bytes)
+            Self.append(part.text[...], sequence: from + index, to: &bytes)
         }
+    }
+
+    /// The content of a file without its oldest lines.
+    init(_ content: [UInt8], _ trim: ConversationTrim) {
+        bytes = trim.header + content[trim.keptFrom...]
+        count = trim.keptLines
+        from = trim.from
     }
 
     /// Completes a file, given its path and its lines in the journal; existing lines stay as they are.
@@ -101,14 +116,14 @@ struct ConversationRepair: Sendable {
     /// The lines in `text` that the file lacks, numbered after the existing ones.
     func continuation(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var count = count
+        var sequence = lastSequence
         for piece in text.split(separator: UInt8(ascii: "\n")) {
             let text = Array(piece)
             guard let line = ConversationLine(text), !identities.contains(line.identity),
                 let comma = text.firstIndex(of: UInt8(ascii: ","))
             else { continue }
-            count += 1
-            Self.append(text[comma...], sequence: count, to: &bytes)
+            sequence += 1
+            Self.append(text[comma...], sequence: sequence, to: &bytes)
         }
         return bytes
     }

@@ -42,6 +42,8 @@ enum ConversationTail {
             // Omit the line at which reading stopped: only its end was read.
             guard position + 1 < feeds.count || start == 0 else { break }
             let before = position + 1 < feeds.count ? feeds[position + 1] + 1 : 0
+            // The first line of a file may be its header.
+            if before == 0, ConversationHeader(bytes).sizeBytes > 0 { break }
             if position > 0, last - before > maximumBytes { break }
             lines.append(Array(bytes[before - start..<feed - start]))
         }

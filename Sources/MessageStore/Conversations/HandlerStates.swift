@@ -37,6 +37,22 @@ final class HandlerStates: Sendable {
         }
     }
 
+    /// Removes the state of a conversation of which no line is left, unless the journal still has its decision.
+    func remove(_ name: ConversationName, before record: UInt64) async throws {
+        guard hasAny.load(ordering: .acquiring) else { return }
+        let path = directory + "/" + name.path.dropLast()
+        try await perform { () throws(StoreError) in
+            do throws(SystemError) {
+                guard try Directory.holds(path) else { return }
+                let root = try? JSONDocument(try File(path, for: .reading).readAll()).root
+                guard root?["decision"]?.int.map({ UInt64(clamping: $0) < record }) ?? false else { return }
+                try Directory.remove(path)
+            } catch {
+                throw .unavailable(path: path, error)
+            }
+        }
+    }
+
     /// Runs `change` while no state is read or written.
     func excluding(_ change: @escaping @Sendable () throws(StoreError) -> Void) async throws {
         try await perform(change)

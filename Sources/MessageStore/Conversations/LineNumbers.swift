@@ -6,6 +6,7 @@ struct LineNumbers {
     private let path: String
     /// The size of all complete lines; an unfinished line may follow them.
     let endBytes: Int
+    private let header: ConversationHeader
 
     private static let pieceBytes = 4 << 10
 
@@ -13,6 +14,7 @@ struct LineNumbers {
         self.path = path
         do throws(SystemError) {
             file = try File(path, for: .reading)
+            header = try ConversationHeader(of: file)
             endBytes = try Self.endOfLines(in: file, before: file.sizeBytes())
         } catch {
             throw .unavailable(path: path, error)
@@ -23,7 +25,7 @@ struct LineNumbers {
     func page(
         endingAt end: Int, _ maximum: Int, _ maximumBytes: Int
     ) throws(StoreError) -> ConversationFiles.Page {
-        guard end > 0 else { return try page([], from: 0, to: end) }
+        guard end > header.sizeBytes else { return try page([], from: end, to: end) }
         let lines: [[UInt8]]
         do throws(SystemError) {
             lines = try ConversationTail.lines(
@@ -54,7 +56,7 @@ struct LineNumbers {
     /// The place of the first line whose number is at least `number`; the end when there is none.
     func offset(ofFirstFrom number: Int) throws(StoreError) -> Int {
         // Lines before `low` have smaller numbers; the line at `high` and later ones do not.
-        var (low, high) = (0, endBytes)
+        var (low, high) = (min(header.sizeBytes, endBytes), endBytes)
         while low < high {
             let middle = low + (high - low) / 2
             let start = try startOfLine(at: middle, notBefore: low)
@@ -71,11 +73,12 @@ struct LineNumbers {
         _ lines: [[UInt8]], from start: Int, to end: Int
     ) throws(StoreError) -> ConversationFiles.Page {
         guard let last = lines.last else {
-            return ConversationFiles.Page(lines: [], first: 0, last: 0, hasLater: end < endBytes)
+            return ConversationFiles.Page(
+                lines: [], first: 0, last: 0, from: header.from, hasLater: end < endBytes)
         }
         return ConversationFiles.Page(
             lines: lines, first: try number(at: start), last: try number(at: end - last.count - 1),
-            hasLater: end < endBytes)
+            from: header.from, hasLater: end < endBytes)
     }
 
     /// The beginning of the line that has the byte at `place`.
@@ -121,7 +124,7 @@ struct LineNumbers {
         } catch {
             throw .unavailable(path: path, error)
         }
-        // Lines are never removed: a shorter file was replaced, or truncated by hand.
+        // A file only grows until another replaces it: a shorter one was truncated by hand.
         guard bytes.count == count else { throw .damaged(file: path, line: 0) }
         return bytes
     }

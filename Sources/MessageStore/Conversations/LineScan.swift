@@ -4,7 +4,7 @@ import BusinessMessages
 /// Reads the identities of a conversation's lines without a JSON index, because a start after a power failure checks
 /// many conversations.
 enum LineScan {
-    /// The identities of the lines in a file's content, which must have the numbers 1 to `lastSequence`.
+    /// The identities of the lines in a file's content, which must have the numbers up to `lastSequence` without gaps.
     ///
     /// A line damaged by a power failure contains zeros, or has no end. Throws
     /// ``StoreError/damaged(file:line:)``.
@@ -12,10 +12,11 @@ enum LineScan {
         in text: [UInt8], lastSequence: Int, path: String
     ) throws(StoreError) -> Set<LineIdentity> {
         var found: Set<LineIdentity> = []
-        found.reserveCapacity(lastSequence)
+        let header = ConversationHeader(text)
+        found.reserveCapacity(max(0, lastSequence - header.from + 1))
         let isWhole = text.firstPosition(of: 0, from: 0) == nil
-        var start = 0
-        var sequence = 0
+        var start = header.sizeBytes
+        var sequence = header.from - 1
         while start < text.count {
             sequence += 1
             guard let end = text.firstPosition(of: UInt8(ascii: "\n"), from: start),

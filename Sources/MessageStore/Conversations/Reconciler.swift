@@ -7,8 +7,9 @@ enum Reconciler {
     enum Cause: Sendable {
         /// The file is damaged, and a power failure may have removed lines that were never synced.
         case damage(UnsettledRecords)
-        /// A sync failed: the file's content may not be on disk. This many lines were written to it.
-        case failedSync(writtenLines: Int)
+        /// A sync failed: the file's content may not be on disk. The last line that was written to
+        /// it had this number.
+        case failedSync(lastSequence: Int)
         /// The file is quarantined: every line that can be recovered is used.
         case rebuild
     }
@@ -37,9 +38,9 @@ enum Reconciler {
                 shown, at: path, adding: entries, behind: { !unsettled.contains($0) })
             guard unsettled.explain(repair) else { return (repair, .quarantine) }
             return (repair, .complete(keptBytes: commonBytes(shown, repair.bytes)))
-        case .failedSync(let writtenLines):
+        case .failedSync(let lastSequence):
             let repair = ConversationRepair(completing: shown, at: path, with: entries)
-            let isWhole = repair.lost == 0 && repair.count >= writtenLines
+            let isWhole = repair.lost == 0 && repair.lastSequence >= lastSequence
             return (repair, isWhole ? .replace : .quarantine)
         case .rebuild:
             return (

@@ -20,7 +20,7 @@ extension CustomerErasure {
 
     /// Removes the lines of each conversation up to the last erased record, and the file when no other line is left.
     ///
-    /// The later lines are numbered from 1.
+    /// The later lines keep the number of the last one; see ``ConversationHeader``.
     func removeLines(_ scope: ErasureScope, in folder: String) throws(StoreError) {
         for conversation in scope.conversations {
             let parent = folder + "/" + Directory.parent(of: conversation.path)
@@ -40,19 +40,23 @@ extension CustomerErasure {
         }
     }
 
-    /// The lines of a conversation that are not erased, numbered from 1.
+    /// The lines of a conversation that are not erased, with the numbers that end with the last one's.
     static func later(_ text: [UInt8], than scope: ErasureScope) -> [UInt8] {
-        var later: [UInt8] = []
-        var sequence = 0
+        var kept: [ArraySlice<UInt8>] = []
+        var last = 0
         for piece in text.split(separator: UInt8(ascii: "\n")) {
             guard let line = ConversationLine(Array(piece)), line.record > scope.through,
                 !scope.subjects.contains(line.record),
                 let comma = piece.firstIndex(of: UInt8(ascii: ","))
             else { continue }
-            sequence += 1
-            later += Array("{\"seq\":\(sequence)".utf8) + piece[comma...] + [UInt8(ascii: "\n")]
+            kept.append(piece[comma...])
+            last = line.sequence
         }
-        return later
+        if kept.isEmpty { return [] }
+        let from = last - kept.count + 1
+        return kept.enumerated().reduce(into: ConversationHeader.bytes(from: from)) { later, one in
+            later += Array("{\"seq\":\(from + one.offset)".utf8) + one.element + [UInt8(ascii: "\n")]
+        }
     }
 
     /// Removes the open requests of the conversations, and unfinished files of requests; returns the payments whose charge may

@@ -18,7 +18,7 @@ struct FoundLines: Sendable {
 struct EventLines: Sendable {
     /// The folder of all conversations.
     let directory: String
-    /// The maximum bytes that are read from one file in each direction.
+    /// The maximum bytes that are read from one file before the place where the search begins, and also after it.
     var maximumBytes = 64 << 20
 
     /// Searches one conversation's file to the end of the search; see ``search(for:in:from:)``.

@@ -4,7 +4,7 @@ import BusinessMessages
 /// Every conversation with its latest line, in the order of these lines, so that a list opens only the files that it
 /// shows.
 ///
-/// An entry takes 60 to 75 bytes. The customer and the text are only in the conversation's file, which the digest
+/// An entry takes 68 to 83 bytes. The customer and the text are only in the conversation's file, which the digest
 /// names.
 struct ConversationIndex: Sendable {
     /// The facts of a conversation's last line.
@@ -14,6 +14,8 @@ struct ConversationIndex: Sendable {
         let isOutbound: Bool
         /// The line's number.
         let sequence: Int
+        /// The day of the conversation's oldest line, when the file was read; nil leaves the known one.
+        var oldestDay: UInt16?
     }
 
     /// The conditions that the entries of a list meet.
@@ -79,6 +81,9 @@ struct ConversationIndex: Sendable {
     mutating func record(_ line: Line, of name: ConversationName) {
         guard let number = number(of: name.business) else { return }
         var entry = IndexEntry(line, name.digest, business: number)
+        if line.oldestDay == nil, let slot = table.slot(of: name.digest, business: number, in: pages) {
+            entry.oldestDay = pages[slot].oldestDay
+        }
         entry.isUnwritten = true
         set(entry)
     }
@@ -92,6 +97,8 @@ struct ConversationIndex: Sendable {
         if let slot = table.slot(of: entry.digest, business: entry.business, in: pages),
             pages[slot].isUnwritten
         {
+            // The line that was recorded meanwhile is not the oldest one.
+            pages[slot].oldestDay = min(pages[slot].oldestDay, entry.oldestDay)
             return false
         }
         set(entry)
@@ -267,7 +274,8 @@ extension IndexEntry {
     fileprivate init(_ line: ConversationIndex.Line, _ digest: ConversationDigest, business: UInt16) {
         self.init(
             digest, business: business, at: line.at.milliseconds, lines: UInt32(clamping: line.sequence),
-            kindNumber: Self.number(of: line.kind), isOutbound: line.isOutbound)
+            kindNumber: Self.number(of: line.kind), isOutbound: line.isOutbound,
+            oldestDay: line.oldestDay ?? Self.day(of: line.at))
     }
 }
 

@@ -118,7 +118,7 @@ struct IndexBlock: Sendable {
 }
 
 extension IndexEntry {
-    static let encodedBytes = 48
+    static let encodedBytes = 56
 
     fileprivate func encode(to bytes: inout SnapshotEncoder) {
         bytes.append(digest.first)
@@ -128,16 +128,18 @@ extension IndexEntry {
         bytes.append(UInt64(bitPattern: milliseconds))
         bytes.append(
             UInt64(lines) << 32 | UInt64(business) << 16 | UInt64(kindNumber) << 8 | (isOutbound ? 1 : 0))
+        bytes.append(UInt64(oldestDay))
     }
 
     fileprivate init?(from bytes: inout SnapshotDecoder) {
         guard let first = bytes.next(), let second = bytes.next(), let third = bytes.next(),
-            let fourth = bytes.next(), let milliseconds = bytes.next(), let rest = bytes.next()
+            let fourth = bytes.next(), let milliseconds = bytes.next(), let rest = bytes.next(),
+            let oldestDay = bytes.next()
         else { return nil }
         self.init(
             ConversationDigest(first, second, third, fourth),
             business: UInt16(truncatingIfNeeded: rest >> 16), at: Int64(bitPattern: milliseconds),
             lines: UInt32(truncatingIfNeeded: rest >> 32), kindNumber: UInt8(truncatingIfNeeded: rest >> 8),
-            isOutbound: rest & 1 == 1)
+            isOutbound: rest & 1 == 1, oldestDay: UInt16(truncatingIfNeeded: oldestDay))
     }
 }

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// A conversation's entry in the index of conversations, in 48 bytes.
+/// A conversation's entry in the index of conversations, in 56 bytes.
 struct IndexEntry: Hashable, Sendable {
     /// The place of an entry in the order of an index: by time, then by digest.
     struct Position: Hashable, Comparable, Sendable {
@@ -24,12 +24,14 @@ struct IndexEntry: Hashable, Sendable {
     /// The kind of the last line, as its place among all kinds.
     let kindNumber: UInt8
     private var flags: UInt8
+    /// The day of the oldest line, counted from 1970-01-01.
+    var oldestDay: UInt16
 
     init(
         _ digest: ConversationDigest, business: UInt16, at milliseconds: Int64, lines: UInt32,
-        kindNumber: UInt8,
-        isOutbound: Bool
+        kindNumber: UInt8, isOutbound: Bool, oldestDay: UInt16
     ) {
+        self.oldestDay = oldestDay
         self.digest = digest
         self.business = business
         self.milliseconds = milliseconds
@@ -47,8 +49,11 @@ struct IndexEntry: Hashable, Sendable {
     func numbered(_ business: UInt16) -> IndexEntry {
         IndexEntry(
             digest, business: business, at: milliseconds, lines: lines, kindNumber: kindNumber,
-            isOutbound: isOutbound)
+            isOutbound: isOutbound, oldestDay: oldestDay)
     }
+
+    /// The day of a time, counted from 1970-01-01.
+    static func day(of time: Timestamp) -> UInt16 { UInt16(clamping: time.milliseconds / 86_400_000) }
 
     var position: Position { Position(milliseconds: milliseconds, digest: digest) }
 

@@ -417,7 +417,7 @@ extension IndexedConversations {
                 folders.firstIndex(of: name.business).map {
                     IndexEntry(
                         name.digest, business: UInt16(clamping: $0), at: 0, lines: 0, kindNumber: 0,
-                        isOutbound: false)
+                        isOutbound: false, oldestDay: 0)
                 }
             }
             try file.append(gone, of: folders, areRemoved: true)
@@ -487,8 +487,11 @@ extension ConversationIndex.Line {
     /// The last complete line of a file; nil when it has none, or does not exist.
     init?(lastIn path: String) throws(StoreError) {
         let text: [UInt8]?
+        let first: Timestamp?
         do throws(SystemError) {
-            text = try ConversationTail.lines(of: File(path, for: .reading), maximum: 1).lines.last
+            let file = try File(path, for: .reading)
+            text = try ConversationTail.lines(of: file, maximum: 1).lines.last
+            first = try Self.firstTime(in: file)
         } catch {
             if error.isMissing { return nil }
             throw .unavailable(path: path, error)
@@ -496,7 +499,19 @@ extension ConversationIndex.Line {
         guard let text else { return nil }
         guard let line = ConversationLine(text) else { throw .damaged(file: path, line: 0) }
         self.init(
-            at: line.at, kind: line.kind, isOutbound: line.direction == .outbound, sequence: line.sequence)
+            at: line.at, kind: line.kind, isOutbound: line.direction == .outbound, sequence: line.sequence,
+            oldestDay: IndexEntry.day(of: min(first ?? line.at, line.at)))
+    }
+
+    /// The time of a file's first line, of which only the beginning is read; nil when it is not in the form that the store
+    /// writes.
+    private static func firstTime(in file: File) throws(SystemError) -> Timestamp? {
+        let beginning = try file.read(at: 0, count: ConversationHeader.maximumBytes + 128)
+        let line = beginning.dropFirst(ConversationHeader(beginning).sizeBytes)
+        let marker = Array(",\"at\":\"".utf8)
+        guard let place = line.firstPosition(of: marker) else { return nil }
+        let text = line[(place + marker.count)...].prefix { $0 != UInt8(ascii: "\"") }
+        return Timestamp(rfc3339: String(decoding: text, as: UTF8.self))
     }
 }
 

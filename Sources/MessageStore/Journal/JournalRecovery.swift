@@ -100,7 +100,7 @@ struct JournalRecovery {
         damage.judge(reader, openMessages: state.unended)
         for loss in damage.losses {
             logger.error(
-                "journal records are lost",
+                "the disk lost records of the journal; conversations that may be affected are held back, and /readyz names the records",
                 metadata: [
                     "from": "\(loss.records.lowerBound)", "to": "\(loss.records.upperBound)",
                     "file": "\(path(loss.segment))", "line": "\(loss.line)",

@@ -127,7 +127,8 @@ final class Checkpointer: Sendable {
                 try await recovery.run()
                 conversations.forgetRefused()
                 state.withLock { if $0.isTrusted { $0.failure = nil } }
-                logger.notice("conversations rewritten; checkpoints resumed")
+                logger.notice(
+                    "the conversation files are written again after a failed sync; checkpoints resumed")
                 return true
             }
         } catch {

@@ -65,11 +65,11 @@ struct IndexVerification: Sendable {
         if number > through, let digest = record.subject.flatMap({ messages[$0] }) { recent.insert(digest) }
     }
 
-    /// Compares a conversation's file with its entry.
-    mutating func check(_ path: String, _ lines: [[UInt8]]) {
+    /// Compares a conversation's file with its entry; `from` is the number of the file's first line.
+    mutating func check(_ path: String, _ lines: [[UInt8]], from: Int) {
         guard through != nil, let name = ConversationName(path: path), !lines.isEmpty else { return }
         guard let entry = entries.removeValue(forKey: name) else { return behind.append(name) }
-        let count = Int(entry.lines)
+        let count = Int(entry.lines) - from + 1
         guard count >= 1, count <= lines.count, let line = ConversationLine(lines[count - 1]),
             line.at.milliseconds == entry.milliseconds, line.kind == entry.kind,
             (line.direction == .outbound) == entry.isOutbound

@@ -188,7 +188,7 @@ struct DeadLetter: Hashable, Comparable, Sendable {
 
 /// The place of a dead letter in the journal, with its business.
 struct DeadLetterPlace: Hashable, Sendable {
-    /// The segment of the message, or of the dead letter's copy.
+    /// The journal's segment that has the message; after it was deleted, the segment with the copy of the dead letter.
     fileprivate(set) var segment: UInt64
     let business: BusinessID
 }

@@ -183,11 +183,13 @@ package struct StoreVerification: Sendable {
         let file = data.conversations + "/" + path
         let texts: [[UInt8]]
         let endsSound: Bool
+        let header: ConversationHeader
         do throws(SystemError) {
             let opened = try File(file, for: .reading)
             let (found, completeBytes) = try ConversationTail.lines(of: opened, maximum: .max)
             texts = found
             endsSound = try ConversationTail.isSound(opened, behind: completeBytes)
+            header = try ConversationHeader(of: opened)
         } catch {
             // A running server may have quarantined the file meanwhile.
             if error.isMissing { return nil }
@@ -198,7 +200,7 @@ package struct StoreVerification: Sendable {
         }
         conversations += 1
         lines += texts.count
-        index?.check(path, texts)
+        index?.check(path, texts, from: header.from)
         if !endsSound { add(StoreProblem(.conversationDamaged, file, line: texts.count + 1)) }
         var last: UInt64?
         for (index, text) in texts.enumerated() {
@@ -206,7 +208,7 @@ package struct StoreVerification: Sendable {
                 add(StoreProblem(.conversationDamaged, file, line: index + 1))
                 continue
             }
-            if line.sequence != index + 1 {
+            if line.sequence != header.from + index {
                 add(StoreProblem(.sequenceGap, file, line: index + 1, record: line.record))
             }
             if !ConversationPath.holds(path, line.customer) {

@@ -153,7 +153,7 @@ extension Store {
         } catch {
             guard marksUnreadable else { return nil }
             logger.error(
-                "queued reply is unreadable in the journal",
+                "queued reply cannot be read from the journal; it is not sent",
                 metadata: ["reply": "\(queued.id)", "error": "\(error)"])
             if case .unavailable = error {
                 outbox.postpone(queued.id, until: SteadyClock.now().advanced(by: .seconds(30)))

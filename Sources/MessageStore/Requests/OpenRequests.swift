@@ -287,7 +287,7 @@ package final class OpenRequests: Sendable {
             do throws(SystemError) { batch.folders.formUnion(try files.write(old, as: name)) } catch {
                 // The file may have the change that the caller was refused: a consumed request then stays unused.
                 logger.warning(
-                    "a refused change to a sign-in or payment request may still be in its file",
+                    "a change to a sign-in or payment request failed and could not be undone on the disk; the next start may read the changed request",
                     metadata: ["error": "\(error)"])
             }
         }

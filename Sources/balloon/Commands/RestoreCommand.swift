@@ -103,9 +103,6 @@ struct RestoreCommand: AsyncParsableCommand {
         var text =
             "restored \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to "
         text += terminalText(data) + "\n"
-        if report.rebuilt.restoredLines > 0 {
-            text += "wrote \(report.rebuilt.restoredLines) lines of conversations from the journal\n"
-        }
         if report.erased.conversations > 0 {
             text += "erased \(report.erased.conversations) conversations that the ledger names\n"
         }
@@ -120,7 +117,6 @@ struct RestoreCommand: AsyncParsableCommand {
             writer.field("record", Int(clamping: report.manifest.record))
             writer.field("files", report.manifest.files)
             writer.field("bytes", report.manifest.bytes)
-            writer.field("restoredLines", report.rebuilt.restoredLines)
             writer.field("erasedConversations", report.erased.conversations)
         }
     }

@@ -44,8 +44,8 @@ struct Token: AsyncParsableCommand {
             guard let (token, object) = APIToken.issue(name: name, businesses: business, rights: rights)
             else {
                 throw CommandFailure.unknownArgument(
-                    name, reason: "is not a name, or a business is not a slug",
-                    hint: "use 1 to 64 of a-z, 0-9 and -")
+                    name, reason: "is not a valid name, or one of --business is not a valid slug",
+                    hint: "a name and a slug have 1 to 64 characters: a-z, 0-9 and -")
             }
             StandardStream.error.write(object + "\n")
             StandardStream.output.write(token + "\n")

@@ -1,7 +1,7 @@
 import BusinessMessages
 import MessageServer
 
-/// The schemas of the phone's requests and answers in the inspector's OpenAPI document.
+/// The JSON schemas of the simulated phone's requests and answers, for the OpenAPI document of the inspector, the page of `balloon dev`.
 enum PhoneSchema {
     private typealias Schema = InspectorSchema
 

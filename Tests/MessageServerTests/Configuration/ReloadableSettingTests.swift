@@ -106,7 +106,8 @@ import Testing
     @Test(arguments: [
         ("name", #""Other""#), ("handler", #"{"builtin":"other"}"#), ("fallback", #"{"text":"Later."}"#),
         ("people", #"{"text":"Soon."}"#), ("concurrency", "3"), ("deadlineSeconds", "7"),
-        ("logLevel", #""debug""#), ("quota", #"{"pendingMessages":9}"#), ("businessID", #""b-2""#),
+        ("logLevel", #""debug""#), ("quota", #"{"pendingMessages":9}"#),
+        ("retention", #"{"messagesDays":9}"#), ("businessID", #""b-2""#),
     ])
     func `a change of a business's setting reaches the parts that a reload replaces`(
         key: String, value: String
@@ -133,6 +134,7 @@ import Testing
         let isApplied =
             !replaced.isEmpty || before.businesses[0].people != after.businesses[0].people
             || before.businesses[0].maximumPendingMessages != after.businesses[0].maximumPendingMessages
+            || before.businesses[0].retention != after.businesses[0].retention
             // The name is for commands that read the file; the server does not use it.
             || key == "name"
         #expect(isApplied)

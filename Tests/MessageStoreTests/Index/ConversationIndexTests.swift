@@ -165,7 +165,7 @@ struct ConversationIndexTests {
         var index = ConversationIndex()
         index.record(line(50, .form, sequence: 7), of: name(1))
         let old = IndexEntry(
-            name(1).digest, business: 0, at: 40, lines: 6, kindNumber: 0, isOutbound: true)
+            name(1).digest, business: 0, at: 40, lines: 6, kindNumber: 0, isOutbound: true, oldestDay: 0)
         let isOlderAdded = index.restore(old)
         #expect(!isOlderAdded)
         #expect(index.entry(of: name(1))?.lines == 7)
@@ -176,7 +176,7 @@ struct ConversationIndexTests {
         #expect(isAdded)
         #expect(index.entry(of: name(1))?.lines == 6)
         let unknown = IndexEntry(
-            name(1).digest, business: 9, at: 40, lines: 6, kindNumber: 0, isOutbound: true)
+            name(1).digest, business: 9, at: 40, lines: 6, kindNumber: 0, isOutbound: true, oldestDay: 0)
         let isUnknownAdded = index.restore(unknown)
         #expect(!isUnknownAdded)
     }

@@ -13,7 +13,8 @@ struct IndexFileTests {
     private func entry(_ number: Int, business: UInt16 = 0) -> IndexEntry {
         IndexEntry(
             ConversationDigest(of: CustomerID("\(number)")), business: business, at: Int64(number) - 3,
-            lines: UInt32(number), kindNumber: UInt8(number % 5), isOutbound: number % 2 == 0)
+            lines: UInt32(number), kindNumber: UInt8(number % 5), isOutbound: number % 2 == 0,
+            oldestDay: UInt16(number % 400))
     }
 
     private func read(

@@ -54,11 +54,11 @@ struct ReconcilerTests {
         `after a failed sync a conversation's file is replaced, unless it lost lines that the journal lacks`()
     {
         let (repair, action) = Reconciler.decide(
-            file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(writtenLines: 3))
+            file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(lastSequence: 3))
         guard case .replace = action else { return #expect(Bool(false), "\(action)") }
         #expect(records(repair.bytes) == [1, 2, 3])
         let (_, lost) = Reconciler.decide(
-            file([1, 2]), at: path, with: [entry(3)], after: .failedSync(writtenLines: 4))
+            file([1, 2]), at: path, with: [entry(3)], after: .failedSync(lastSequence: 4))
         guard case .quarantine = lost else { return #expect(Bool(false), "\(lost)") }
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 final class JournalTurn: Sendable {
     private struct State {
         var turn: JournalTurns.Turn?
-        /// Whether a part is being read, outside the lock.
+        /// Whether the follower that has the turn is reading the journal; it reads without the lock that protects this value.
         var isReading = false
         var hasEnded = false
         var reader: EventCatchUp?

@@ -1,0 +1,52 @@
+import BalloonPOSIX
+import BusinessMessages
+import Synchronization
+
+/// How long a business keeps what is stored, JSON: `retention` in the business's file.
+///
+/// `{"messagesDays": 730, "deadLettersDays": 30}`. Each is at least 4 days, because the journal has every message for up to 72 hours.
+package struct RetentionPeriods: Hashable, Sendable {
+    /// The days for which the lines of conversations are kept; nil for ever.
+    package var messagesDays: Int?
+    /// The days after which a dead letter is dropped that nobody decided about.
+    package var deadLettersDays = 30
+
+    static let keys = ["messagesDays", "deadLettersDays"]
+    private static let days = 4...36_500
+
+    /// Creates the default periods.
+    package init() {}
+
+    /// Reads the object `retention`.
+    static func read(_ reader: inout ObjectReader) -> RetentionPeriods {
+        var periods = RetentionPeriods()
+        periods.messagesDays = reader.integer("messagesDays", in: days)
+        if let value = reader.integer("deadLettersDays", in: days) { periods.deadLettersDays = value }
+        return periods
+    }
+}
+
+/// The periods of all businesses; a reload replaces them.
+final class RetentionSettings: Sendable {
+    private let periods: Mutex<[BusinessID: RetentionPeriods]>
+
+    init(_ businesses: [BusinessConfiguration]) { periods = Mutex(Self.periods(businesses)) }
+
+    /// Replaces the periods.
+    func change(to businesses: [BusinessConfiguration]) { periods.withLock { $0 = Self.periods(businesses) } }
+
+    /// The days for which messages are kept, of the businesses that do not keep them for ever.
+    var messagesDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.messagesDays) } }
+
+    /// The days after which dead letters are dropped.
+    var deadLettersDays: [BusinessID: Int] { periods.withLock { $0.mapValues(\.deadLettersDays) } }
+
+    private static func periods(_ businesses: [BusinessConfiguration]) -> [BusinessID: RetentionPeriods] {
+        Dictionary(businesses.map { ($0.businessID, $0.retention) }) { first, _ in first }
+    }
+}
+
+extension [BusinessConfiguration] {
+    /// Whether a business removes old messages, for which the index of conversations is needed.
+    var removeMessages: Bool { contains { $0.retention.messagesDays != nil } }
+}

@@ -1,0 +1,48 @@
+import BalloonPOSIX
+import Logging
+import MessageStore
+
+/// Removes messages and dead letters that are older than their business keeps them, every night at 3:00 UTC.
+struct RetentionSweep: Sendable {
+    let store: Store
+    let settings: RetentionSettings
+    let logger: Logger
+
+    private static let nightSeconds = 3 * 3600
+
+    /// Starts a task that sweeps until it is cancelled, on a thread of its own, because it reads and writes files.
+    func begin() -> Task<Void, Never> {
+        Task(executorPreference: BlockingTaskExecutor()) {
+            // The stop of the server cancels the sleep.
+            while (try? await Task.sleep(for: Self.untilNight(SystemClock.secondsSince1970()))) != nil {
+                await run()
+            }
+        }
+    }
+
+    /// The time until the next 3:00 UTC.
+    static func untilNight(_ now: Int) -> Duration {
+        .seconds(86_400 - (now - nightSeconds) % 86_400)
+    }
+
+    /// Removes what is due now.
+    func run() async {
+        var report = TrimReport()
+        do {
+            let messages = settings.messagesDays
+            if !messages.isEmpty { report = try await store.trim(keepingDays: messages) }
+            report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays)
+        } catch {
+            logger.warning(
+                "removing old messages and dead letters failed; the next night continues",
+                metadata: ["error": "\(error)"])
+        }
+        guard report != TrimReport() else { return }
+        logger.info(
+            "old messages and dead letters removed",
+            metadata: [
+                "conversations": "\(report.rewritten + report.removed)", "lines": "\(report.lines)",
+                "deadLetters": "\(report.deadLetters)",
+            ])
+    }
+}

@@ -1,0 +1,183 @@
+package import BalloonPOSIX
+package import BusinessMessages
+import Logging
+
+/// The result of a round that removed old lines and dead letters.
+package struct TrimReport: Hashable, Sendable {
+    /// The number of conversations that were rewritten.
+    package var rewritten = 0
+    /// The number of conversations of which nothing is left.
+    package var removed = 0
+    /// The number of removed lines.
+    package var lines = 0
+    /// The number of dropped dead letters.
+    package var deadLetters = 0
+
+    /// Creates the report of a round that removed nothing.
+    package init() {}
+}
+
+/// Removing what is older than a business keeps it.
+extension Store {
+    /// The maximum number of files that a round opens in a second, and of bytes that it writes.
+    private static let maximumFilesPerSecond = 50
+    private static let maximumBytesPerSecond = 5 << 20
+    /// The reason in the journal of a dead letter that was dropped because of its age.
+    private static let expired = "older than retention.deadLettersDays"
+
+    /// Removes the lines of conversations that are older than their business keeps messages.
+    ///
+    /// A conversation's file is opened only when the index says that its oldest line is due; nothing happens while the index is
+    /// being built, and while a backup runs. A line whose record the journal still has stays. The handler's state goes
+    /// with the last line of its conversation. The caller must be on a thread that may wait for the disk. Throws a ``StoreError``;
+    /// the conversations so far are trimmed.
+    package func trim(keepingDays days: [BusinessID: Int], now: Timestamp = .now()) async throws -> TrimReport
+    {
+        var report = TrimReport()
+        guard index.phase == .ready, let oldestRecord = accounts.withLedger({ $0.segments.first?.first })
+        else { return report }
+        let limits = Dictionary(
+            days.map { (ConversationPath.business($0.key), now.advanced(by: .seconds(-86_400 * $0.value))) }
+        ) { first, _ in first }
+        let began = ContinuousClock.now
+        var (files, bytes) = (0, 0)
+        var cursor = ConversationIndex.Cursor()
+        while true {
+            let due = index.withIndex { index -> [(ConversationName, Timestamp)]? in
+                let entries = index.next(&cursor, maximum: 4096)
+                if entries.isEmpty { return nil }
+                return entries.compactMap { entry in
+                    let business = index.businesses[Int(entry.business)]
+                    guard let limit = limits[business], entry.oldestDay < IndexEntry.day(of: limit) else {
+                        return nil
+                    }
+                    return (ConversationName(entry.digest, in: business), limit)
+                }
+            }
+            guard let due else { return report }
+            for (name, limit) in due {
+                guard let permit = try FileChangePermit(dataDirectory: directory) else { return report }
+                defer { withExtendedLifetime(permit) {} }
+                bytes += try await trim(name, olderThan: limit, before: oldestRecord, &report)
+                files += 1
+                let pause =
+                    max(
+                        .seconds(1) * files / Self.maximumFilesPerSecond,
+                        .seconds(1) * bytes / Self.maximumBytesPerSecond) - (.now - began)
+                if pause > .zero { guard await self.pause(for: pause) else { return report } }
+            }
+        }
+    }
+
+    /// Trims one conversation; returns the number of bytes that were written.
+    private func trim(
+        _ name: ConversationName, olderThan limit: Timestamp, before record: UInt64,
+        _ report: inout TrimReport
+    ) async throws -> Int {
+        let partition = conversations.partition(ofPath: name.path)
+        let found = try partition.withPool { pool throws(StoreError) in
+            try pool.beginTrimming(name, olderThan: limit, before: record)
+        }
+        guard let (trim, content, path) = found else { return 0 }
+        if trim.isWhole {
+            let isRemoved = try partition.withPool { pool throws(StoreError) in
+                try pool.remove(name, with: content)
+            }
+            guard isRemoved else { return 0 }
+            try await states.remove(name, before: record)
+            report.removed += 1
+            report.lines += trim.removedLines
+            return 0
+        }
+        let replacement = ConversationReplacement(
+            name: name, path: path, readBytes: content.count, repair: ConversationRepair(content, trim))
+        let file: AtomicFile.Replacement
+        do throws(SystemError) {
+            // Written and synced without the pool's lock.
+            file = try AtomicFile.Replacement(of: path, with: replacement.repair.bytes)
+        } catch {
+            throw StoreError.unavailable(path: path, error)
+        }
+        let isInstalled = try partition.withPool { pool throws(StoreError) in
+            guard try pool.begins(path, with: content) else {
+                file.discard()
+                return false
+            }
+            try pool.install(file, of: replacement)
+            return true
+        }
+        guard isInstalled else { return 0 }
+        report.rewritten += 1
+        report.lines += trim.removedLines
+        return replacement.repair.bytes.count
+    }
+
+    /// Drops the dead letters that are older than their business keeps them; durable when it returns.
+    package func dropDeadLetters(
+        keepingDays days: [BusinessID: Int], now: Timestamp = .now()
+    ) async throws -> Int {
+        let counts = accounts.withLedger { $0.deadLetterCounts }
+        if counts.isEmpty { return 0 }
+        @Sendable func isDue(_ business: BusinessID, _ at: Timestamp) -> Bool {
+            days[business].map { at < now.advanced(by: .seconds(-86_400 * $0)) } ?? false
+        }
+        await journal.flush()
+        let events = try await files.eventsOnQueue { $0.isDeadLetter && isDue($0.business, $0.at) }
+        _ = try await dropDead(events.filter { !$0.isReplyFailure }.map(\.record))
+        var replies: [ReplyID] = []
+        try files.forEachReply(where: { $0.isDeadLetter && isDue($0.business, $0.decidedAt) }) {
+            replies.append($0.id)
+        }
+        if !replies.isEmpty { _ = try await drop(replies, reason: Self.expired) }
+        return events.count + replies.count
+    }
+}
+
+extension ConversationPool {
+    /// Reads a conversation and decides which lines are removed; nil when the file stays.
+    fileprivate mutating func beginTrimming(
+        _ name: ConversationName, olderThan limit: Timestamp, before record: UInt64
+    ) throws(StoreError) -> (trim: ConversationTrim, content: [UInt8], path: String)? {
+        if isClosed { throw .closed }
+        let path = directory + "/" + name.path
+        // A quarantined conversation waits for its rebuild, and an unsynced one for its checkpoint.
+        guard !quarantine.contains(name), try holds(path) else { return nil }
+        let content: [UInt8]
+        do throws(SystemError) {
+            let shown = try disk.read(path)
+            let end = shown.lastPosition(of: UInt8(ascii: "\n"), before: shown.count).map { $0 + 1 } ?? 0
+            content = Array(shown[..<end])
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        return ConversationTrim(content, olderThan: limit, before: record).map { ($0, content, path) }
+    }
+
+    /// Whether the file at this path still begins with this content, so that no repair has replaced it.
+    fileprivate func begins(_ path: String, with content: [UInt8]) throws(StoreError) -> Bool {
+        do throws(SystemError) {
+            return try File(path, for: .reading).read(at: 0, count: content.count) == content
+        } catch {
+            if error.isMissing { return false }
+            throw .unavailable(path: path, error)
+        }
+    }
+
+    /// Removes the file of a conversation whose lines are all due; false when a line was added meanwhile.
+    fileprivate mutating func remove(
+        _ name: ConversationName, with content: [UInt8]
+    ) throws(StoreError) -> Bool {
+        let path = directory + "/" + name.path
+        guard try begins(path, with: content) else { return false }
+        do throws(SystemError) {
+            guard try File(path, for: .reading).sizeBytes() == content.count else { return false }
+            try disk.remove(path)
+        } catch {
+            throw .unavailable(path: path, error)
+        }
+        forget(name)
+        unsynced.insert(folders: [Directory.parent(of: path)])
+        index?.refresh(name)
+        return true
+    }
+}
