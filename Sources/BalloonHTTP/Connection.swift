@@ -35,6 +35,8 @@ final class Connection {
     let listener: ServedListener
     let listenerNumber: Int
     let peer: PeerAddress
+    /// The user of the process at the other end of a unix socket; nil for TCP.
+    let peerUser: UInt32?
     /// The TLS session; nil when the listener uses plain HTTP.
     let tls: TLSSession?
 
@@ -61,8 +63,9 @@ final class Connection {
 
     init(
         _ descriptor: consuming Descriptor, token: UInt64, listener: ServedListener, number: Int,
-        peer: PeerAddress, tls: TLSSession?
+        peer: PeerAddress, peerUser: UInt32? = nil, tls: TLSSession?
     ) {
+        self.peerUser = peerUser
         self.descriptor = descriptor
         self.token = token
         self.listener = listener

@@ -16,6 +16,8 @@ package struct HTTPRequest: Sendable {
     package let isAdmitted: Bool
     /// The address of the client, or of the proxy in front of this server.
     package let peer: PeerAddress
+    /// The user of the process at the other end of a unix socket, when it connected; nil for TCP.
+    package var peerUser: UInt32?
 
     let bytes: [UInt8]
     let base: Int

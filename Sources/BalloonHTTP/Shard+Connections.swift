@@ -90,8 +90,11 @@ extension Shard {
         // Without memory for a TLS session the connection is closed.
         let tls = try? served.tls?.makeSession()
         if tls == nil, served.tls != nil { return uncount(peer, listener) }
+        // Only the peer of a unix socket has no address; the kernel knows the user of its process.
+        let peerUser = peer == PeerAddress() ? descriptor.peerUser() : nil
         let connection = Connection(
-            descriptor, token: slots.makeToken(), listener: served, number: listener, peer: peer, tls: tls)
+            descriptor, token: slots.makeToken(), listener: served, number: listener, peer: peer,
+            peerUser: peerUser, tls: tls)
         slots.insert(connection)
         do {
             try epoll.add(connection.descriptor.raw, .readable, token: connection.token)

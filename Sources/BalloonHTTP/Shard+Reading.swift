@@ -323,11 +323,12 @@ extension Shard {
             return nil
         }
         let id = connection.exchangeID
-        let request = HTTPRequest(
+        var request = HTTPRequest(
             body: body,
             bodyReader: exchange.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: id),
             isAdmitted: exchange.isAdmitted, peer: connection.peer, bytes: bytes, base: base,
             head: connection.parser.head, template: route.route.template)
+        request.peerUser = connection.peerUser
         return route.handle(request, HTTPResponder(shard: self, exchange: id))
     }
 }

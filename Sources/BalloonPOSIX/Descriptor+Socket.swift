@@ -62,3 +62,12 @@ extension Descriptor {
         _ = shutdown(raw, Int32(SHUT_WR))
     }
 }
+
+extension Descriptor {
+    /// The user of the process that connected to a unix socket (`SO_PEERCRED`); nil when the system does not tell.
+    package borrowing func peerUser() -> UInt32? {
+        var user: UInt32 = 0
+        // Sound: the call writes the one value that it is given.
+        return unsafe balloon_peer_user(raw, &user) == 0 ? user : nil
+    }
+}

@@ -27,6 +27,7 @@ package final class RunningServer: Sendable {
     private let retaining = Mutex<[Task<Void, Never>]>([])
     private let sweep: AttachmentSweep
     private let retentionPeriods: RetentionSettings
+    private let retentionSweep: RetentionSweep
     private let sweeping = Mutex<[Task<Void, Never>]>([])
     private let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
@@ -112,6 +113,11 @@ package final class RunningServer: Sendable {
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
         self.onboarding = onboarding
         retentionPeriods = RetentionSettings(configuration.businesses)
+        let audit = AuditLog(
+            dataDirectory: configuration.dataDirectory, days: configuration.store.auditDays, logger: logger)
+        let sweeper = RetentionSweep(
+            store: store, settings: retentionPeriods, audit: audit, logger: logger)
+        retentionSweep = sweeper
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
@@ -142,7 +148,9 @@ package final class RunningServer: Sendable {
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
         let logLevelRoutes =
-            logLevels.map { LogLevelRoute(levels: $0, registry: registry, logger: logger).routes } ?? []
+            logLevels.map {
+                LogLevelRoute(levels: $0, registry: registry, audit: audit, logger: logger).routes
+            } ?? []
         let boundAdmin = BoundAddress()
         let listeners = ListenerConnections(admin: boundAdmin)
         let status = StatusRoute(
@@ -164,8 +172,14 @@ package final class RunningServer: Sendable {
                     isServed: { registry.contains($0) },
                     excludingPayments: { payments.excludingRecords($0) },
                     decideReversals: { try await payments.apply($0) },
-                    others: health(.operators) + HandlerRoutes.make(registry)
-                        + PeopleRoutes.make(registry, pipelines.watch)
+                    trim: {
+                        // Reads and writes files.
+                        try await withTaskExecutorPreference(BlockingTaskExecutor()) {
+                            try await sweeper.trim()
+                        }
+                    }, audit: audit,
+                    others: health(.operators) + HandlerRoutes.make(registry, audit: audit)
+                        + PeopleRoutes.make(registry, pipelines.watch, audit: audit)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
@@ -178,7 +192,8 @@ package final class RunningServer: Sendable {
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
         let api = BusinessAPI(
-            access, cursors: APICursor(secret: configuration.secret, store: store.identity), logger: logger)
+            access, cursors: APICursor(secret: configuration.secret, store: store.identity), audit: audit,
+            logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {
@@ -294,9 +309,8 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
-        let removing = RetentionSweep(store: store, settings: retentionPeriods, logger: logger)
-        sweeping.withLock { [sweep, onboarding] in
-            $0 = [sweep.begin(), removing.begin()] + (onboarding.map { [$0.begin()] } ?? [])
+        sweeping.withLock { [sweep, retentionSweep, onboarding] in
+            $0 = [sweep.begin(), retentionSweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {

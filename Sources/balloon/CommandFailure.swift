@@ -21,6 +21,8 @@ enum CommandFailure: Error, Equatable {
     case noDevelopmentServer(path: String)
     /// The directory given to `balloon dev` belongs to `balloon serve`: name another directory.
     case foreignDataDirectory(path: String)
+    /// No server uses the data directory, and the command needs one: start it.
+    case noServer(path: String)
     /// The data directory does not exist: correct the path.
     case noDataDirectory(path: String)
     /// The path of the control socket exceeds the limit for sockets: move the data directory.

@@ -63,6 +63,10 @@ struct FailureReport {
                 hint:
                     "name another directory with --data: the simulated gateway would accept the replies that wait there"
             )
+        case .noServer(let path):
+            self.init(
+                .unavailable, "no server uses the data directory \(path)",
+                hint: "start the server, or name its data directory with --data")
         case .noDataDirectory(let path):
             self.init(
                 .unavailable, "directory \(path) does not exist",

@@ -104,7 +104,17 @@ enum StoreChange {
         if let answer { return try result(answer, CustomerErasure.Report.init) }
         var settings = settings
         settings.keepsPayments = request.keepsPayments
-        return try Store.erase(request.customers, in: data, settings)
+        let report = try Store.erase(request.customers, in: data, settings)
+        audit("POST /erase", data)
+        return report
+    }
+
+    /// Writes a change that this process made itself to the audit log; warns when that fails, because the change was made.
+    static func audit(_ command: String, _ data: String) {
+        let entry = AuditLog.Entry(command, by: .user(FileOwner.currentUser), result: "done")
+        do throws(SystemError) { try AuditLog.append(entry, in: data) } catch {
+            StandardStream.error.write("warning: the audit log cannot be written: \(error)\n")
+        }
     }
 
     /// Restores missing conversation lines; prints the job that does it, or waits for the given job.
@@ -118,6 +128,17 @@ enum StoreChange {
         ) { store in
             try await store.rebuild()
         }
+    }
+
+    /// Removes what the businesses' `retention` no longer keeps; needs a running server, which has the index.
+    static func trim(data: String, resuming job: String?) async throws -> TrimReport {
+        if let job { return try await wait(for: job, data, TrimReport.init) }
+        try Store.check(data)
+        let job = ControlRoutes.newJob()
+        let answer = try await ControlSocket.run(
+            job, "/trim", body(job: job), data: data, resumedBy: "balloon conversations trim")
+        guard let answer else { throw CommandFailure.noServer(path: terminalText(data)) }
+        return try result(answer, TrimReport.init)
     }
 
     /// Removes lost records from the journal if `confirms` returns true for the list of losses; nil if not.
@@ -170,6 +191,7 @@ enum StoreChange {
         do {
             let result = try await alone(store)
             await store.close()
+            audit("POST /" + name, data)
             return result
         } catch {
             await store.close()

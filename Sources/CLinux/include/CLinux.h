@@ -44,6 +44,18 @@ static inline int balloon_accept_from(int listener, uint8_t peer[16]) {
     return descriptor;
 }
 
+// The user of the process that connected to a unix socket; the headers have struct ucred only with a macro for GNU extensions.
+static inline int balloon_peer_user(int descriptor, uint32_t *user) {
+    struct {
+        int32_t process;
+        uint32_t user, group;
+    } peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+    *user = peer.user;
+    return 0;
+}
+
 // epoll_event is packed on x86-64, which Swift cannot access: two plain arrays replace it.
 static inline int balloon_epoll_wait(
     int epoll, uint64_t *tokens, uint32_t *events, int capacity, int milliseconds) {

@@ -55,4 +55,9 @@ struct APIFacts: Sendable {
     var fields: [(name: String, value: String)] = []
     /// The value of `If-None-Match`.
     var ifNoneMatch: String?
+
+    /// Whether the audit log has the operation: every change but sending, typing and uploading.
+    var isAudited: Bool {
+        !["/messages", "/typing", "/attachments", "/uploads"].contains { path.hasSuffix($0) }
+    }
 }

@@ -11,6 +11,7 @@ final class BusinessAPI: Sendable {
     /// The tokens and businesses.
     let access: APIAccess
     private let cursors: APICursor
+    private let audit: AuditLog?
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
     /// Counts the refusals of requests without a known token, for each address, so that few of them are logged.
@@ -26,7 +27,8 @@ final class BusinessAPI: Sendable {
     /// Counts the downloads, each of which lasts until its client has read it.
     let downloads = InFlightOperations(maximum: 64)
 
-    init(_ access: APIAccess, cursors: APICursor, logger: Logger) {
+    init(_ access: APIAccess, cursors: APICursor, audit: AuditLog? = nil, logger: Logger) {
+        self.audit = audit
         self.access = access
         self.cursors = cursors
         self.logger = logger
@@ -171,7 +173,10 @@ final class BusinessAPI: Sendable {
     /// Adds the header fields that all answers share, and logs the request unless it is a GET.
     func finish(_ answer: APIAnswer, _ facts: APIFacts) -> HTTPResponse {
         let answer = facts.method == .get ? answer.validated(against: facts.ifNoneMatch) : answer
-        if facts.method != .get { log("API change", .info, facts, answer.status, reference: nil) }
+        if facts.method != .get {
+            log("API change", .info, facts, answer.status, reference: nil)
+            record(facts, "\(answer.status.code)")
+        }
         return HTTPResponse(
             answer.status, contentType: answer.contentType, body: answer.body,
             fields: facts.fields + answer.fields)
@@ -188,10 +193,22 @@ final class BusinessAPI: Sendable {
             default: isLoggedOften(facts) ? .debug : .info
             }
         log("API request refused", level, facts, problem.status, reference: reference, problem)
+        if facts.method != .get, facts.token != nil, problem.status != .tooManyRequests {
+            record(facts, "\(problem.status.code)")
+        }
         let answer = problem.answer(reference: reference)
         return HTTPResponse(
             answer.status, contentType: answer.contentType, body: answer.body,
             fields: facts.fields + answer.fields)
+    }
+
+    /// Writes a change to the audit log, unless the conversation itself names its author, as for messages and typing.
+    private func record(_ facts: APIFacts, _ result: String) {
+        guard let audit, let token = facts.token, facts.isAudited else { return }
+        var entry = AuditLog.Entry(
+            "\(facts.method.rawValue) \(facts.path)", by: .token(token), result: result)
+        entry.business = facts.business
+        Task { [entry] in await audit.record(entry) }
     }
 
     /// Counts a refusal of a request without a known token; returns whether its address had ten before in this minute.

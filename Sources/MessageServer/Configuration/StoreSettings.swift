@@ -22,6 +22,8 @@ package struct StoreSettings: Sendable, Equatable {
     package var erasureLedger: String?
     /// How many days the ledger keeps an entry; nil for ever.
     package var erasureLedgerDays: Int?
+    /// How many days the audit log keeps a line.
+    package var auditDays = 730
 
     /// Creates the defaults of the store.
     package init() {
@@ -33,7 +35,7 @@ package struct StoreSettings: Sendable, Equatable {
 
     static let keys = [
         "deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries", "minimumFreeMegabytes",
-        "erasureLedger", "erasureLedgerDays",
+        "erasureLedger", "erasureLedgerDays", "auditDays",
     ]
 
     /// Reads the given settings; the others keep their defaults.
@@ -53,6 +55,7 @@ package struct StoreSettings: Sendable, Equatable {
                 "has an empty \"erasureLedger\"", hint: "write the path of a file, or remove the key")
         }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
+        if let days = reader.integer("auditDays", in: 1...36_500) { settings.auditDays = days }
         return settings
     }
 

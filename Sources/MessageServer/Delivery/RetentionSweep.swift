@@ -2,10 +2,11 @@ import BalloonPOSIX
 import Logging
 import MessageStore
 
-/// Removes messages and dead letters that are older than their business keeps them, every night at 3:00 UTC.
+/// Removes messages, dead letters and lines of the audit log that are older than they are kept, every night at 3:00 UTC.
 struct RetentionSweep: Sendable {
     let store: Store
     let settings: RetentionSettings
+    var audit: AuditLog?
     let logger: Logger
 
     private static let nightSeconds = 3 * 3600
@@ -25,15 +26,19 @@ struct RetentionSweep: Sendable {
         .seconds(86_400 - (now - nightSeconds) % 86_400)
     }
 
-    /// Removes what is due now.
-    func run() async {
-        var report = TrimReport()
-        do {
-            let messages = settings.messagesDays
-            if !messages.isEmpty { report = try await store.trim(keepingDays: messages) }
-            report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays)
-        } catch {
-            logger.warning(
+    /// Removes the messages and dead letters that are due now.
+    func trim() async throws -> TrimReport {
+        let messages = settings.messagesDays
+        var report = messages.isEmpty ? TrimReport() : try await store.trim(keepingDays: messages)
+        report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays)
+        return report
+    }
+
+    private func run() async {
+        await audit?.removeOld()
+        let report: TrimReport
+        do { report = try await trim() } catch {
+            return logger.warning(
                 "removing old messages and dead letters failed; the next night continues",
                 metadata: ["error": "\(error)"])
         }

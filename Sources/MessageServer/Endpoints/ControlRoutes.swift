@@ -23,6 +23,8 @@ package import MessageStore
 /// - `POST /erase` takes an ``ErasureRequest`` and ends with the report:
 ///   `{"conversations":2,"records":57,"contents":1,"unreached":[]}`.
 /// - `POST /rebuild` ends with `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
+/// - `POST /trim` removes what `retention` of each business no longer keeps, and ends with
+///   `{"rewritten":12,"removed":3,"lines":480,"deadLetters":1}`.
 /// - `POST /repair` ends with the records that it removed; `GET /damage` lists them without removing them.
 /// - `GET /statistics` answers with the numbers of `StoreStatistics`, and `GET /status` with a ``ServerStatus``.
 /// - `GET /log-level` and `POST /log-level` are those of `LogLevelRoute`.
@@ -42,13 +44,15 @@ package enum ControlRoutes {
         _ directory: String, inherited: Int32?, _ store: Store,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
         excludingPayments: @escaping @Sendable (() -> Void) -> Void,
-        decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void, others: [HTTPRoute],
+        decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void,
+        trim: @escaping @Sendable () async throws -> TrimReport, audit: AuditLog,
+        others: [HTTPRoute],
         describeRefusal: @escaping RefusalDescription, _ logger: Logger
     ) -> [HTTPListener] {
         let routes =
             (make(
                 store: store, isServed: isServed, excludingPayments: excludingPayments,
-                decideReversals: decideReversals, logger) + others)
+                decideReversals: decideReversals, trim: trim, audit: audit, logger) + others)
             .map(\.forLocalCallers)
         let own = SocketAddress("unix:" + directory + "/" + socketName)
         if own == nil {
@@ -71,9 +75,16 @@ package enum ControlRoutes {
         isServed: @escaping @Sendable (BusinessID) -> Bool,
         excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() },
         decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void = { _ in },
-        _ logger: Logger
+        trim: @escaping @Sendable () async throws -> TrimReport = { TrimReport() },
+        audit: AuditLog? = nil, _ logger: Logger
     ) -> [HTTPRoute] {
-        [
+        func route<Request: Sendable>(
+            _ path: String, _ jobs: ControlJobs, read: @escaping @Sendable ([UInt8]) -> Request?,
+            _ change: @escaping @Sendable (Request) async throws -> [UInt8]
+        ) -> HTTPRoute {
+            Self.route(path, jobs, audit, store, read: read, change)
+        }
+        return [
             route("/erase", jobs, read: ErasureRequest.init) { request in
                 do {
                     let report = try await store.erase(
@@ -133,6 +144,7 @@ package enum ControlRoutes {
                         throw error
                     }
                 },
+                route("/trim", jobs, read: { _ in () }) { _ in try await trim().json },
                 route("/repair", jobs, read: { _ in () }) { _ in try await store.repairJournal().json },
                 HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: store.repairPreview.json) },
                 HTTPRoute(.get, "/jobs/*") { request, responder in
@@ -145,7 +157,8 @@ package enum ControlRoutes {
     }
 
     private static func route<Request: Sendable>(
-        _ path: String, _ jobs: ControlJobs, read: @escaping @Sendable ([UInt8]) -> Request?,
+        _ path: String, _ jobs: ControlJobs, _ audit: AuditLog?, _ store: Store,
+        read: @escaping @Sendable ([UInt8]) -> Request?,
         _ change: @escaping @Sendable (Request) async throws -> [UInt8]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 1 << 20)) { request, responder in
@@ -153,10 +166,23 @@ package enum ControlRoutes {
             guard let id = ControlJobs.id(in: body), let wanted = read(body) else {
                 return HTTPResponse(.badRequest, text: "the body is not a request for \(path)\n")
             }
+            let author = AuditLog.Author.user(request.peerUser)
             jobs.run(id, responder) {
-                do { return HTTPResponse(.ok, json: try await change(wanted)) } catch {
-                    return HTTPResponse(.badRequest, json: refusal(error))
+                let answer: HTTPResponse
+                let result: String
+                do {
+                    answer = HTTPResponse(.ok, json: try await change(wanted))
+                    result = "done"
+                } catch {
+                    answer = HTTPResponse(.badRequest, json: refusal(error))
+                    result = "failed"
                 }
+                if let audit {
+                    var entry = AuditLog.Entry("POST " + path, by: author, result: result)
+                    entry.conversations = (wanted as? any NamesConversations)?.conversations(in: store) ?? []
+                    await audit.record(entry)
+                }
+                return answer
             }
             return nil
         }
@@ -174,6 +200,20 @@ package enum ControlRoutes {
 
     /// Whether a text is a valid job identifier.
     package static func isJob(_ text: String) -> Bool { ControlJobs.isID(text) }
+}
+
+/// A request that names conversations, which the audit log has as the ledger of erasures names them.
+protocol NamesConversations {
+    /// The keyed hashes of the conversations; empty when the ledger cannot be read.
+    func conversations(in store: Store) -> [String]
+}
+
+extension AssignmentRequest: NamesConversations {
+    func conversations(in store: Store) -> [String] { store.ledgerNames(of: customer, business) }
+}
+
+extension ErasureRequest: NamesConversations {
+    func conversations(in store: Store) -> [String] { store.namesOfLatestErasure }
 }
 
 /// The body of `POST /replay`, without the job.

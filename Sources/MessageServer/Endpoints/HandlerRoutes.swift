@@ -12,18 +12,18 @@ import HandlerKit
 /// take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest log lines. They answer 404 when the
 /// business has no handler, and 409 when the handler runs inside the server.
 enum HandlerRoutes {
-    static func make(_ registry: HandlerRegistry) -> [HTTPRoute] {
+    static func make(_ registry: HandlerRegistry, audit: AuditLog? = nil) -> [HTTPRoute] {
         [
             HTTPRoute(.get, "/handlers") { _, responder in
                 // Ends when every handler has reported its status.
                 Task { @concurrent in responder.respond(HTTPResponse(.ok, json: await list(registry))) }
                 return nil
             },
-            route("/handlers/restart", registry) { handler in
+            route("/handlers/restart", registry, audit) { handler in
                 await handler.restart()
                 return []
             },
-            route("/handlers/logs", registry) { handler in await handler.report.log },
+            route("/handlers/logs", registry, nil) { handler in await handler.report.log },
         ]
     }
 
@@ -39,7 +39,7 @@ enum HandlerRoutes {
     }
 
     private static func route(
-        _ path: String, _ registry: HandlerRegistry,
+        _ path: String, _ registry: HandlerRegistry, _ audit: AuditLog?,
         _ body: @escaping @Sendable (any EventHandler) async -> [String]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 4096)) { request, responder in
@@ -50,9 +50,15 @@ enum HandlerRoutes {
                 return HTTPResponse(
                     error == .noHandler ? .notFound : .conflict, text: "\(error.reason)\n")
             }
+            let author = AuditLog.Author.user(request.peerUser)
             // A restart waits for the end of the old process.
             Task { @concurrent in
                 let lines = await body(handler)
+                if let audit {
+                    var entry = AuditLog.Entry("POST " + path, by: author, result: "done")
+                    entry.business = slug
+                    await audit.record(entry)
+                }
                 var answer = JSONWriter(reservingCapacity: 1024)
                 answer.object { writer in
                     writer.key("lines")

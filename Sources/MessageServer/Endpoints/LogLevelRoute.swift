@@ -11,6 +11,7 @@ import Logging
 struct LogLevelRoute: Sendable {
     let levels: LogLevels
     let registry: HandlerRegistry
+    var audit: AuditLog?
     let logger: Logger
 
     /// The largest time of a change; debug lines of a busy server fill a disk.
@@ -19,10 +20,18 @@ struct LogLevelRoute: Sendable {
     var routes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/log-level") { _, _ in HTTPResponse(.ok, json: json) },
-            HTTPRoute(.post, "/log-level", body: .collected(maximumBytes: 4096)) { request, _ in
+            HTTPRoute(.post, "/log-level", body: .collected(maximumBytes: 4096)) { request, responder in
                 // A body that is not JSON is no request either.
                 guard let root = (try? JSONDocument(Array(request.body)))?.root else { return Self.refusal }
-                return change(root)
+                let answer = change(root)
+                guard let audit, answer.status == .ok else { return answer }
+                var entry = AuditLog.Entry("POST /log-level", by: .user(request.peerUser), result: "done")
+                entry.business = root["business"]?.string
+                Task { @concurrent [entry] in
+                    await audit.record(entry)
+                    responder.respond(answer)
+                }
+                return nil
             },
         ]
     }

@@ -9,7 +9,9 @@ import BusinessMessages
 /// `{"business":"fish","open":false,"text":"Back at 9."}`, changes that durably, and answers with the same object. It
 /// answers 404 for a business without `people`, 400 for another object, and 503 when the disk does not write.
 enum PeopleRoutes {
-    static func make(_ registry: HandlerRegistry, _ watch: AssignmentWatch) -> [HTTPRoute] {
+    static func make(
+        _ registry: HandlerRegistry, _ watch: AssignmentWatch, audit: AuditLog? = nil
+    ) -> [HTTPRoute] {
         [
             HTTPRoute(.get, "/people") { _, _ in HTTPResponse(.ok, json: list(registry, watch)) },
             HTTPRoute(.post, "/people", body: .collected(maximumBytes: 64 << 10)) { request, responder in
@@ -21,9 +23,15 @@ enum PeopleRoutes {
                 guard let business = registry.all.first(where: { $0.slug == slug })?.business,
                     watch.settings[business] != nil
                 else { return HTTPResponse(.notFound, text: "no business of that name has people\n") }
+                let author = AuditLog.Author.user(request.peerUser)
                 // Waits for the disk.
                 Task { @concurrent in
-                    responder.respond(await change(business, to: presence, watch, root))
+                    let answer = await change(business, to: presence, watch, root)
+                    var entry = AuditLog.Entry(
+                        "POST /people", by: author, result: answer.status == .ok ? "done" : "failed")
+                    entry.business = slug
+                    await audit?.record(entry)
+                    responder.respond(answer)
                 }
                 return nil
             },

@@ -29,7 +29,7 @@ package struct Backup {
     static let conversationFolders = ["conversations", "damaged", "states", "assignments"]
     /// The folders and files that are copied last.
     static let otherFolders = ["payments", "retention", "onboarding"]
-    static let otherFiles = ["people.json", "removed.json"]
+    static let otherFiles = ["people.json", "removed.json", "audit.jsonl"]
     static let journalFolder = "journal"
     static let contentFolder = "attachments"
 

@@ -133,6 +133,12 @@ package struct ErasureLedger: Sendable {
         }
     }
 
+    /// The names of the conversations that were erased last, at the same time.
+    var latestNames: [String] {
+        guard let latest = entries.map(\.at).max() else { return [] }
+        return entries.filter { $0.at == latest }.map(\.conversation)
+    }
+
     /// The HMAC of the length of the business's name in eight bytes, the business and the customer.
     func name(of conversation: ErasedConversation) -> String {
         let business = Array(conversation.business.utf8)

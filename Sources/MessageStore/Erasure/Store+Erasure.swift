@@ -42,6 +42,31 @@ extension Store {
     }
 }
 
+/// The names of conversations in the ledger of erasures, for the audit log.
+extension Store {
+    private var ledgerPath: String { erasures.ledger ?? DataDirectory(path: directory).erasures }
+
+    /// The keyed hash of a conversation, empty when the ledger cannot be used; the first call creates the ledger.
+    package func ledgerNames(of customer: CustomerID, _ business: BusinessID) -> [String] {
+        do throws(StoreError) {
+            let known = try ErasureLedger(ledgerPath)
+            let ledger = known ?? ErasureLedger()
+            if known == nil { try ErasureFiles().replace(ledgerPath, with: ledger.bytes) }
+            let key = ConversationKey(business: business, customer: customer)
+            return [ledger.name(of: ErasedConversation(key))]
+        } catch {
+            logger.warning("the ledger of erasures cannot be used", metadata: ["error": "\(error)"])
+            return []
+        }
+    }
+
+    /// The keyed hashes of the conversations that were erased last.
+    package var namesOfLatestErasure: [String] {
+        // Without a readable ledger the erasure itself failed.
+        (try? ErasureLedger(ledgerPath))?.latestNames ?? []
+    }
+}
+
 extension CustomerErasure {
     /// Erases each conversation that a ledger names for a backup, from the directory into which the backup was restored.
     ///

@@ -42,6 +42,7 @@ struct BackupCommand: AsyncParsableCommand {
         let report =
             try await file == "-" ? writeToOutput(data, settings) : writeFile(data, settings)
         try Backup.recordSuccess(report, in: data)
+        StoreChange.audit("balloon backup", data)
         let line = options.json ? json(report) : text(report)
         if file == "-" { StandardStream.error.write(line) } else { StandardStream.output.write(line) }
     }

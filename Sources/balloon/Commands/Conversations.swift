@@ -7,9 +7,9 @@ import MessageStore
 struct Conversations: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Read, check and rebuild the conversations in a data directory, and change who answers in them.",
+            "Read, check, rebuild and trim the conversations in a data directory, and change who answers in them.",
         subcommands: [
-            List.self, Show.self, Claim.self, Release.self, Close.self, Verify.self, Rebuild.self,
+            List.self, Show.self, Claim.self, Release.self, Close.self, Verify.self, Rebuild.self, Trim.self,
         ])
 
     /// `balloon conversations list`.

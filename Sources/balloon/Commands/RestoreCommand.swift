@@ -58,6 +58,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let data = try options.data
         let report = try await Restoration.run(
             from: source(), into: data, restoration, logger: LogOptions.start())
+        StoreChange.audit("balloon restore", data)
         options.write(text(report, data), json: json(report, data))
         try verify(data)
         if !report.erased.unreached.isEmpty {

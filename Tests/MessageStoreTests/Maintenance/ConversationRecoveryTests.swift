@@ -87,7 +87,8 @@ struct ConversationRecoveryTests {
         #expect(try directory.records("message").isEmpty)
         await store.close()
         #expect(directory.log.lines.count { $0.hasPrefix("error") } == 1)
-        #expect(directory.log.lines.contains { $0.hasPrefix("notice conversations rewritten") })
+        #expect(
+            directory.log.lines.contains { $0.hasPrefix("notice the conversation files are written again") })
     }
 
     @Test func `after a failed sync the line of an unfinished delivery is written anew as well`() async throws
@@ -185,7 +186,7 @@ struct ConversationRecoveryTests {
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("checkpoint").isEmpty)
         rmdir(obstacle)
-        await directory.log.first { $0.contains("conversations rewritten") }
+        await directory.log.first { $0.contains("the conversation files are written again") }
         await store.close()
         #expect(try !directory.records("checkpoint").isEmpty)
         #expect(try ids() == ["a"])

@@ -31,6 +31,36 @@ extension Conversations {
         }
     }
 
+    /// `balloon conversations trim`.
+    struct Trim: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Remove the messages and dead letters that are older than their business keeps them; a night does the same.",
+            discussion: """
+                Needs a running server. The limits are retention in each business's file. At most 50 files are opened in a \
+                second; the server continues when the command is ended. Prints how many conversations were rewritten and removed.
+                """)
+
+        @Option(help: ArgumentHelp("Wait for this running job.", valueName: "id"))
+        var resume: String?
+
+        @OptionGroup var options: ReadingOptions
+
+        func validate() throws {
+            if let resume, !ControlRoutes.isJob(resume) {
+                throw ValidationError("\(terminalText(resume)) is not the id of a job.")
+            }
+        }
+
+        func run() async throws {
+            try options.check()
+            let report = try await StoreChange.trim(data: options.data, resuming: resume)
+            options.write(
+                "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\n",
+                json: String(decoding: report.json, as: UTF8.self) + "\n")
+        }
+    }
+
     /// `balloon conversations rebuild`.
     struct Rebuild: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,0 +1,125 @@
+import BalloonJSON
+package import BalloonPOSIX
+import Dispatch
+import Logging
+
+/// The changes that operators and programs made: `DATA/audit.jsonl`, a line for each.
+///
+/// `{"at":"…","by":{"uid":1000},"command":"POST /replay","result":"done"}`. `by` is the user of the process that connected to the
+/// control socket, or `{"token":"crm"}` for the business API. `command` is the operation's path with its parameters in braces and
+/// has no value; `conversations` has the keyed hashes of the ledger of erasures in place of customers. A line is on
+/// disk when `record(_:)` returns.
+package final class AuditLog: Sendable {
+    /// The author of a change.
+    package enum Author: Hashable, Sendable {
+        /// A user of this machine; nil when the system did not tell.
+        case user(UInt32?)
+        /// A token of the business API.
+        case token(String)
+    }
+
+    /// One change.
+    package struct Entry: Sendable {
+        let author: Author
+        let command: String
+        var business: String?
+        var conversations: [String] = []
+        let result: String
+        var at = Timestamp.now()
+
+        /// Creates an entry without a business and conversations.
+        package init(_ command: String, by author: Author, result: String) {
+            self.command = command
+            self.author = author
+            self.result = result
+        }
+
+        var line: [UInt8] {
+            JSONWriter.object { writer in
+                writer.field("at", at.rfc3339)
+                writer.key("by")
+                writer.object { writer in
+                    switch author {
+                    case .user(let user): writer.field("uid", user.map { Int($0) })
+                    case .token(let name): writer.field("token", name)
+                    }
+                }
+                writer.field("command", command)
+                writer.field("business", business)
+                if !conversations.isEmpty {
+                    writer.key("conversations")
+                    writer.array { writer in for one in conversations { writer.string(one) } }
+                }
+                writer.field("result", result)
+            } + [UInt8(ascii: "\n")]
+        }
+    }
+
+    /// The file's name in the data directory.
+    package static let fileName = "audit.jsonl"
+
+    private let path: String
+    private let days: Int
+    private let logger: Logger
+    private let queue = DispatchQueue(label: "balloon.audit")
+
+    init(dataDirectory: String, days: Int, logger: Logger) {
+        path = dataDirectory + "/" + Self.fileName
+        self.days = days
+        self.logger = logger
+    }
+
+    /// Appends a change; returns when it is on disk, or after logging an error, because the change was made.
+    func record(_ entry: Entry) async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                do throws(SystemError) { try Self.append(entry.line, to: path) } catch {
+                    logger.error(
+                        "a change could not be written to the audit log",
+                        metadata: ["command": "\(entry.command)", "error": "\(error)"])
+                }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Appends a change of a command that works without a server.
+    package static func append(_ entry: Entry, in dataDirectory: String) throws(SystemError) {
+        let path = dataDirectory + "/" + fileName
+        try append(entry.line, to: path)
+        try FileOwner.give(path, toOwnerOf: dataDirectory)
+    }
+
+    /// Removes the lines that are older than `auditDays`.
+    func removeOld(now: Timestamp = .now()) async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                do throws(SystemError) {
+                    try removeLines(before: now.advanced(by: .seconds(-86_400 * days)))
+                } catch {
+                    logger.warning("old lines of the audit log stay", metadata: ["error": "\(error)"])
+                }
+                continuation.resume()
+            }
+        }
+    }
+
+    private func removeLines(before limit: Timestamp) throws(SystemError) {
+        guard try Directory.holds(path) else { return }
+        let content = try File(path, for: .reading).readAll()
+        var position = 0
+        while let feed = content.firstPosition(of: UInt8(ascii: "\n"), from: position) {
+            // A line that is not JSON has no time, and goes with those before it.
+            let at = (try? JSONDocument(Array(content[position..<feed])))?.root["at"]?.string
+            if let at = at.flatMap({ Timestamp(rfc3339: $0) }), at >= limit { break }
+            position = feed + 1
+        }
+        if position > 0 { try AtomicFile.write(Array(content[position...]), to: path) }
+    }
+
+    private static func append(_ line: [UInt8], to path: String) throws(SystemError) {
+        let file = try File(path, for: .appending)
+        try file.append(line)
+        try file.synchronize()
+    }
+}
