@@ -9,7 +9,7 @@ package struct HTTPRequest: Sendable {
     package var method: HTTPMethod { head.method }
     /// The complete body; empty when the route pulls it.
     package let body: ArraySlice<UInt8>
-    /// The reader of a pulled body; nil for other routes.
+    /// Reads the body piece by piece, for a route that asks for that; nil for a route that gets the whole body.
     package let bodyReader: HTTPBodyReader?
     /// The decision of the route's `admit` about the request's head; false when the route has none, and
     /// during the decision.

@@ -29,7 +29,7 @@ public struct Text: Sendable {
 
     /// The places of the first `maximum` attachment markers, as offsets in Unicode scalars.
     ///
-    /// Without attachments the body is not read: it may have megabytes, and any number of markers.
+    /// With a `maximum` of 0, for a message without attachments, the body is not read: it may have megabytes, and any number of markers.
     private static func markers(in body: String, maximum: Int) -> [Int] {
         var places: [Int] = []
         guard maximum > 0 else { return places }

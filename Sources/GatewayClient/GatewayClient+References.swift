@@ -34,7 +34,7 @@ extension GatewayClient {
         } catch {
             guard error.mayBeAboutReference else { throw error }
             logger.info(
-                "the gateway refused a stored reference; sending the full content",
+                "the gateway refused a reference to content that it stored earlier; sending the full content",
                 metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
             // After 401 or 403 the reference may still be valid, so it is kept for now.
             if !error.mayBeAboutCredential { uploads.forget(key) }

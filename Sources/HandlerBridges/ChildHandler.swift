@@ -240,7 +240,7 @@ extension ChildHandler {
             case .restart(let pause): await wait(pause, as: .restarting)
             case .giveRest(let rest):
                 logger.error(
-                    "handler ends too often; restarts suspended and its events paused",
+                    "handler ends too often; its events wait, and it is started again after a pause",
                     metadata: [
                         "rest_ms": "\(rest.milliseconds)", "program": "\(program.command.first ?? "")",
                         "hint": "run `balloon handlers restart \(request.slug)` to restart it now",

@@ -405,7 +405,7 @@ package final class RunningServer: Sendable {
             ])
         guard !needRestart.isEmpty else { return }
         logger.warning(
-            "configuration changes take effect after a restart",
+            "some changes of the configuration take effect only after a restart",
             metadata: ["keys": "\(needRestart.joined(separator: ","))"]
         )
     }
@@ -480,7 +480,8 @@ package final class RunningServer: Sendable {
         let left = store.statistics.pendingDeliveries
         if left > 0 {
             logger.notice(
-                "unfinished deliveries resume after a restart", metadata: ["count": "\(left)"])
+                "stopping with unfinished deliveries; the next start resumes them",
+                metadata: ["count": "\(left)"])
         }
         let queued = store.queuedReplyCount
         if queued > 0 {

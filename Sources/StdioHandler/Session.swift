@@ -90,7 +90,9 @@ final class Session: Sendable {
         do {
             try await handler.provision(host)
         } catch {
-            logger.error("handler provisioning failed", metadata: ["error": "\(type(of: error))"])
+            logger.error(
+                "the handler could not prepare itself (provision); the program ends, and the server starts it again",
+                metadata: ["error": "\(type(of: error))"])
             ProcessEnd.exit(ProcessEnd.temporaryFailure)
         }
     }

@@ -68,7 +68,7 @@ struct DevelopmentHandler: ParsableArguments {
         } catch let error as BindingError {
             throw CommandFailure.unknownArgument(
                 "--handler-url", reason: "is refused: \(error)",
-                hint: "check the address, and the secret in the environment variable")
+                hint: "check the address, and the secret in the environment variable that was named")
         }
         return .bound(by: HTTPBinder().name, binding)
     }

@@ -183,7 +183,7 @@ struct FailureReport {
             self.init(
                 .usage, "\(error)",
                 hint:
-                    "name the latest one with --erasures; with --without-erasures, customers erased since the backup return"
+                    "name the latest ledger of erasures with --erasures; with --without-erasures, customers erased since the backup return"
             )
         case .ledgerOlder:
             self.init(

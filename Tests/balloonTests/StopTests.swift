@@ -83,7 +83,8 @@ import Testing
             guard status == 0 else { return status }
             #expect(
                 test.log.contains(
-                    #""event":"unfinished deliveries resume after a restart","count":"1""#))
+                    #""event":"stopping with unfinished deliveries; the next start resumes them","count":"1""#
+                ))
             let pending = try await test.shell.run("balloon events list --status pending")
             #expect(pending.lineCount == 1, "\(pending.output) \(pending.errors)")
             return status

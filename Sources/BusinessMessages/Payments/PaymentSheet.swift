@@ -68,7 +68,7 @@ public struct PaymentSheet: Hashable, Sendable {
             shippingMethods: update.shippingMethods ?? shippingMethods, currency: currencyCode, .update)
     }
 
-    /// The answer to an update: the whole total and all line items, and what else the update has.
+    /// The answer to an update in JSON: always the total and all line items, and the other members that the update sets.
     public func answer(to update: SheetUpdate) -> [UInt8] {
         JSONWriter.object { writer in
             writer.key("newTotal")

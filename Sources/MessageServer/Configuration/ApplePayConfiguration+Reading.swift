@@ -127,7 +127,8 @@ extension ApplePayConfiguration {
         guard (1...maximumTokenKeys).contains(keys.count), keys.count == certificates.count else {
             reader.problem(
                 "has not 1 to \(maximumTokenKeys) \"keyFiles\" with as many \"certificateFiles\"",
-                hint: "name the key and the payment processing certificate of the merchant, in the same order"
+                hint:
+                    "list each merchant key in \"keyFiles\", and its payment processing certificate at the same place in \"certificateFiles\""
             )
             return nil
         }

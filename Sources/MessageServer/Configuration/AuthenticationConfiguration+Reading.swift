@@ -152,7 +152,7 @@ extension AuthenticationConfiguration {
         if !isOpenID, reader.has("scope"), !reader.has("userinfoURL") {
             reader.problem(
                 "has neither the scope openid nor a \"userinfoURL\"",
-                hint: "add the address that describes the customer")
+                hint: "add openid to \"scope\", or the provider's userinfo address as \"userinfoURL\"")
         }
         if !isOpenID, !reader.has("issuer"), !reader.has("tokenURL") {
             reader.problem("has neither \"issuer\" nor \"tokenURL\"", hint: "add one of them")
@@ -235,7 +235,9 @@ extension AuthenticationConfiguration {
             let secret = secret("clientSecret", &reader, directory, secrets)
             let introspectionURL = address("introspectionURL", &reader, secrets)
             for key in ["clientID", "clientSecret"] where !reader.has(key) {
-                reader.problem("has no \"\(key)\"", hint: "register a client of its own for version 1")
+                reader.problem(
+                    "has no \"\(key)\"",
+                    hint: "register a separate client at the provider for sign-ins of version 1")
             }
             guard let clientID, let secret else { return nil }
             switch client {
@@ -243,7 +245,7 @@ extension AuthenticationConfiguration {
                 if other == secret.secret {
                     reader.problem(
                         "has the \"clientSecret\" of version 2, and would send it to devices",
-                        hint: "register a client of its own for version 1")
+                        hint: "register a separate client at the provider for sign-ins of version 1")
                     return nil
                 }
             case .privateKeyJWT?, ClientAuthentication.none?, nil: break

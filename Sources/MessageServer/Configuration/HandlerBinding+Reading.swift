@@ -67,7 +67,7 @@ extension HandlerBinding {
         do {
             try (try binder.make(request) as? any LifecycleHandler)?.validate()
         } catch {
-            reader.problem("\(error)", hint: "correct the binding")
+            reader.problem("\(error)", hint: "correct this handler's entry")
         }
     }
 }

@@ -47,7 +47,7 @@ struct AttachmentFetcher: Sendable {
             }
             if !file.hasExpectedChecksum {
                 logger.warning(
-                    "an attachment's checksum differs from the one in its message",
+                    "an attachment's checksum differs from the one in its message; it is kept",
                     metadata: ["business": "\(business.rawValue)", "bytes": "\(file.sizeBytes)"])
             }
             return .stored(sha256: file.sha256, sizeBytes: file.sizeBytes)

@@ -235,7 +235,7 @@ struct DeliveryPipeline: Sendable {
             business.isFirstUnhandled(event.kind)
         {
             logger.warning(
-                "no handler for this kind; events are recorded only",
+                "the business has no handler for this kind of event; such events are only recorded",
                 metadata: ["business": "\(business.slug)", "kind": "\(event.kind.rawValue)"])
         }
         return handler

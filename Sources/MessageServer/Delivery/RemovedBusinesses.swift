@@ -70,7 +70,7 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "could not save the times at which businesses were removed; after a restart their messages wait the whole time again",
+                "could not save when businesses were removed; after a restart the time until their messages become dead letters begins again",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -133,7 +133,7 @@ package final class LogStream: Sendable {
 }
 
 extension LogStream.State {
-    /// Decides the next step for the pending lines; nil when it is already in progress.
+    /// Decides the next step for the pending lines; nil when a step is already in progress.
     fileprivate mutating func advance() -> LogStream.Writer? {
         switch (writer, isDue) {
         case (.writing, _), (.collecting, false): return nil

@@ -73,10 +73,12 @@ final class OnboardingRoutes: Sendable {
                 .found, fields: PublicPage.fields + [("Location", Self.donePath)])
         } catch let refusal as OnboardingClaims.Refusal {
             logger.warning(
-                "onboarding claim refused; drop claims with balloon onboarding drop",
+                "onboarding claim refused, because too many are kept; remove some with balloon onboarding drop",
                 metadata: ["reason": "\(refusal)"])
         } catch {
-            logger.error("onboarding claim not kept", metadata: ["error": "\(error)"])
+            logger.error(
+                "onboarding claim could not be saved; the sender was told to send it again",
+                metadata: ["error": "\(error)"])
         }
         return Self.unavailable
     }

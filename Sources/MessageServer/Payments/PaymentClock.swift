@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The clocks of payments, so that a test can turn them.
+/// The clocks that payments use; a test can set them.
 struct PaymentClock: Sendable {
     /// The time of day.
     var now: @Sendable () -> Timestamp = { .now() }

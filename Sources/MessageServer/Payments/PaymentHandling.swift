@@ -10,7 +10,7 @@ protocol PaymentHandling: Sendable {
     /// Charges the customer; called once for an attempt.
     func pay(_ call: PaymentHandlerCall) async throws -> PaymentOutcome
 
-    /// Reverses the charge of an attempt, which may not exist; returns when there is no charge any more.
+    /// Reverses the charge of an attempt, if there is one; returns when no charge exists any more.
     func reverse(_ call: PaymentHandlerCall) async throws
 
     /// Answers an update of the sheet.

@@ -134,7 +134,8 @@ final class AssignmentWatch: Sendable {
         case .returnToHandler:
             _ = try await store.assign(
                 .unclaimed, name.business, name.customer, expecting: assignment.record)
-            logger.warning("conversation not claimed in time; its handler answers again", metadata: metadata)
+            logger.warning(
+                "no person took the conversation in time; its handler answers again", metadata: metadata)
         case .waitAgain(let lastSeen):
             _ = try await store.assign(
                 .silence(since: lastSeen), name.business, name.customer, expecting: assignment.record)

@@ -63,7 +63,7 @@ package final class PeoplePresence: Sendable {
             state.withLock { $0 = known }
         } catch {
             logger.error(
-                "file people.json is unreadable; people of every business count as present",
+                "file people.json cannot be read; the people of every business count as available",
                 metadata: ["file": "\(file)", "error": "\(error)"])
         }
     }

@@ -34,7 +34,7 @@ final class QuestionVerifier: Sendable {
         self.chains = Mutex(chains)
     }
 
-    /// Returns the question in a request's body, whose signature leads to the app's root.
+    /// Returns the question in a request's body, after checking that its certificates lead to the root certificate of the app's configuration.
     func verify(
         _ body: ArraySlice<UInt8>, for app: AppConfiguration, _ environment: RetentionEnvironment
     ) async throws(RetentionRefusal) -> RetentionRequest {

@@ -90,7 +90,7 @@ final class RetentionApps: Sendable {
                         continue
                     }
                     logger.warning(
-                        "states of retention messages not read; the old states stay in effect",
+                        "states of retention messages could not be read from Apple; the last known states stay in effect",
                         metadata: ["app": "\(app.slug)", "error": "\(error)"])
                 }
             }

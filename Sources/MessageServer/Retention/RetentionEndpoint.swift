@@ -52,7 +52,7 @@ final class RetentionEndpoint: Sendable {
             let reference = references.withLock { $0.next() }.text
             // Anybody can send a forged question, so a refusal is no warning.
             logger.info(
-                "retention question refused",
+                "the App Store's request for a retention message was refused",
                 metadata: [
                     "environment": "\(environment.name)", "status": "\(error.status.code)",
                     "reason": "\(error.reason)", "reference": "\(reference)",
@@ -69,7 +69,7 @@ final class RetentionEndpoint: Sendable {
         let request = try await verifier.verify(body, for: served.app, environment)
         if environment == .sandbox, request.appAppleID != served.app.identity.appleID {
             logger.info(
-                "retention question of the sandbox names another app (appAppleId); it was answered",
+                "a request of the App Store's sandbox for a retention message has another app's appAppleId; it was answered anyway",
                 metadata: ["app": "\(slug)"])
         }
         let key = RepeatedAnswers.Key(

@@ -29,7 +29,7 @@ final class AssignmentFiles: Sendable {
                 let entry = assignments.withTable { $0.entries[key] }.flatMap { $0.isQuiet ? nil : $0 }
                 do throws(StoreError) { _ = try Self.write(entry, of: key, in: directory) } catch {
                     logger.warning(
-                        "file of an assignment not written; the next start of the server writes it",
+                        "the file that says who answers a conversation was not written; the next start of the server writes it",
                         metadata: ["error": "\(error)"])
                 }
             }

@@ -23,7 +23,7 @@ package struct Restoration {
         /// The ledger of the restored server, and whether the lines of erased customers' payments stay.
         package var erasures = CustomerErasure.Settings()
 
-        /// Creates the options of a restoration without a ledger.
+        /// Creates the options of a restoration without a ledger of erasures.
         package init() {}
     }
 

@@ -90,7 +90,7 @@ struct ConversationEnd: Sendable {
     fileprivate(set) var sizeBytes: Int
     /// The number of the last line.
     fileprivate(set) var lastSequence: Int
-    /// Whether the customer's last message closed the conversation; nil before a search.
+    /// Whether the customer's last message closed the conversation; nil until the file was searched for that message.
     var isClosed: Bool?
 
     /// The last lines, oldest first; at most `maximumBytes` in total, but always the last line.

@@ -284,7 +284,7 @@ extension IndexedConversations {
         } catch {
             guard isCurrent(load) else { return }
             logger.warning(
-                "build of the index of conversations failed; lists are unavailable until a repetition succeeds",
+                "build of the index of conversations failed; it is retried, and lists are unavailable until it succeeds",
                 metadata: ["error": "\(error)", "pause": "\(pause)"])
             queue.asyncAfter(deadline: .now() + pause.dispatchInterval) {
                 if self.isCurrent(load) { self.build(load, pause: min(pause * 2, Self.maximumPause)) }

@@ -20,7 +20,7 @@ final class Journal: Sendable {
     /// A flush or rotation with a waiting caller.
     fileprivate struct Request: Sendable {
         let rotates: Bool
-        /// Whether a segment with records ends however old it is.
+        /// Whether the current segment, if it has records, is ended regardless of its age.
         var endsSegment = false
         /// Records that the next segment declares as abandoned.
         var abandoned: [ClosedRange<UInt64>] = []

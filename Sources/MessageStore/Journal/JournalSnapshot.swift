@@ -116,7 +116,7 @@ struct JournalSnapshot: Sendable {
     }
 }
 
-/// Appends numbers of eight bytes, the lowest first.
+/// Appends integers of eight bytes, the least significant byte first.
 struct SnapshotEncoder {
     private var bytes: [UInt8] = []
 

@@ -128,7 +128,7 @@ final class Checkpointer: Sendable {
                 conversations.forgetRefused()
                 state.withLock { if $0.isTrusted { $0.failure = nil } }
                 logger.notice(
-                    "the conversation files are written again after a failed sync; checkpoints resumed")
+                    "the conversation files have been written again after a failed sync; checkpoints resumed")
                 return true
             }
         } catch {

@@ -189,7 +189,7 @@ package final class OpenRequests: Sendable {
             Task {
                 do { try await self.sweep() } catch {
                     self.logger.warning(
-                        "late sign-in and payment requests not removed; the next minute removes them",
+                        "expired sign-in and payment requests could not be removed; that is tried again in a minute",
                         metadata: ["error": "\(error)"])
                 }
                 self.scheduleSweep()

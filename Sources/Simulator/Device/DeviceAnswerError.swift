@@ -26,7 +26,7 @@ package enum DeviceAnswerError: Error, Sendable, Equatable {
     case refusedAnswer(page: String, String, expected: String)
     /// The form's pages lead to a missing page or in a circle.
     case brokenForm(page: String)
-    /// The choice is not one URL, which is the only possible answer to an app.
+    /// A message of an app can be answered only with one URL, and the choice is not one.
     case noURL
 }
 

@@ -55,7 +55,7 @@ struct Conversations: AsyncParsableCommand {
             }
         }
 
-        /// The conversations that may be in the state; only the files of assigned ones are read when that suffices.
+        /// The conversations that may be in the requested state; for a state that only assigned conversations have, only their files are read.
         private func summaries(_ assigned: [AssignmentFolder.Item]) throws -> [ConversationFiles.Summary] {
             let files = try options.files()
             guard let state, state != .handler else { return try files.list() }

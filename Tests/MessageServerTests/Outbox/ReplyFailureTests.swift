@@ -59,10 +59,12 @@ struct ReplyFailureTests {
         await server.append("cheese", from: "urn:mbid:a")
         let sent = await server.gateway.waitForMessages(customer: CustomerID("urn:mbid:a"))
         #expect(sent.map { $0.message.root["body"]?.string } == ["about cheese"])
-        await server.stop(running)
         let files = JournalFiles(dataDirectory: server.directory.file("data"))
+        // The event is parked, so the later one does not wait for its end.
+        #expect(
+            try await eventually { try files.events(where: \.isReplyFailure).map(\.status) == [.dropped] })
+        await server.stop(running)
         #expect(try files.events(where: \.isDeadLetter).isEmpty)
-        #expect(try files.events(where: \.isReplyFailure).map(\.status) == [.dropped])
         #expect(server.log.lines.count { $0.contains("did not accept the notice of a failed reply") } == 1)
     }
 

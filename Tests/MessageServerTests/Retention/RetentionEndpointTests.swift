@@ -112,7 +112,7 @@ func text(_ response: HTTPResponse) -> String { String(decoding: response.body, 
             let production = try app.question(number, appleID: appleID)
             #expect(try await endpoint.ask(production).status == .forbidden)
         }
-        #expect(endpoint.log.lines.count { $0.contains("names another app") } == 3)
+        #expect(endpoint.log.lines.count { $0.contains("another app's appAppleId") } == 3)
     }
 
     @Test func `a question from more than five minutes before or after now is refused`() async throws {

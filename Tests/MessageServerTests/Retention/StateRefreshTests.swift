@@ -84,7 +84,8 @@ struct StateRefreshTests {
             try AtomicFile.write(Array("{".utf8), to: path)
             for _ in 0..<3 { apps.readStates() }
             #expect(apps.app("shop", .production)?.states.messages.count == 2)
-            #expect(log.lines.count { $0.contains("states of retention messages not read") } == round)
+            #expect(
+                log.lines.count { $0.contains("states of retention messages could not be read") } == round)
             try app.record(.approved)
             apps.readStates()
         }

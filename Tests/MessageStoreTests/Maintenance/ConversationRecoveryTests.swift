@@ -88,7 +88,9 @@ struct ConversationRecoveryTests {
         await store.close()
         #expect(directory.log.lines.count { $0.hasPrefix("error") } == 1)
         #expect(
-            directory.log.lines.contains { $0.hasPrefix("notice the conversation files are written again") })
+            directory.log.lines.contains {
+                $0.hasPrefix("notice the conversation files have been written again")
+            })
     }
 
     @Test func `after a failed sync the line of an unfinished delivery is written anew as well`() async throws
@@ -186,7 +188,7 @@ struct ConversationRecoveryTests {
         disk.fails.store(false, ordering: .relaxed)
         #expect(try directory.records("checkpoint").isEmpty)
         rmdir(obstacle)
-        await directory.log.first { $0.contains("the conversation files are written again") }
+        await directory.log.first { $0.contains("the conversation files have been written again") }
         await store.close()
         #expect(try !directory.records("checkpoint").isEmpty)
         #expect(try ids() == ["a"])

@@ -218,7 +218,9 @@ final class EventHub: Sendable {
     func publish() async {
         guard state.withLock({ $0.isFollowing }) else { return }
         guard let batch = await pump.next() else {
-            logger.warning("event queue overflowed; followers reconnect and resume from the journal")
+            logger.warning(
+                "clients of the event stream read too slowly and are disconnected; they resume from the journal"
+            )
             let begin = await pump.begin()
             let channels = state.withLock { state in
                 state.replaceRing(begin)
