@@ -23,10 +23,12 @@ RUN swift build --configuration release --product balloon --static-swift-stdlib 
     && strip -o /usr/local/bin/balloon .build/release/balloon
 
 FROM debian:bookworm-slim
+# tini-static is tini once more, for systems without a C library. The other files that are removed are lists, logs and old copies.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         libssl3 zlib1g libcurl4 libstdc++6 ca-certificates tini \
-    && rm -rf /var/lib/apt/lists/* \
+    && rm -rf /var/lib/apt/lists/* /var/log/apt/* /var/log/dpkg.log /var/lib/dpkg/*-old /var/cache/debconf/*-old \
+        /usr/bin/tini-static \
     && install --directory --owner=65532 --group=65532 --mode=0700 /data
 COPY --from=build /usr/local/bin/balloon /usr/local/bin/balloon
 COPY config /etc/balloon
