@@ -6,6 +6,9 @@ import Logging
 
 /// Sends a reference instead of content that Apple already stores.
 extension GatewayClient {
+    /// Forgets the contents that Apple stores, so that no hash of them is kept.
+    package func forgetUploads() { uploads.forgetAll() }
+
     /// The smallest content that is sent by reference: a reference itself has about 600 bytes, so smaller
     /// content gains little.
     static let minimumSharedBytes = 2 << 10

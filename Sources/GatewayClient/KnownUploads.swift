@@ -90,6 +90,19 @@ package final class KnownUploads: Sendable {
     /// Forgets an upload, for example when Apple no longer accepts the reference to it.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
+    /// Forgets every upload; returns when the file is empty. Each content is uploaded again when it is next sent.
+    package func forgetAll() {
+        queue.sync {
+            state.withLock { $0 = State() }
+            output.withLock { output in
+                guard let path else { return }
+                // After an error, the next upload writes the file anew.
+                output = Output()
+                try? AtomicFile.write([], to: path)
+            }
+        }
+    }
+
     /// Records that this content is being sent; returns whether it was sent recently.
     package func recordSeen(_ key: Key) -> Bool {
         state.withLock { state in

@@ -172,6 +172,7 @@ package final class RunningServer: Sendable {
                     isServed: { registry.contains($0) },
                     excludingPayments: { payments.excludingRecords($0) },
                     decideReversals: { try await payments.apply($0) },
+                    forgetUploads: { [gateway = pipelines.gateway] in gateway.forgetUploads() },
                     trim: {
                         // Reads and writes files.
                         try await withTaskExecutorPreference(BlockingTaskExecutor()) {

@@ -32,6 +32,20 @@ import Testing
         #expect(text(uploads, "a") == nil)
     }
 
+    @Test func `after all uploads are forgotten, the file has no trace of them, and later ones are known`()
+        throws
+    {
+        let uploads = KnownUploads(path: path)
+        for name in ["a", "b"] { uploads.remember(Array("1".utf8), for: key(name), now: 1000) }
+        uploads.forgetAll()
+        #expect(text(uploads, "a") == nil)
+        #expect(try File(path, for: .reading).readAll().isEmpty)
+        uploads.remember(Array("2".utf8), for: key("c"), now: 1000)
+        uploads.flush()
+        let restarted = KnownUploads(path: path)
+        #expect(text(restarted, "c") == "2" && text(restarted, "a") == nil)
+    }
+
     @Test func `the oldest upload is forgotten when there are too many`() {
         let uploads = KnownUploads(maximumCount: 2)
         for name in ["a", "b", "a", "c"] { uploads.remember(Array("1".utf8), for: key(name), now: 1000) }

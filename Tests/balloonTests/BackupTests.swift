@@ -68,7 +68,7 @@ struct BackupTests {
         let restored = try await shell.run(
             "gzip -dc b.gz | balloon restore - --data new --erasures data/erasures.jsonl")
         #expect(
-            restored.status == 0 && restored.output.contains("erased 1 conversations that the ledger names"),
+            restored.status == 0 && restored.output.contains("erased 1 conversation that the ledger names"),
             "\(restored.errors)")
         let list = try await shell.run("balloon conversations list --data new; grep -r tel:+49301234 new")
         #expect(list.output.contains("urn:mbid:kept") && !list.output.contains("+4930"))

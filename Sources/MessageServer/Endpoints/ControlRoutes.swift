@@ -45,6 +45,7 @@ package enum ControlRoutes {
         isServed: @escaping @Sendable (BusinessID) -> Bool,
         excludingPayments: @escaping @Sendable (() -> Void) -> Void,
         decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void,
+        forgetUploads: @escaping @Sendable () -> Void,
         trim: @escaping @Sendable () async throws -> TrimReport, audit: AuditLog,
         others: [HTTPRoute],
         describeRefusal: @escaping RefusalDescription, _ logger: Logger
@@ -52,7 +53,7 @@ package enum ControlRoutes {
         let routes =
             (make(
                 store: store, isServed: isServed, excludingPayments: excludingPayments,
-                decideReversals: decideReversals, trim: trim, audit: audit, logger) + others)
+                decideReversals: decideReversals, forgetUploads: forgetUploads, trim: trim, audit: audit, logger) + others)
             .map(\.forLocalCallers)
         let own = SocketAddress("unix:" + directory + "/" + socketName)
         if own == nil {
@@ -75,6 +76,7 @@ package enum ControlRoutes {
         isServed: @escaping @Sendable (BusinessID) -> Bool,
         excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() },
         decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void = { _ in },
+        forgetUploads: @escaping @Sendable () -> Void = {},
         trim: @escaping @Sendable () async throws -> TrimReport = { TrimReport() },
         audit: AuditLog? = nil, _ logger: Logger
     ) -> [HTTPRoute] {
@@ -90,6 +92,8 @@ package enum ControlRoutes {
                     let report = try await store.erase(
                         request.customers, keepsPayments: request.keepsPayments,
                         excludingPayments: excludingPayments)
+                    // Its lines are hashes of contents, also of the erased customers'.
+                    forgetUploads()
                     logger.notice(
                         "customers erased",
                         metadata: [

@@ -105,7 +105,8 @@ struct RestoreCommand: AsyncParsableCommand {
             "restored \(manifest.files) files (\(manifest.bytes) bytes), up to record \(manifest.record), to "
         text += terminalText(data) + "\n"
         if report.erased.conversations > 0 {
-            text += "erased \(report.erased.conversations) conversations that the ledger names\n"
+            let noun = report.erased.conversations == 1 ? "conversation" : "conversations"
+            text += "erased \(report.erased.conversations) \(noun) that the ledger names\n"
         }
         return text
     }
