@@ -90,7 +90,7 @@ package final class KnownUploads: Sendable {
     /// Forgets an upload, for example when Apple no longer accepts the reference to it.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
-    /// Forgets every upload; returns when the file is empty. Each content is uploaded again when it is next sent.
+    /// Forgets every upload, so that each content is uploaded again when it is next sent; returns when the file is empty.
     package func forgetAll() {
         queue.sync {
             state.withLock { $0 = State() }

@@ -53,7 +53,8 @@ package enum ControlRoutes {
         let routes =
             (make(
                 store: store, isServed: isServed, excludingPayments: excludingPayments,
-                decideReversals: decideReversals, forgetUploads: forgetUploads, trim: trim, audit: audit, logger) + others)
+                decideReversals: decideReversals, forgetUploads: forgetUploads, trim: trim, audit: audit,
+                logger) + others)
             .map(\.forLocalCallers)
         let own = SocketAddress("unix:" + directory + "/" + socketName)
         if own == nil {
