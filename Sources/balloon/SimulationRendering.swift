@@ -54,6 +54,7 @@ struct SimulationRendering {
         case .withPerson: "left to a person"
         case .repeated: "handled before: the message repeats a recent choice"
         case .dropped: "dropped\(reason)"
+        case .erased: "erased with its customer"
         case .retried: "delivered again after it was a dead letter"
         case .pending, .parked: nil
         }

@@ -182,7 +182,7 @@ enum APISchema: String, CaseIterable, Sendable {
     private static let time = #"{"type":"string","format":"date-time"}"#
     private static let hash = #"{"type":"string","pattern":"^[0-9a-f]{64}$"}"#
     private static let outcome =
-        #"{"enum":["queued","accepted","refused","expired","dropped","failed","checked"]}"#
+        #"{"enum":["queued","accepted","refused","expired","dropped","failed","erased","checked"]}"#
     private static let telephone = #"{"type":"string","pattern":"^tel:\\+[0-9]{5,15}$"}"#
     private static let uploadID = #"{"type":"string","pattern":"^[0-9a-f]{32}$"}"#
     private static let messageMembers = [

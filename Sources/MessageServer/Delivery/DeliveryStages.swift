@@ -71,6 +71,7 @@ extension StageEvent.Result {
         case .repeated: self = .ended("repeated")
         case .withPerson: self = .ended("withPerson")
         case .dropped: self = .ended("dropped")
+        case .erased: self = .ended("erased")
         case .failed(let reason): self = .failed(reason: reason)
         case .refused(let answer): self = .failed(reason: answer.reason)
         }

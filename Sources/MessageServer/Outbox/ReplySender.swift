@@ -232,6 +232,7 @@ final class ReplySender: Sendable {
             stages.end(status.map { .refused(status: $0, reason: reason) } ?? .failed(reason: reason))
         case .expired(let reason), .dropped(let reason), .failed(let reason):
             stages.end(.failed(reason: reason))
+        case .erased: stages.end(.ended("erased"))
         }
     }
 

@@ -71,6 +71,8 @@ package enum ReplyResult: Hashable, Sendable {
     case dropped(reason: String)
     /// An earlier version of this program stopped retrying the reply.
     case failed(reason: String)
+    /// The reply was queued when its customer was erased.
+    case erased
 
     /// The name of the result in the journal and in conversations.
     package var name: String {
@@ -80,6 +82,7 @@ package enum ReplyResult: Hashable, Sendable {
         case .expired: ReplyState.Status.expired.rawValue
         case .dropped: ReplyState.Status.dropped.rawValue
         case .failed: ReplyState.Status.failed.rawValue
+        case .erased: ReplyState.Status.erased.rawValue
         }
     }
 
@@ -88,14 +91,14 @@ package enum ReplyResult: Hashable, Sendable {
         switch self {
         case .accepted(let status): status
         case .refused(let status, _): status
-        case .expired, .dropped, .failed: nil
+        case .expired, .dropped, .failed, .erased: nil
         }
     }
 
-    /// The reason why the reply was not accepted; nil for an accepted reply.
+    /// The reason why the reply was not accepted; nil for an accepted or erased reply.
     package var reason: String? {
         switch self {
-        case .accepted: nil
+        case .accepted, .erased: nil
         case .refused(_, let reason), .expired(let reason), .dropped(let reason), .failed(let reason): reason
         }
     }
@@ -108,6 +111,7 @@ package enum ReplyResult: Hashable, Sendable {
         case .expired: self = .expired(reason: reason ?? "")
         case .dropped: self = .dropped(reason: reason ?? "")
         case .failed: self = .failed(reason: reason ?? "")
+        case .erased: self = .erased
         case .queued, .retried, nil: return nil
         }
     }
@@ -116,7 +120,7 @@ package enum ReplyResult: Hashable, Sendable {
     package var isDeadLetter: Bool {
         switch self {
         case .refused, .expired, .failed: true
-        case .accepted, .dropped: false
+        case .accepted, .dropped, .erased: false
         }
     }
 }
@@ -141,11 +145,14 @@ package enum DeliveryResult: Hashable, Sendable {
     case withPerson
     /// An operator dropped the event, or its business was removed.
     case dropped(reason: String)
+    /// The event was unfinished when its customer was erased.
+    case erased
 
     /// The name of the result in the journal.
     var name: String {
         switch self {
         case .dropped: "dropped"
+        case .erased: "erased"
         case .handled: "handled"
         case .unhandled: "unhandled"
         case .rejected: "rejected"
@@ -160,7 +167,7 @@ package enum DeliveryResult: Hashable, Sendable {
     var isDeadLetter: Bool {
         switch self {
         case .rejected, .failed, .refused: true
-        case .handled, .unhandled, .handedOff, .repeated, .withPerson, .dropped: false
+        case .handled, .unhandled, .handedOff, .repeated, .withPerson, .dropped, .erased: false
         }
     }
 
@@ -170,7 +177,7 @@ package enum DeliveryResult: Hashable, Sendable {
     /// The result that replaces this one while a person has the conversation.
     var withPerson: DeliveryResult {
         switch self {
-        case .repeated, .dropped: self
+        case .repeated, .dropped, .erased: self
         case .handled, .unhandled, .rejected, .handedOff, .failed, .refused, .withPerson: .withPerson
         }
     }
@@ -193,7 +200,7 @@ package enum DeliveryResult: Hashable, Sendable {
 
     var reason: String? {
         switch self {
-        case .handled, .unhandled, .repeated, .withPerson: nil
+        case .handled, .unhandled, .repeated, .withPerson, .erased: nil
         case .rejected(let reason), .handedOff(let reason), .failed(let reason), .dropped(let reason): reason
         case .refused(let answer): answer.reason
         }

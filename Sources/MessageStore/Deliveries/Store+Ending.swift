@@ -65,7 +65,7 @@ extension Store {
         calls.end(pending.record)
         try journal.append(
             JournalBody.finished(
-                of: pending.record, kind: pending.recording.kind, .dropped(reason: "erased"), at: .now()),
+                of: pending.record, kind: pending.recording.kind, .erased, at: .now()),
             for: .none,
             effect: .end(
                 segment: pending.location.segment, deadLetter: nil, of: lease.conversation.business))

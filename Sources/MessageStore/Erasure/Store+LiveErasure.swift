@@ -83,7 +83,7 @@ extension Store {
                 continue
             }
             do {
-                try await settle(entry, .dropped(reason: "erased"), leavesLine: true)
+                try await settle(entry, .erased, leavesLine: true)
             } catch {
                 release(entry)
                 throw error

@@ -26,6 +26,8 @@ package struct JournalEvent: Sendable {
         case withPerson
         /// The event was a dead letter, or pending, and an operator dropped it.
         case dropped
+        /// The event was unfinished, and its customer was erased.
+        case erased
         /// The event was a dead letter, and was replayed as another record.
         case retried
 
@@ -36,7 +38,7 @@ package struct JournalEvent: Sendable {
         var reachedHandler: Bool {
             switch self {
             case .handled, .rejected, .handedOff, .failed: true
-            case .pending, .parked, .unhandled, .repeated, .withPerson, .dropped, .retried: false
+            case .pending, .parked, .unhandled, .repeated, .withPerson, .dropped, .erased, .retried: false
             }
         }
     }

@@ -113,7 +113,8 @@ struct MessageState: Sendable {
     var refusal: RecordLocation? {
         switch status {
         case .failed, .dropped, .retried: related.last
-        case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated, .withPerson: nil
+        case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated, .withPerson, .erased:
+            nil
         }
     }
 

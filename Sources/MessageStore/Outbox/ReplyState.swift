@@ -16,6 +16,8 @@ package struct ReplyState: Sendable {
         case failed
         /// The reply was no longer wanted: the customer closed the conversation, or an operator dropped it.
         case dropped
+        /// The reply was queued, and its customer was erased.
+        case erased
         /// The reply was a dead letter, and is sent again as another record.
         case retried
 
@@ -23,7 +25,7 @@ package struct ReplyState: Sendable {
         package var isDeadLetter: Bool {
             switch self {
             case .refused, .expired, .failed: true
-            case .queued, .accepted, .dropped, .retried: false
+            case .queued, .accepted, .dropped, .erased, .retried: false
             }
         }
     }
@@ -60,6 +62,7 @@ package struct ReplyState: Sendable {
         case .expired: .expired(reason: reason ?? "")
         case .failed: .failed(reason: reason ?? "")
         case .dropped, .retried: .dropped(reason: reason ?? "")
+        case .erased: .erased
         }
     }
 

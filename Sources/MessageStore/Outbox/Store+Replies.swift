@@ -145,7 +145,7 @@ extension ReplyState.Status {
     fileprivate var isDroppable: Bool {
         switch self {
         case .queued, .refused, .expired, .failed, .dropped: true
-        case .accepted, .retried: false
+        case .accepted, .erased, .retried: false
         }
     }
 }

@@ -108,7 +108,7 @@ struct Send: AsyncParsableCommand {
         }
         switch answer.result {
         case .accepted: return
-        case .refused, .expired, .dropped, .failed: throw ExitCode(CommandStatus.failed.rawValue)
+        case .refused, .expired, .dropped, .failed, .erased: throw ExitCode(CommandStatus.failed.rawValue)
         case nil: throw ExitCode(CommandStatus.pending.rawValue)
         }
     }

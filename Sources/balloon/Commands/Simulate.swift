@@ -288,7 +288,7 @@ enum SimulatedEnd {
         self =
             switch answer.status {
             case _ where !answer.isEnded: .pending
-            case .failed, .rejected, .dropped, .retried: .deadLetter
+            case .failed, .rejected, .dropped, .erased, .retried: .deadLetter
             case _ where answer.replies.contains { $0.status.isDeadLetter }: .deadLetter
             case .unhandled: .unhandled
             case .handled, .handedOff, .withPerson, .repeated, .pending, .parked: .handled

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import TestSupport
@@ -18,6 +19,19 @@ struct LiveErasureTests {
         _ = try StoreVerification.run(dataDirectory: fixture.directory.path) { Issue.record("\($0)") }
     }
 
+    /// The types of the journal's records with the result `erased`.
+    private func typesOfErasedEnds(in fixture: Fixture) throws -> [String] {
+        var types: [String] = []
+        let journal = JournalErasure(directory: fixture.directory.path + "/journal", files: ErasureFiles())
+        try journal.forEachLine { _, _, line in
+            guard let root = (try? JSONDocument(Array(line)))?.root, root["result"]?.string == "erased" else {
+                return
+            }
+            types.append(root["type"]?.string ?? "")
+        }
+        return types
+    }
+
     @Test func `an open store erases a customer, also its pending messages, queued replies and dead letters`()
         async throws
     {
@@ -34,6 +48,8 @@ struct LiveErasureTests {
         #expect(report.unreached == [])
         #expect(store.statistics.pendingDeliveries == 0)
         #expect(store.statistics.queuedReplies == 0)
+        // The record of the reply is replaced, because it may have a text.
+        #expect(try Set(typesOfErasedEnds(in: fixture)) == ["finished"])
         #expect(store.accounts.withLedger { $0.deadLetters.isEmpty })
         #expect(store.assignments.isEmpty)
         #expect(await store.append(message("id-77-1", from: Fixture.forgotten)) == .duplicate)
