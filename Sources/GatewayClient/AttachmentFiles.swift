@@ -1,13 +1,15 @@
 package import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
+package import BusinessMessages
 import Synchronization
 
 /// The contents of attachments on disk: one file for each content, named by its SHA-256.
 ///
 /// A file's path is `DATA/attachments/<2 digits>/<64 digits>`; incomplete files are in
 /// `DATA/attachments/incoming`. The modification time of a file is the last time that a message brought its
-/// content. The sweep therefore keeps files that a recent message refers to.
+/// content. An empty file beside it for each business says when a message of that business did so; see ``ContentUse``. The
+/// sweep therefore keeps files that a recent message refers to, for as long as the business of that message wants.
 package final class AttachmentFiles: Sendable {
     /// A stored file.
     package struct Stored: Sendable, Hashable {
@@ -60,7 +62,9 @@ package final class AttachmentFiles: Sendable {
     ///
     /// Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or `EISDIR` when it is not a
     /// regular file.
-    package func copy(_ path: String, maximumBytes: Int) throws(SystemError) -> Stored {
+    package func copy(
+        _ path: String, maximumBytes: Int, for business: BusinessID
+    ) throws(SystemError) -> Stored {
         let source = try File(path, for: .readingRegular)
         guard try source.sizeBytes() <= maximumBytes else { throw .fileTooLarge }
         let temporary = try newPath()
@@ -78,7 +82,7 @@ package final class AttachmentFiles: Sendable {
             }
             try file.synchronize()
             let sha256 = Hex.encode(hash.bytes)
-            try publish(temporary, as: sha256)
+            try publish(temporary, as: sha256, for: business)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
             // Removing fails when the file was never created; otherwise the next start removes it.
@@ -93,22 +97,40 @@ package final class AttachmentFiles: Sendable {
         return "\(incoming)/\(Hex.encode(randomBytes(16)))"
     }
 
-    /// Renames a complete, synced file to the hash of its content.
+    /// Renames a complete, synced file to the hash of its content, and records the use by the business.
     ///
     /// When a file with that name exists already, removes the new file and sets the modification time of the
     /// existing file to now.
-    func publish(_ temporary: String, as sha256: String) throws(SystemError) {
+    func publish(
+        _ temporary: String, as sha256: String, for business: BusinessID
+    ) throws(SystemError) {
         guard let path = path(of: sha256) else { return }
         let folder = Directory.parent(of: path)
+        let use = path + "." + ContentUse.name(of: business)
         try publishing.withLock { _ throws(SystemError) in
+            let now = SystemClock.secondsSince1970()
             if Directory.exists(path) {
-                try FileTime.setModified(path, secondsSince1970: SystemClock.secondsSince1970())
-                return try Directory.remove(temporary)
+                if !Directory.exists(use) {
+                    let older = try FileTime.modifiedSecondsSince1970(path)
+                    let names = try Directory.names(in: folder)
+                    if !names.contains(where: { ContentUse(name: $0)?.sha256 == sha256[...] }) {
+                        try record(path + "." + ContentUse.anyBusiness, at: older)
+                    }
+                }
+                try FileTime.setModified(path, secondsSince1970: now)
+                try Directory.remove(temporary)
+            } else {
+                if try Directory.make(folder) { try Directory.synchronize(directory) }
+                try Directory.rename(temporary, to: path)
             }
-            if try Directory.make(folder) { try Directory.synchronize(directory) }
-            try Directory.rename(temporary, to: path)
+            try record(use, at: now)
         }
         try Directory.synchronize(folder)
+    }
+
+    private func record(_ use: String, at seconds: Int) throws(SystemError) {
+        if !Directory.exists(use) { _ = try File(use, for: .creating) }
+        try FileTime.setModified(use, secondsSince1970: seconds)
     }
 
     /// Removes all incomplete files.
@@ -120,21 +142,45 @@ package final class AttachmentFiles: Sendable {
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }
     }
 
-    /// Removes every file that was last part of a message before `seconds` since 1970; returns the number of
-    /// removed files.
-    package func sweep(before seconds: Int) throws(SystemError) -> Int {
+    /// Removes every content that no business keeps any longer at `now`, in seconds since 1970; returns their number.
+    ///
+    /// Holds the lock for one folder at a time, a 256th of all contents.
+    package func sweep(at now: Int, _ periods: AttachmentPeriods) throws(SystemError) -> Int {
         guard Directory.exists(directory) else { return 0 }
         var count = 0
         for folder in try Directory.names(in: directory) where folder.utf8.count == 2 {
-            for name in try Directory.names(in: "\(directory)/\(folder)") {
-                guard let path = path(of: name) else { continue }
-                try publishing.withLock { _ throws(SystemError) in
-                    guard try FileTime.modifiedSecondsSince1970(path) < seconds else { return }
-                    try Directory.remove(path)
-                    count += 1
-                }
+            count += try publishing.withLock { _ throws(SystemError) in
+                try sweepFolder("\(directory)/\(folder)", at: now, periods)
             }
         }
+        return count
+    }
+
+    private func sweepFolder(
+        _ folder: String, at now: Int, _ periods: AttachmentPeriods
+    ) throws(SystemError) -> Int {
+        func isDue(_ name: String, after period: Duration?) throws(SystemError) -> Bool {
+            guard let period else { return false }
+            let modified = try FileTime.modifiedSecondsSince1970(folder + "/" + name)
+            return modified < now - Int(period.components.seconds)
+        }
+        let names = try Directory.names(in: folder)
+        var uses = Dictionary(grouping: names.compactMap(ContentUse.init(name:)), by: \.sha256)
+        var count = 0
+        for content in names where path(of: content) != nil {
+            let uses = uses.removeValue(forKey: content[...]) ?? []
+            var isKept = false
+            if uses.isEmpty { isKept = try !isDue(content, after: periods.general) }
+            for use in uses where !isKept {
+                isKept = try !isDue(use.name, after: periods.period(of: use.business))
+            }
+            if isKept { continue }
+            try Directory.remove(folder + "/" + content)
+            for use in uses { try Directory.remove(folder + "/" + use.name) }
+            count += 1
+        }
+        // A content that was removed by another program.
+        for use in uses.values.joined() { try Directory.remove(folder + "/" + use.name) }
         return count
     }
 }

@@ -19,7 +19,7 @@ extension GatewayClient {
         }
         let address = try await downloadAddress(of: reference, for: business, until: deadline)
         let incoming: IncomingFile
-        do { incoming = try IncomingFile(files: files, key: reference.key) } catch {
+        do { incoming = try IncomingFile(files: files, key: reference.key, for: business) } catch {
             throw .notKept(error)
         }
         var request = fileRequest("GET", address)

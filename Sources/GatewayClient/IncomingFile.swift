@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
+import BusinessMessages
 import Dispatch
 import Synchronization
 
@@ -16,12 +17,14 @@ final class IncomingFile: Sendable {
     }
 
     private let files: AttachmentFiles
+    private let business: BusinessID
     private let temporary: String
     private let key: AttachmentKey
     private let state = Mutex(State())
 
-    init(files: AttachmentFiles, key: AttachmentKey) throws(SystemError) {
+    init(files: AttachmentFiles, key: AttachmentKey, for business: BusinessID) throws(SystemError) {
         self.files = files
+        self.business = business
         self.key = key
         temporary = try files.newPath()
     }
@@ -104,7 +107,7 @@ final class IncomingFile: Sendable {
         }
         try state.withLock { try $0.file?.synchronize() }
         let sha256 = Hex.encode(hash)
-        try files.publish(temporary, as: sha256)
+        try files.publish(temporary, as: sha256, for: business)
         return DownloadedFile(
             sha256: sha256, sizeBytes: sizeBytes,
             hasExpectedChecksum: Base64.encode(checksum) == reference.signature)

@@ -122,7 +122,7 @@ package final class RunningServer: Sendable {
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
             dataDirectory: configuration.dataDirectory, retention: configuration.attachments.retention,
-            logger: logger)
+            settings: retentionPeriods, logger: logger)
         Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
         let secrets = MSPSecrets(configuration.secret, previous: configuration.previousSecret)
         self.secrets = secrets

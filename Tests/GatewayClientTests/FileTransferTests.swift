@@ -56,7 +56,7 @@ import Testing
         let name = Hex.encode(SHA256.hash(content))
         #expect(arrived == DownloadedFile(sha256: name, sizeBytes: sizeBytes, hasExpectedChecksum: true))
         #expect(try self.content(arrived) == content)
-        #expect(try names() == [name])
+        #expect(try names().filter { !$0.contains(".") } == [name])
         await test.gateway.stop()
     }
 

@@ -4,14 +4,16 @@ import Synchronization
 
 /// How long a business keeps what is stored, JSON: `retention` in the business's file.
 ///
-/// `{"messagesDays": 730, "deadLettersDays": 30}`. Each is at least 4 days, because the journal has every message for up to 72 hours.
+/// `{"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30}`. Each is at least 4 days, because the journal has every message for up to 72 hours.
 package struct RetentionPeriods: Hashable, Sendable {
     /// The days for which the lines of conversations are kept; nil for ever.
     package var messagesDays: Int?
+    /// The days for which a file is kept after the last message that contained it; nil for those of all businesses.
+    package var attachmentsDays: Int?
     /// The days after which a dead letter is dropped that nobody decided about.
     package var deadLettersDays = 30
 
-    static let keys = ["messagesDays", "deadLettersDays"]
+    static let keys = ["messagesDays", "attachmentsDays", "deadLettersDays"]
     private static let days = 4...36_500
 
     /// Creates the default periods.
@@ -21,6 +23,7 @@ package struct RetentionPeriods: Hashable, Sendable {
     static func read(_ reader: inout ObjectReader) -> RetentionPeriods {
         var periods = RetentionPeriods()
         periods.messagesDays = reader.integer("messagesDays", in: days)
+        periods.attachmentsDays = reader.integer("attachmentsDays", in: days)
         if let value = reader.integer("deadLettersDays", in: days) { periods.deadLettersDays = value }
         return periods
     }
@@ -37,6 +40,9 @@ final class RetentionSettings: Sendable {
 
     /// The days for which messages are kept, of the businesses that do not keep them for ever.
     var messagesDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.messagesDays) } }
+
+    /// The days for which attachments are kept, of the businesses that have a period of their own.
+    var attachmentsDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.attachmentsDays) } }
 
     /// The days after which dead letters are dropped.
     var deadLettersDays: [BusinessID: Int] { periods.withLock { $0.mapValues(\.deadLettersDays) } }

@@ -8,8 +8,10 @@ struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
     let uploads: UploadedFiles
     let dataDirectory: String
-    /// The retention; nil keeps files forever.
+    /// The period of businesses without one of their own; nil keeps files forever.
     let retention: Duration?
+    /// The periods of businesses.
+    let settings: RetentionSettings
     let logger: Logger
 
     /// Removes incomplete downloads and uploads of an earlier process; called before the first of them.
@@ -29,23 +31,23 @@ struct AttachmentSweep: Sendable {
         let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
             do throws(SystemError) { try uploads.sweep() } catch { report(error) }
-            if let retention {
-                // Setting the wall clock forward must not make files expire.
-                let passed = Int(start.at.duration(to: .now).components.seconds)
-                sweep(at: min(SystemClock.secondsSince1970(), start.clock + passed), retention)
-            }
+            // Setting the wall clock forward must not make files expire.
+            let passed = Int(start.at.duration(to: .now).components.seconds)
+            sweep(at: min(SystemClock.secondsSince1970(), start.clock + passed))
             // The stop of the server cancels this sleep.
             try? await Task.sleep(for: .seconds(3600))
         } while !Task.isCancelled
     }
 
-    private func sweep(at now: Int, _ retention: Duration) {
+    private func sweep(at now: Int) {
+        let periods = AttachmentPeriods(retention, daysByBusiness: settings.attachmentsDays)
+        if periods.keepAll { return }
         do {
             guard let permit = try FileChangePermit(dataDirectory: dataDirectory) else {
                 return logger.info("expired attachments are kept until the running backup ends")
             }
             defer { withExtendedLifetime(permit) {} }
-            let count = try files.sweep(before: now - Int(retention.components.seconds))
+            let count = try files.sweep(at: now, periods)
             if count > 0 { logger.info("expired attachments deleted", metadata: ["files": "\(count)"]) }
         } catch { report(error) }
     }

@@ -481,7 +481,9 @@ struct DeliveryPipeline: Sendable {
             let id = MessageID.random()
             var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {
-                do { message = try await replyFiles.keep(message) } catch let error as UnreadableFile {
+                do {
+                    message = try await replyFiles.keep(message, for: delivery.business)
+                } catch let error as UnreadableFile {
                     // A disk error is not the handler's fault: the delivery is retried.
                     guard !error.error.isDiskWide, !error.error.mayPass else {
                         throw StoreError.unavailable(path: "attachments", error.error)

@@ -15,14 +15,16 @@ struct ReplyFiles: Sendable {
     let files: AttachmentFiles
     var maximumBytes = AttachmentSettings().maximumBytes
 
-    /// Copies the files that `message` names by path, and returns it with their hashes.
+    /// Copies the files that a business's message names by path, and returns the message with their hashes.
     ///
     /// Throws an ``UnreadableFile`` for a missing, unreadable or too large file.
-    func keep(_ message: [UInt8]) async throws -> [UInt8] {
+    func keep(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
         try await withAttachments(of: message) { index, attachment in
             guard let path = attachment["path"]?.string else { return nil }
             let stored = try await onDisk {
-                do throws(SystemError) { return try files.copy(path, maximumBytes: maximumBytes) } catch {
+                do throws(SystemError) {
+                    return try files.copy(path, maximumBytes: maximumBytes, for: business)
+                } catch {
                     throw UnreadableFile(attachment: index, error: error)
                 }
             }

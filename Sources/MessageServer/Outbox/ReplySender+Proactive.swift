@@ -115,7 +115,9 @@ extension ReplySender {
         let outbound = try self.outbound(request, id: id, for: capabilities)
         var body = outbound.message
         if !request.files.isEmpty {
-            do { body = try await replyFiles.keep(body) } catch let file as UnreadableFile {
+            do { body = try await replyFiles.keep(body, for: request.business) } catch let file
+                as UnreadableFile
+            {
                 throw SendRefusal.fileUnreadable(file.error, attachment: file.attachment)
             }
         }

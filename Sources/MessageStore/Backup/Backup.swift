@@ -102,9 +102,17 @@ package struct Backup {
         for folder in Self.conversationFolders { try copyFolder(folder, isScanned: true) }
         let last = try copyJournal()
         var missing = 0
-        for content in contents.hashes.sorted() {
-            let path = "\(Self.contentFolder)/\(content.prefix(2))/\(content)"
-            if try !copy(path) { missing += 1 }
+        for (folder, hashes) in Dictionary(grouping: contents.hashes, by: { $0.prefix(2) }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            let path = "\(Self.contentFolder)/\(folder)/"
+            for content in hashes.sorted() where try !copy(path + content) { missing += 1 }
+            // The files beside a content that say which business uses it.
+            let wanted = Set(hashes)
+            for name in try names(in: path)
+            where name.utf8.count > 64 && wanted.contains(String(name.prefix(64))) {
+                try copy(path + name)
+            }
         }
         contents = ContentScan()
         for folder in Self.otherFolders { try copyFolder(folder, isScanned: false) }

@@ -132,10 +132,12 @@ extension CustomerErasure {
         for (folder, hashes) in Dictionary(grouping: removable, by: { String($0.prefix(2)) }) {
             let parent = directory.attachments + "/" + folder
             try files.remove(in: parent) { name in
-                // A content without a time is gone.
+                // A content without a time is gone. The files of its uses have names that begin with the content's.
                 let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
-                guard hashes.contains(name), modified < began || !isLive else { return false }
-                count += 1
+                guard hashes.contains(String(name.prefix(64))), modified < began || !isLive else {
+                    return false
+                }
+                if hashes.contains(name) { count += 1 }
                 return true
             }
         }

@@ -44,10 +44,12 @@ import Testing
         #expect(answer.status == 200)
     }
 
+    /// The names of the stored contents.
     private func names(_ server: ServerUnderTest) throws -> [String] {
         let folder = server.directory.file("data/attachments")
         guard Directory.exists(folder) else { return [] }
         return try Directory.names(in: folder).flatMap { try Directory.names(in: folder + "/" + $0) }
+            .filter { !$0.contains(".") }
     }
 
     @Test func `the files of an interactive message are downloaded like those of a text`() async throws {
@@ -318,28 +320,104 @@ import Testing
         #expect(try server.conversation(of: customer).map(\.direction) == [.inbound])
     }
 
-    @Test func `only files that no recent message contains are deleted`() throws {
+    /// The folder of attachments, with contents that businesses use.
+    private struct Contents {
         let directory = TemporaryDirectory()
-        let files = AttachmentFiles(dataDirectory: directory.path)
-        func keep(_ text: String, at seconds: Int) throws -> String {
+        let files: AttachmentFiles
+
+        init() { files = AttachmentFiles(dataDirectory: directory.path) }
+
+        /// Stores a text for a business; returns its hash.
+        func keep(_ text: String, for business: String = "a", at seconds: Int? = nil) throws -> String {
             let path = directory.file("source")
             try? Directory.remove(path)
             try AtomicFile.write(Array(text.utf8), to: path)
-            let sha256 = try files.copy(path, maximumBytes: 100).sha256
-            try FileTime.setModified(#require(files.existing(sha256)), secondsSince1970: seconds)
+            let sha256 = try files.copy(path, maximumBytes: 100, for: BusinessID(business)).sha256
+            guard let seconds else { return sha256 }
+            let names = try Directory.names(in: folder(of: sha256))
+            for name in names where name.hasPrefix(sha256) {
+                let isOther = name.contains(".") && !name.hasSuffix(use(by: business))
+                if !isOther {
+                    try FileTime.setModified(folder(of: sha256) + "/" + name, secondsSince1970: seconds)
+                }
+            }
             return sha256
         }
-        let old = try keep("old", at: 1000)
-        let young = try keep("young", at: 2000)
-        let again = try keep("again", at: 1000)
+
+        func folder(of sha256: String) -> String { directory.path + "/attachments/" + sha256.prefix(2) }
+
+        func use(by business: String) -> String {
+            "." + Hex.encode(SHA256.hash(business.utf8).prefix(16))
+        }
+
+        /// Which of the contents exist.
+        func areKept(_ hashes: [String]) -> [Bool] { hashes.map { files.existing($0) != nil } }
+    }
+
+    private static let day = 86_400
+
+    @Test func `only files that no recent message contains are deleted`() throws {
+        let contents = Contents()
+        let hashes = try [contents.keep("old", at: 1000), contents.keep("young", at: 2000)]
         // A recent message contains the file too, so that it counts as new.
-        let path = directory.file("source")
-        #expect(try files.copy(path, maximumBytes: 100).sha256 == again)
-        #expect(try files.sweep(before: 2000) == 1)
-        #expect([old, young, again].map { files.existing($0) != nil } == [false, true, true])
-        #expect(throws: SystemError.fileTooLarge) { try files.copy(path, maximumBytes: 3) }
+        let again = try contents.keep("again", at: 1000)
+        #expect(try contents.keep("again") == again)
+        let (files, periods) = (contents.files, AttachmentPeriods(.seconds(500)))
+        #expect(try files.sweep(at: 2500, periods) == 1)
+        #expect(contents.areKept(hashes + [again]) == [false, true, true])
+        #expect(try Directory.names(in: contents.folder(of: hashes[0])).isEmpty)
+        #expect(throws: SystemError.fileTooLarge) {
+            try files.copy(contents.directory.file("source"), maximumBytes: 3, for: BusinessID("a"))
+        }
         #expect(files.path(of: "../../etc/passwd") == nil)
-        #expect(files.path(of: old.uppercased()) == nil)
+        #expect(files.path(of: hashes[0].uppercased()) == nil)
+    }
+
+    @Test func `each business keeps files for its own period, and a shared file for the longest`() throws {
+        let contents = Contents()
+        let start = 1_000_000_000
+        let short = try contents.keep("short", for: "short", at: start)
+        let long = try contents.keep("long", for: "long", at: start)
+        let other = try contents.keep("other", for: "other", at: start)
+        let shared = try contents.keep("shared", for: "long", at: start)
+        #expect(try contents.keep("shared", for: "short", at: start + 3 * Self.day) == shared)
+        let all = [short, long, other, shared]
+        let periods = AttachmentPeriods(
+            .seconds(10 * Self.day), daysByBusiness: [BusinessID("short"): 4, BusinessID("long"): 30])
+        func keptAfter(_ days: Int) throws -> [Bool] {
+            _ = try contents.files.sweep(at: start + days * Self.day + 1, periods)
+            return contents.areKept(all)
+        }
+        #expect(try keptAfter(3) == [true, true, true, true])
+        #expect(try keptAfter(4) == [false, true, true, true])
+        #expect(try keptAfter(10) == [false, true, false, true])
+        #expect(try keptAfter(30) == [false, false, false, false])
+        #expect(try all.allSatisfy { try Directory.names(in: contents.folder(of: $0)).isEmpty })
+    }
+
+    @Test func `without a period for all businesses, only files of a business with a period expire`() throws {
+        let contents = Contents()
+        let hashes = try [contents.keep("a", for: "a", at: 1000), contents.keep("b", for: "b", at: 1000)]
+        let periods = AttachmentPeriods(nil, daysByBusiness: [BusinessID("a"): 4])
+        #expect(try contents.files.sweep(at: 1000 + 5 * Self.day, periods) == 1)
+        #expect(contents.areKept(hashes) == [false, true])
+        #expect(AttachmentPeriods(nil).keepAll && !periods.keepAll)
+    }
+
+    @Test func `a file of an earlier version is kept for the period of all businesses`() throws {
+        let contents = Contents()
+        let start = 1_000_000_000
+        let hashes = try ["used again", "not used again"].map { try contents.keep($0, for: "a", at: start) }
+        for hash in hashes {
+            // Earlier versions wrote no file for a use.
+            try Directory.remove(contents.folder(of: hash) + "/" + hash + contents.use(by: "a"))
+        }
+        _ = try contents.keep("used again", for: "short", at: start + Self.day)
+        let periods = AttachmentPeriods(.seconds(10 * Self.day), daysByBusiness: [BusinessID("short"): 4])
+        #expect(try contents.files.sweep(at: start + 9 * Self.day, periods) == 0)
+        #expect(contents.areKept(hashes) == [true, true])
+        #expect(try contents.files.sweep(at: start + 11 * Self.day, periods) == 2)
+        #expect(try hashes.allSatisfy { try Directory.names(in: contents.folder(of: $0)).isEmpty })
     }
 
     private func fetch(_ attachment: JSONValue, _ server: ServerUnderTest) async throws -> [UInt8] {

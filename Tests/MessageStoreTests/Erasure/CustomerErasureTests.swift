@@ -38,6 +38,8 @@ struct CustomerErasureTests {
         #expect(try File(fixture.path(of: Fixture.other), for: .reading).readAll() == conversation)
         #expect(try fixture.otherEvents() == events)
         #expect(!Directory.exists(fixture.path(ofContent: fixture.ownContent)))
+        let folder = Directory.parent(of: fixture.path(ofContent: fixture.ownContent))
+        #expect(try !Directory.names(in: folder).contains { $0.hasPrefix(fixture.hash(fixture.ownContent)) })
         #expect(Directory.exists(fixture.path(ofContent: fixture.sharedContent)))
         try verify(fixture)
     }

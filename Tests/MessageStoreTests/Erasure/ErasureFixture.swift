@@ -48,7 +48,11 @@ struct ErasureFixture {
 
     private func fill() async throws {
         let store = try open()
-        for content in [ownContent, sharedContent] { try write(content, to: path(ofContent: content)) }
+        for content in [ownContent, sharedContent] {
+            try write(content, to: path(ofContent: content))
+            // The file that says which business uses the content.
+            try write([], to: path(ofContent: content) + ".0123456789abcdef0123456789abcdef")
+        }
         let forgotten = Self.forgotten
         try await converse(
             store, "id-77-1", from: forgotten, files: [ownContent, sharedContent],
