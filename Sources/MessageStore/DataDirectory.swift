@@ -1,23 +1,23 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// The directory of all stored data: its layout, its version and its owner.
+/// The data directory: the paths of its files, and its version, identity and lock.
 struct DataDirectory: Sendable {
     let path: String
 
     var journal: String { path + "/journal" }
     var conversations: String { path + "/conversations" }
-    /// Quarantined conversations, with the same relative paths as in the folder of all conversations.
+    /// The folder of quarantined conversations; each file keeps its path below ``conversations``.
     var damaged: String { path + "/damaged" }
-    /// Damaged journal segments from before a repair, with the repair reports.
+    /// The folder of a repair: copies of damaged journal segments from before the repair, and its report.
     var damagedJournal: String { damaged + "/journal" }
     /// The snapshot of the journal, which shortens the next start.
     var snapshot: String { path + "/snapshot" }
-    /// The index of conversations, kept while lists are needed.
+    /// The file of the index of conversations; it exists only with ``StoreConfiguration/keepsIndex``.
     var conversationIndex: String { path + "/conversation-index" }
-    /// The handlers' states of conversations.
+    /// The folder of the states that handlers keep for conversations.
     var states: String { path + "/states" }
-    /// The assignments of conversations.
+    /// The folder of assignments: which conversations a person has, or wait for one.
     var assignments: String { path + "/assignments" }
     /// The open requests to sign in or to pay.
     var requests: String { path + "/requests" }
@@ -25,23 +25,23 @@ struct DataDirectory: Sendable {
     var attachments: String { path + "/attachments" }
     /// The records of payments.
     var payments: String { path + "/payments" }
-    /// The files of handlers' processes.
+    /// The folder in which the processes of handlers keep their files.
     var handlers: String { path + "/handlers" }
-    /// The contents that Apple stores.
+    /// The file that lists the contents that were uploaded to Apple.
     var uploads: String { path + "/uploads.jsonl" }
-    /// The file of an erasure of customers that has begun and not ended.
+    /// The file that exists from the first step of an erasure of customers to the last.
     var erasing: String { path + "/erasing" }
-    /// The folders with a file for each conversation, named by the hash of the customer.
+    /// The folders that have one file for each conversation, under a name derived from the customer's hash.
     var conversationFolders: [String] { [conversations, damaged, states, assignments] }
     /// The ledger of erasures, unless the configuration names another path.
     var erasures: String { path + "/" + ErasureLedger.fileName }
     /// The manifest of the latest complete backup.
     var lastBackup: String { path + "/backup.json" }
-    /// A restoration that has begun and not ended.
+    /// The file that exists from the first step of a restoration to the last.
     var restoring: String { path + "/restoring" }
-    /// The backup from which this directory was restored.
+    /// The file that names the backup from which this directory was restored.
     var restored: String { path + "/restored" }
-    /// The deliveries that handlers currently process.
+    /// The file of the messages that are being resolved, recorded or delivered: see ``InFlightCalls``.
     var calls: String { path + "/calls" }
     /// The lock of a running backup.
     var backupLock: String { path + "/backup.lock" }
@@ -49,10 +49,12 @@ struct DataDirectory: Sendable {
     private var lockFile: String { path + "/lock" }
     var versionFile: String { path + "/VERSION" }
     private static let version = "2\n"
-    /// The versions that a start migrates; version 1 has no `erased` records, and needs no other change.
+    /// The older versions that a start upgrades to the current version.
+    ///
+    /// Version 2 differs from version 1 only in that its journal may have `erased` records.
     private static let earlierVersions: Set = ["1\n"]
 
-    /// Creates missing parts and acquires the lock.
+    /// Acquires the lock, checks the version, and creates missing folders and the version file.
     func take(isRestoring: Bool = false) throws(StoreError) -> FileLock {
         if !isRestoring { try checkRestored() }
         try run(path) { () throws(SystemError) in try Directory.make(path) }
@@ -72,14 +74,16 @@ struct DataDirectory: Sendable {
         return lock
     }
 
-    /// The identity as its file has it; empty when that is unreadable.
+    /// Returns the identity from its file; an empty text when the file is unreadable.
     func identityInFile() -> String {
-        // A file that does not fit an empty identity is reported.
+        // With an empty identity, verification reports the index file as the file of another directory.
         let bytes = (try? File(identityFile, for: .reading).readAll()) ?? []
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// The directory's identity, 32 hexadecimal digits, created once; the caller has the lock.
+    /// Returns the directory's identity, 32 hexadecimal digits, and creates it if absent.
+    ///
+    /// The caller must hold the lock.
     func identity() throws(StoreError) -> String {
         do throws(SystemError) {
             let found = String(decoding: try File(identityFile, for: .reading).readAll(), as: UTF8.self)
@@ -95,7 +99,10 @@ struct DataDirectory: Sendable {
         return new
     }
 
-    /// Returns the version; throws ``StoreError/noData(path:)`` when no store created the directory,
+    /// Checks that a store created the directory and that this program supports its version; returns the
+    /// version.
+    ///
+    /// Throws ``StoreError/noData(path:)`` when no store created the directory,
     /// ``StoreError/restoreUnfinished(path:)``, ``StoreError/unknownVersion(found:path:)``, and
     /// ``StoreError/unavailable(path:_:)`` when the version cannot be read.
     @discardableResult
@@ -117,7 +124,7 @@ struct DataDirectory: Sendable {
 
     private func checkVersion() throws(StoreError) {
         guard Directory.exists(versionFile) else {
-            // A journal without a version is not an empty directory.
+            // A directory with a journal but without a version file is not new: its version is unknown.
             if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
             return try run(versionFile) { () throws(SystemError) in
                 try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
@@ -152,8 +159,9 @@ struct DataDirectory: Sendable {
 extension Store {
     /// Throws unless a store created this data directory and this program supports its version.
     ///
-    /// Throws ``StoreError/noData(path:)``, ``StoreError/unknownVersion(found:path:)`` or
-    /// ``StoreError/unavailable(path:_:)``; acquires no lock and changes nothing.
+    /// Throws ``StoreError/noData(path:)``, ``StoreError/restoreUnfinished(path:)``,
+    /// ``StoreError/unknownVersion(found:path:)`` or ``StoreError/unavailable(path:_:)``. Acquires no lock
+    /// and changes nothing.
     package static func check(_ directory: String) throws(StoreError) {
         try DataDirectory(path: directory).check()
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The durable core: the journal, the conversations and the deliveries of one data directory.
 ///
-/// Stored messages are never lost. They are delivered in the order of their conversation; unfinished ones are
+/// Stored messages are never lost. The messages of a conversation are delivered in order; unfinished ones are
 /// delivered again after a restart.
 package final class Store: Sendable {
     let deduplicator: Deduplicator
@@ -14,7 +14,7 @@ package final class Store: Sendable {
     let scheduler: DeliveryScheduler
     let outbox: Outbox
     let unwrittenLines = UnwrittenLines()
-    /// The changes for followers of events; empty while there are none.
+    /// The queue of changes for clients that follow events; it keeps nothing while no client follows.
     let feed: EventFeed
     let gate: DiskCircuitBreaker
     let reader: SegmentReader
@@ -30,24 +30,27 @@ package final class Store: Sendable {
     let assignmentFiles: AssignmentFiles
     /// The open requests to sign in or to pay.
     package let requests: OpenRequests
-    /// Reads what a change of an assignment needs from the conversation's file.
+    /// The queue on which the store reads a conversation's file before it changes the conversation's
+    /// assignment.
     let assignmentQueue = DispatchQueue(label: "balloon.assignments")
     let accounts: SegmentAccounts
     let retention: Retention
     /// The damaged parts of the journal, and the deliveries held back because of them.
     let held: HeldConversations
     let snapshotter: Snapshotter
-    /// The operator's changes, one at a time: each reads the journal and then writes its results.
+    /// The chain that runs operators' changes one at a time: each reads the journal before it appends
+    /// records.
     let changes = TaskChain()
     let erasures: CustomerErasure.Settings
     private let pauses = CancellableSleep()
     let logger: Logger
     let directory: String
-    /// The arrival time of the latest message from earlier processes; nil when there is none.
+    /// The arrival time of the latest message that an earlier process received; nil when there is none.
     package let latestRecoveredMessageAt: Timestamp?
     /// The data directory's identity, 32 hexadecimal digits, created once.
     package let identity: String
-    /// The last record whose unfinished message or reply becomes a dead letter, because the directory was restored; or 0.
+    /// The last record of the backup from which the directory was restored, unless the operator resumes
+    /// deliveries; else 0.
     private let parkedThrough: UInt64
     private let lock: Mutex<FileLock?>
 
@@ -94,13 +97,15 @@ package final class Store: Sendable {
             scheduler.withUnfinished($0)
         }
         journal = Journal(writer, configuration: configuration) { entries, result in
-            // Before any caller is resumed, so that what follows from a record follows it in the feed.
+            // The feed gets the records first: a resumed caller may add changes, which must follow them in
+            // the feed.
             feed.add(entries, result)
             accounts.settle(entries, result)
             gate.record(result)
             let assigned = assignments.settle(entries, result)
             deduplicator.settle(entries, result)
-            // These end now instead of at their next attempt, because a person answers them.
+            // A person answers these conversations now, so waiting deliveries end at once, not at their next
+            // attempt.
             for key in assigned { scheduler.resumeAll(of: key) }
         }
         self.conversations = conversations
@@ -135,7 +140,7 @@ package final class Store: Sendable {
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
         let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
-            // It ends now instead of at its next attempt, because a person answers it.
+            // A person answers this conversation, so the delivery ends at once, not at its next attempt.
             table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
         }
         scheduler.holdForSuspects(
@@ -150,15 +155,16 @@ package final class Store: Sendable {
         snapshotter.begin(result)
         requests.begin()
         index.begin(checkpoint: recovered.ledger.checkpoint, lastRecord: recovered.nextRecord - 1)
-        // Frees the memory that reading the journal took.
+        // Returns the memory that reading the journal used to the operating system.
         FreeMemory.trim()
     }
 
     /// Opens the data directory, created with mode 0700 if absent, and recovers its content.
     ///
     /// Throws a ``StoreError``: ``StoreError/inUse(path:process:)`` while another store has the directory
-    /// open, ``StoreError/unknownVersion(found:path:)``, ``StoreError/damaged(file:line:)``,
-    /// ``StoreError/quarantined(file:)`` or ``StoreError/unavailable(path:_:)``.
+    /// open, ``StoreError/restoreUnfinished(path:)``, ``StoreError/unknownVersion(found:path:)``,
+    /// ``StoreError/damaged(file:line:)``, ``StoreError/quarantined(file:)`` or
+    /// ``StoreError/unavailable(path:_:)``.
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
         let lock = try directory.take(isRestoring: configuration.isRestoring)
@@ -173,12 +179,12 @@ package final class Store: Sendable {
         return try Store(configuration, directory, lock, logger)
     }
 
-    /// Stores a message unless it is known; calls the completion once.
+    /// Stores a message unless it repeats a stored one; calls the completion once.
     ///
-    /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's queue,
-    /// or at once on the caller's thread when the answer is known: a duplicate of a durable message, a limit reached,
-    /// or a closed store. A caller that appends many messages passes false for `isPrompt` and calls
-    /// ``beginWriting()`` after the last, so that the writer is woken once.
+    /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's
+    /// queue, or at once on the caller's thread when the answer is known: a duplicate of a durable message, a
+    /// limit reached, or a closed store. A caller that appends many messages passes false for `isPrompt` and
+    /// calls ``beginWriting()`` after the last, so that the writer is woken once.
     package func append(
         _ message: ReceivedMessage, isPrompt: Bool = true, completion: @escaping AppendCompletion
     ) {
@@ -188,7 +194,7 @@ package final class Store: Sendable {
     /// Starts writing the messages that were appended with `isPrompt` set to false; fast when there are none.
     package func beginWriting() { journal.begin() }
 
-    /// Stops leasing deliveries and references: waiting callers get nil, and pauses end.
+    /// Stops leasing deliveries and references: waiting callers get nil, and ``pause(for:)`` returns at once.
     ///
     /// Leased deliveries may still be finished.
     package func stopLeasing() {
@@ -197,20 +203,23 @@ package final class Store: Sendable {
         pauses.end()
     }
 
-    /// Waits before a retry of a failed disk operation; returns false when no retry may follow in this
-    /// process, because the store stops or the task is cancelled.
+    /// Waits before a failed disk operation is retried.
+    ///
+    /// Returns false when the store stops or the task is cancelled; this process must not retry then.
     package func pause(for duration: Duration) async -> Bool { await pauses.pause(for: duration) }
 
-    /// Why a message or a reply of this record must not be delivered or sent, but become a dead letter; nil when it may.
+    /// Returns why the message or the replies of a record must become dead letters; nil when they may be
+    /// delivered or sent.
     ///
-    /// The directory was restored from a backup, after which the lost server may have handled it.
+    /// There is a reason for the records of a restored backup: after the backup, the lost server may have
+    /// delivered or sent them.
     package func reasonToPark(_ record: UInt64) -> String? {
         record <= parkedThrough ? RestoredMark.reason : nil
     }
 
     /// Calls `answer` on the journal's queue when the writer has completed its current batch; never blocks.
     ///
-    /// Messages that arrive all the time do not delay the answer by more than two batches.
+    /// Continuous arrivals delay the answer by at most two batches.
     package func checkJournal(_ answer: @escaping @Sendable () -> Void) { journal.flush(completion: answer) }
 
     /// Whether a disk write failed and deliveries are paused; never blocks.
@@ -241,10 +250,10 @@ package final class Store: Sendable {
     /// Never waits for the disk.
     package var lastSyncFailure: SystemError? { journal.lastFailure }
 
-    /// Whether a batch of the journal failed in the last minute: a nearly full disk stores small messages and refuses large
-    /// ones.
+    /// Whether a batch of the journal failed in the last minute; never waits for the disk.
     ///
-    /// Never waits for the disk.
+    /// ``lastSyncFailure`` alone is not enough: a nearly full disk stores small batches and refuses large
+    /// ones.
     package var hasRecentSyncFailure: Bool { journal.hasFailed(within: .seconds(60)) }
 
     /// Counts for health checks and logs; never waits for the disk.
@@ -260,7 +269,8 @@ package final class Store: Sendable {
             refusedConversations: conversations.refusedCount, checkpointFailure: checkpointer.failure)
     }
 
-    /// Writes conversation lines that a power failure may have removed.
+    /// Restores, from the journal, the conversation lines that a power failure may have removed from the
+    /// files.
     private func writeMissingLines(_ recovered: RecoveredJournal, didAdvance: @escaping @Sendable () -> Void)
     {
         let unwritten = recovered.unwritten
@@ -282,7 +292,7 @@ package final class Store: Sendable {
                 checkpointer.recordWrite()
                 didAdvance()
             } catch {
-                // Other conversations are served; this conversation is retried before the next checkpoint.
+                // The store still opens; this conversation is written again before the next checkpoint.
                 if case .quarantinedConversation = error { return }
                 checkpointer.distrust(error)
             }
@@ -291,15 +301,16 @@ package final class Store: Sendable {
 }
 
 extension RecoveredJournal {
-    /// The unfinished deliveries in order, with the suspects of the last crash.
+    /// Returns the unfinished deliveries in order, and marks the suspects of the last crash.
     ///
-    /// A delivery is a suspect when it was leased at the crash. Each delivery before it in its conversation is one
-    /// too: it was leased earlier, and the crash lost the record of its end. The deliveries of the `held`
-    /// conversations are no suspects, since no other delivery waits for them.
+    /// A delivery is a suspect when it was leased at the crash. So is each delivery before it in its
+    /// conversation: that delivery was leased earlier, and the crash lost the record of its end. The
+    /// deliveries of the `held` conversations are not marked: they wait for a repair, and no other delivery
+    /// may wait for them.
     fileprivate func leases(
         left: [UInt64: InFlightCalls.Step], held: Set<ConversationKey>
     ) -> [Lease] {
-        /// The conversations with a leased suspect behind the current message.
+        /// The conversations in which the current message or a later one was leased at the crash.
         var suspected: Set<ConversationKey> = []
         var leases: [Lease] = []
         for message in undelivered.reversed() {
@@ -311,7 +322,7 @@ extension RecoveredJournal {
             pending.isRecordingSuspect = step?.isDelivery == false
             pending.isSuspect =
                 pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
-            // A suspect was due already when it was leased.
+            // A suspect was leased before the crash, so its due time has passed.
             if pending.isSuspect { pending.due = nil }
             leases.append(Lease(conversation: key, pending: pending))
         }
@@ -319,11 +330,10 @@ extension RecoveredJournal {
     }
 }
 
-/// Counts a crash for the message that was delivered or recorded alone when the last process ended; returns all
-/// messages that were delivered, resolved or recorded then.
+/// Counts the last process's crash for the message that was delivered or recorded alone at that time.
 ///
-/// The crash is journalled before the message's line is removed from the file of calls, so that every crash is
-/// counted.
+/// Returns the file of calls, and the messages in it: they were delivered, resolved or recorded at the crash.
+/// The crash is journalled before the file is cleared, so that every crash is counted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
     _ logger: Logger

@@ -4,7 +4,7 @@ package import BalloonPOSIX
 ///
 /// Every call blocks, and runs on one of the store's queues.
 package protocol StoreDisk: Sendable {
-    /// Creates a new file and waits until its name is on disk.
+    /// Creates a new file and waits until its directory entry is on disk.
     func create(_ path: String) throws(SystemError) -> File
     /// Appends `bytes`; after an error, any part of them may be in the file.
     func append(_ bytes: [UInt8], to file: File) throws(SystemError)
@@ -14,7 +14,7 @@ package protocol StoreDisk: Sendable {
     func fill(_ file: File, _ range: Range<Int>) throws(SystemError)
     /// Waits until all written data is on disk.
     func synchronize(_ file: File) throws(SystemError)
-    /// Opens a file for appending, created if absent; does not wait for its name.
+    /// Opens a file for appending, created if absent; does not wait until its directory entry is on disk.
     func open(_ path: String) throws(SystemError) -> File
     /// Opens an existing file, to sync it.
     func openExisting(_ path: String) throws(SystemError) -> File
@@ -22,11 +22,11 @@ package protocol StoreDisk: Sendable {
     func read(_ path: String) throws(SystemError) -> [UInt8]
     /// Truncates a file.
     func truncate(_ file: File, to sizeBytes: Int) throws(SystemError)
-    /// Removes a file's name.
+    /// Removes a file's directory entry.
     func remove(_ path: String) throws(SystemError)
     /// Creates a directory and its missing parents.
     func makeDirectory(_ path: String) throws(SystemError)
-    /// Waits until the names in a directory are on disk.
+    /// Waits until the entries of a directory are on disk.
     func synchronizeDirectory(_ path: String) throws(SystemError)
     /// Waits until the whole file system that contains `path` is on disk.
     func synchronizeFileSystem(of path: String) throws(SystemError)
@@ -66,12 +66,12 @@ extension StoreDisk {
     /// Creates with `mkdir`.
     package func makeDirectory(_ path: String) throws(SystemError) { try Directory.make(path) }
 
-    /// Syncs the directory with `fsync`, and returns when it is on disk.
+    /// Syncs the directory with `fsync`, and returns when its entries are on disk.
     package func synchronizeDirectory(_ path: String) throws(SystemError) {
         try Directory.synchronize(path)
     }
 
-    /// Syncs the whole file system with `syncfs`, and returns when it is on disk.
+    /// Syncs the whole file system with `syncfs`, and returns when its data is on disk.
     package func synchronizeFileSystem(of path: String) throws(SystemError) {
         try Directory.synchronizeFileSystem(of: path)
     }

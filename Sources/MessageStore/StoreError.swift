@@ -2,15 +2,18 @@ package import BalloonPOSIX
 
 /// An error of the store.
 package enum StoreError: Error, Hashable, Sendable {
-    /// Another process owns the data directory: stop it, or choose another directory.
+    /// Another process has the data directory open: stop that process, or choose another directory.
     case inUse(path: String, process: Int32?)
-    /// The directory has an unknown version: upgrade the program, or choose another directory. `found` is empty when
-    /// the directory has a journal without a VERSION file.
+    /// The directory has an unknown version: upgrade the program, or choose another directory.
+    ///
+    /// `found` is empty when the directory has a journal without a VERSION file.
     case unknownVersion(found: String, path: String)
     /// No store created this directory: name the right directory.
     case noData(path: String)
-    /// A complete line is damaged: the disk is broken, or the file was edited. Restore it from a backup.
-    /// Lines count from 1; 0 when only the end of the file was read.
+    /// A complete line is damaged, because the disk is broken or the file was edited: restore the file from a
+    /// backup.
+    ///
+    /// `line` counts from 1; it is 0 when only a part of the file was read.
     case damaged(file: String, line: Int)
     /// A damaged journal file was quarantined at an earlier start: repair and rename it, or move it away and
     /// lose its content.
@@ -31,27 +34,30 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The unfinished messages of this business reached its quota; the caller answers 503, and other
     /// businesses are not affected.
     case quotaReached(maximum: Int)
-    /// The open requests to sign in or to pay of this business, or of all, reached their limit; no message is sent.
+    /// The open requests to sign in or to pay, of this business or of all businesses, reached their limit.
+    ///
+    /// The message that makes the request is not sent.
     case tooManyRequests(maximum: Int)
     /// The store is closed; the caller must stop.
     case closed
-    /// The delivery is not leased: it was ended without its handler, or leased again since.
+    /// The delivery is not leased: it has ended, for example by an operator's command, or its lease was
+    /// released.
     case notLeased(record: UInt64)
     /// The delivery's outcome was decided before and cannot change; an error of the caller.
     case alreadyDecided(record: UInt64)
-    /// The reply is currently being sent: repeat the command.
+    /// The reply is being sent: repeat the command later.
     case beingSent(ReplyID)
-    /// No reply in the journal has this name: look it up in the list.
+    /// The journal has no reply with this record and index: look the reply up in the list of replies.
     case unknownReply(record: UInt64, index: Int)
     /// The reference was resolved before; an error of the caller.
     case alreadyResolved(record: UInt64)
-    /// No message in the journal has this record: look it up in the list.
+    /// The journal has no message with this record: look the message up in the list of messages.
     case unknownRecord(UInt64)
     /// The message is unfinished, so it cannot be replayed: wait.
     case notFinished(record: UInt64)
     /// The event of a failed reply cannot be replayed; the operator retries the reply instead.
     case notReplayable(record: UInt64)
-    /// The message's state differs from the one that the operator named: check it again.
+    /// The message's state differs from the one that the operator named: check the message again.
     case changed(record: UInt64, now: JournalEvent.Status)
     /// The message is not a dead letter: look it up in the list.
     case notDead(record: UInt64)
@@ -59,11 +65,11 @@ package enum StoreError: Error, Hashable, Sendable {
     case replyNotDead(ReplyID)
     /// The message has ended: look it up in the list.
     case notPending(record: UInt64)
-    /// A backup of the data directory is running, so that no second one may begin: wait for its end.
+    /// A backup of the data directory is running, and a second one must not begin: wait for its end.
     case backupRunning(process: Int32?)
     /// A restoration into this directory did not end: empty the directory, and restore again.
     case restoreUnfinished(path: String)
-    /// A change deletes or rewrites stored files, so that no backup may begin: repeat the backup.
+    /// Stored files are being deleted or rewritten, and no backup may begin meanwhile: repeat the backup.
     case filesChanging
     /// The assignment of the conversation does not allow the operation; nothing has changed.
     case assignment(AssignmentRefusal)

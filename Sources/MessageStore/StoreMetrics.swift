@@ -5,13 +5,14 @@ import Synchronization
 
 /// The store's counts for operators, at one moment and by business.
 package struct StoreMetrics: Sendable {
-    /// The durations of the journal's batches, each one write and one sync.
+    /// The durations of the journal's batches; a batch is one write and one sync.
     package let commitDurations: Histogram.Snapshot
     /// The number of records of each batch.
     package let batchSizes: Histogram.Snapshot
     /// The bytes of all segments of the journal.
     package let journalBytes: UInt64
-    /// The bytes that are free on the file system of the data directory; nil when the system does not tell.
+    /// The bytes that are free on the file system of the data directory; nil when the system does not report
+    /// them.
     package let freeBytes: UInt64?
     /// The time of the latest complete backup, to the second; nil without one.
     package let lastBackup: Timestamp?
@@ -24,17 +25,18 @@ package struct StoreMetrics: Sendable {
     /// The dead letters of each business that has any.
     package private(set) var deadLetters: [BusinessID: Int]
 
-    /// Counts dead letters that are not in the journal too.
+    /// Adds the numbers of dead letters that are stored outside the journal.
     package mutating func add(deadLetters others: [BusinessID: Int]) {
         deadLetters.merge(others, uniquingKeysWith: +)
     }
 }
 
 extension Store {
-    /// Counts for operators; reads the names of the journal's folder, and the oldest unfinished message of each business.
+    /// Counts for operators; reads the sizes of the journal's segments, and each business's oldest unfinished
+    /// message.
     ///
-    /// The locks of the ingest path are held for the time of a copy; the search for the oldest messages costs time in proportion
-    /// to the conversations with unfinished messages.
+    /// The locks of the ingest path are held only while values are copied. The time to find the oldest
+    /// messages grows with the number of conversations that have unfinished messages.
     package var metrics: StoreMetrics {
         StoreMetrics(
             commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
@@ -45,7 +47,8 @@ extension Store {
             deadLetters: accounts.withLedger { $0.deadLetterCounts })
     }
 
-    /// The bytes that are free on the file system of the data directory; nil when the system does not tell.
+    /// The bytes that are free on the file system of the data directory; nil when the system does not report
+    /// them.
     ///
     /// May wait for a network file system.
     package var freeBytes: UInt64? { try? FileSystemSpace.freeBytes(at: directory) }
@@ -59,7 +62,9 @@ extension Store {
         }
     }
 
-    /// A message that cannot be read is left out: the log and `/readyz` report it.
+    /// The arrival time of each business's oldest unfinished message, except unreadable ones.
+    ///
+    /// The log and `/readyz` report an unreadable message.
     private var oldestPending: [BusinessID: Timestamp] {
         scheduler.oldest.compactMapValues { location in
             (try? reader.line(at: location))?.root["at"]?.string.flatMap { Timestamp(rfc3339: $0) }
@@ -68,7 +73,7 @@ extension Store {
 }
 
 extension DeliveryScheduler {
-    /// The place of the oldest unfinished message of each business.
+    /// The place, in the journal, of the oldest unfinished message of each business.
     fileprivate var oldest: [BusinessID: RecordLocation] {
         var found: [BusinessID: PendingDelivery] = [:]
         for partition in partitions {

@@ -5,11 +5,11 @@ package import BalloonPOSIX
 package struct StoreStatistics: Hashable, Sendable {
     /// The number of unfinished deliveries.
     package let pendingDeliveries: Int
-    /// The number of parked deliveries, which failed often and wait outside the order of their conversations.
+    /// The number of parked deliveries, which failed repeatedly and no longer hold back their conversations.
     package let parkedDeliveries: Int
     /// The number of deliveries that cannot be read back from the journal; they block their conversations.
     package let unreadableDeliveries: Int
-    /// The number of decided replies that have not ended.
+    /// The number of replies that were decided and have not ended.
     package let queuedReplies: Int
     /// The number of payload references that wait for their download.
     package let pendingReferences: Int
@@ -21,7 +21,8 @@ package struct StoreStatistics: Hashable, Sendable {
     package let indexedMessages: Int
     /// The number of quarantined conversations; while there are any, no segment is deleted.
     package let quarantinedConversations: Int
-    /// The number of conversations whose file refused their latest line; their deliveries are retried.
+    /// The number of conversations whose latest line could not be written, for a reason that concerns only
+    /// their file.
     package let refusedConversations: Int
     /// The reason why checkpoints fail, so that no segment is deleted; nil while they succeed.
     package let checkpointFailure: String?
