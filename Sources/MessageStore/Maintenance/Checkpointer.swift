@@ -5,22 +5,23 @@ import Synchronization
 
 /// Syncs conversations in rounds, and journals which lines are on disk.
 ///
-/// A round starts some seconds after a line was written, and at the earliest one sync interval after the
-/// previous round, so that no file is synced more often.
+/// A round starts one checkpoint interval after a line was written, and at the earliest one sync interval
+/// after the previous round. No file is therefore synced more often.
 final class Checkpointer: Sendable {
     private struct State {
         var isClosed = false
-        /// The end of the last round that synced a file.
+        /// The time at which the last round that synced a file ended.
         var lastRound: ContinuousClock.Instant?
-        /// False after a failed sync, until everything written since the last checkpoint was rewritten.
+        /// False from a failed sync until all lines written since the last checkpoint are rewritten.
         var isTrusted = true
         /// The error of the failed sync or rewrite; nil while checkpoints succeed.
         var failure: String?
-        /// The time of the next attempt to rewrite conversations, and the pauses after it.
+        /// The earliest time of the next attempt to rewrite conversations, and the pauses between later
+        /// attempts.
         var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
-        /// The time of the last log line about a failed write.
+        /// The time of the last log line about a line that could not be written.
         var alarm: ContinuousClock.Instant?
-        /// The last started checkpoint.
+        /// The checkpoint that started last.
         var latest: Task<Void, Never>?
     }
 
@@ -64,7 +65,7 @@ final class Checkpointer: Sendable {
 
     /// Schedules a round after a line was written; returns at once when one is scheduled already.
     func recordWrite() {
-        // Relaxed: the round sees the write, which happened within its partition's lock.
+        // Relaxed ordering is enough: the partition's lock makes the write visible to the round.
         if isArmed.load(ordering: .relaxed) || isArmed.exchange(true, ordering: .relaxed) { return }
         let delay = state.withLock { state -> Duration? in
             if state.isClosed { return nil }
@@ -77,15 +78,15 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// The wait before the next round.
+    /// Returns the time until the next round may start.
     private func remaining(_ state: State) -> Duration {
         guard let lastRound = state.lastRound else { return .zero }
         return max(.zero, lastRound + syncInterval - .now)
     }
 
-    /// Logs that a line could not be written: once for failures at the same time, and repeated at intervals.
+    /// Logs that a line could not be written, at most once a minute.
     ///
-    /// No checkpoint waits for such a line: its delivery is retried until the line is written, and ends only then.
+    /// No checkpoint waits for such a line. Its delivery is retried, and ends only after the line is written.
     func recordFailure(of entry: ConversationEntry, _ error: any Error) {
         let isNews = state.withLock { state in
             if let alarm = state.alarm, .now - alarm < Self.alarmInterval { return false }
@@ -98,7 +99,7 @@ final class Checkpointer: Sendable {
             metadata: ["record": "\(entry.record)", "error": "\(error)"])
     }
 
-    /// Stops checkpoints until conversations are rewritten.
+    /// Stops checkpoints until the conversations written since the last checkpoint are rewritten.
     func distrust(_ error: any Error) {
         state.withLock { state in
             state.isTrusted = false
@@ -122,7 +123,8 @@ final class Checkpointer: Sendable {
                 state.withLock { state in
                     state.recovery.at = .now + state.recovery.backoff.fail()
                 }
-                // Set before the recovery, so that a sync that fails during the recovery counts as a new failure.
+                // This is set before the recovery, so that a sync that fails during the recovery counts as a
+                // new failure.
                 state.withLock { $0.isTrusted = true }
                 try await recovery.run()
                 conversations.forgetRefused()
@@ -138,15 +140,15 @@ final class Checkpointer: Sendable {
             }
             logger.error("rewriting of conversations failed; it is retried", metadata: ["error": "\(error)"])
         }
-        // Another round is scheduled, as after any written line.
+        // The next round tries again when the pause has passed.
         recordWrite()
         return false
     }
 
-    /// Syncs the written conversations, then records a checkpoint; rounds never overlap, so that ``close()`` waits
-    /// for the running one.
+    /// Syncs the written conversations, then records a checkpoint.
     ///
-    /// `isDue` requests a checkpoint even when no line was written since the last.
+    /// Rounds run one after another, so ``close()`` waits for a running one. `isDue` requests a checkpoint
+    /// even when no line was written since the last checkpoint.
     func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }
 
     private func run(isDue: Bool, isLast: Bool) async {
@@ -162,7 +164,7 @@ final class Checkpointer: Sendable {
         await checkpoint.value
     }
 
-    /// Ends a running round, and makes the last checkpoint.
+    /// Ends a running round early, and makes the last checkpoint.
     func close() async {
         syncer.stop()
         await run(isDue: false, isLast: true)
@@ -174,8 +176,8 @@ final class Checkpointer: Sendable {
         guard await recover() else { return }
         let isEarly = state.withLock { remaining($0) > .zero }
         if isEarly, !isLast, conversations.hasUnsynced { return recordWrite() }
-        // The lines of a delivery are written before its finished record, so all lines of records up to this one are
-        // written.
+        // A delivery's lines are written before its finished record. The lines of all records up to this one
+        // are therefore written.
         let through = unwrittenLines.checkpoint(through: journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }
         do {
@@ -184,7 +186,8 @@ final class Checkpointer: Sendable {
             case .done: state.withLock { $0.lastRound = .now }
             case .stopped: return
             }
-            // The index is complete through the last checkpoint of the journal, or it is built anew.
+            // A start uses the index file only when the file is complete through the journal's last
+            // checkpoint, so the file is written first.
             await index.write(through: through)
             await assignmentFiles.rest()
             try journal.append(
@@ -195,8 +198,9 @@ final class Checkpointer: Sendable {
             return
         } catch {
             distrust(error)
-            // The next process may find the same lines in the page cache. If this write fails as well, the next
-            // process does not learn of the failed sync.
+            // The next process may read unsynced lines from the page cache and take them for synced ones;
+            // this record prevents that. If writing the record fails too, the next process does not learn of
+            // the failed sync.
             _ = try? await journal.append(JournalBody.unsynced(at: .now()))
         }
     }

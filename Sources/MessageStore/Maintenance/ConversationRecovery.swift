@@ -3,10 +3,10 @@ import Dispatch
 
 /// Rewrites conversations after a failed sync.
 ///
-/// The system reports a write error once, and may have dropped the data: neither the next sync nor the file's
-/// content proves that those lines are on disk. Every conversation written since the last checkpoint
-/// therefore gets a new file, from its current lines and those of the journal, which is synced before it
-/// replaces the old one.
+/// The system reports a write error once, and may have dropped the data. After that, neither a successful
+/// sync nor the file's content proves that the lines are on disk. Every conversation written since the last
+/// checkpoint therefore gets a new file, with the lines of the old file and of the journal. The new file is
+/// synced before it replaces the old file.
 struct ConversationRecovery: Sendable {
     let files: JournalFiles
     let reader: SegmentReader
@@ -15,19 +15,20 @@ struct ConversationRecovery: Sendable {
     let scheduler: DeliveryScheduler
     let conversations: ConversationPartitions
 
-    /// Rewrites these conversations; returns when all of them are on disk.
+    /// Rewrites the conversations written since the last checkpoint; returns when all of them are on disk.
     ///
     /// A conversation that is damaged, unreadable or not writable is quarantined with an alarm.
     ///
-    /// Reads the whole journal, on a queue. Throws a ``StoreError``; all writable conversations are rewritten
-    /// by then, unless disk writes fail.
+    /// Reads the whole journal, on a queue. Throws a ``StoreError`` after it has tried every conversation; an
+    /// error of the whole disk ends the work at once.
     func run() async throws {
         let checkpoint = accounts.withLedger { $0.checkpoint }
-        // A line is written shortly before its message counts as recorded. Without this wait, such a line could be
-        // lost in the failed sync and be missing from the list below; its conversation would then be quarantined.
+        // A line is written shortly before its message counts as recorded. Without this wait, the failed sync
+        // could lose such a line, and the list below would lack its message. Its conversation would then be
+        // quarantined.
         await scheduler.finishRecordings()
-        // The list is made before the journal is read, so that a delivery that finishes meanwhile is in the list or
-        // in the journal: see ``Store/finish``.
+        // The list is made before the journal is read: a delivery that finishes in between is in the list, in
+        // the journal, or in both. See ``Store/finish``.
         let unfinished = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
@@ -46,7 +47,8 @@ struct ConversationRecovery: Sendable {
             else { return }
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
-        // An earlier process may have written the lines of unfinished messages, or may have been about to.
+        // An earlier process may have written the lines of unfinished messages, or may have ended just
+        // before.
         for line in fold.openLines {
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
@@ -69,7 +71,7 @@ struct ConversationRecovery: Sendable {
                 case .closed: throw error
                 case .unavailable(_, let reason) where reason.isDiskWide: throw error
                 case .unavailable(_, let reason) where reason.isForbidden:
-                    // Access to this one file fails until an operator corrects it; checkpoints do not wait for that.
+                    // Only an operator can make this file accessible; checkpoints do not wait for that.
                     do throws(StoreError) {
                         try partition.withPool { pool throws(StoreError) in try pool.setAside(name, error) }
                     } catch { failure = failure ?? error }
@@ -82,7 +84,9 @@ struct ConversationRecovery: Sendable {
 }
 
 extension Lease {
-    /// The lines of this message that must be in its conversation by now; none for a replay or an unrecorded message.
+    /// Returns the lines that this message must have in its conversation by now.
+    ///
+    /// A replay and an unrecorded message have none.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = pending.recording.kind, !pending.isReplay else { return [] }
         return try MessageRecords(pending.location, pending.related, from: reader)

@@ -4,7 +4,7 @@ import Synchronization
 final class HeldConversations: Sendable {
     private struct State {
         var damage: JournalDamage
-        /// The leased deliveries that are held back.
+        /// The leased deliveries that are held back until a repair.
         var leases: [Lease] = []
     }
 
@@ -15,7 +15,8 @@ final class HeldConversations: Sendable {
     /// The damage found at the start; empty after a repair.
     var damage: JournalDamage { state.withLock { $0.damage } }
 
-    /// Holds a lease back when the damage affects its conversation; returns whether it is held back.
+    /// Keeps a lease from its caller when the damage affects the conversation; returns whether the lease is
+    /// held back.
     func keeps(_ lease: Lease) -> Bool {
         state.withLock { state in
             guard state.damage.held.contains(lease.conversation) else { return false }

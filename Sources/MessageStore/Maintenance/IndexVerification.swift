@@ -1,27 +1,32 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Compares the index's file with the conversations; the journal says which lines are newer than the file.
+/// Compares the index's file with the conversations.
+///
+/// A conversation's file may have lines that are newer than the index; the journal shows which conversations
+/// do.
 struct IndexVerification: Sendable {
     private let path: String
     private var entries: [ConversationName: IndexEntry] = [:]
     private var businesses: [String] = []
-    /// The record through which the file is complete; nil without a usable file.
+    /// The last record up to which the index's file is complete; nil without a usable file.
     private var through: UInt64?
     private var isForeign = false
     private var checkpoint: UInt64 = 0
-    /// The conversations of messages, by the first words of their digests.
+    /// The first word of the conversation's digest, for each message by its record.
     private var messages: [UInt64: UInt64] = [:]
-    /// The messages that had no end at `through`: their lines may be newer.
+    /// The messages that had not ended at `through`: the index may lack their later lines.
     private var open: Set<UInt64> = []
-    /// The conversations with records after `through`.
+    /// The conversations with records after `through`, by the first words of their digests.
     private var recent: Set<UInt64> = []
     /// The conversations with a wrong entry.
     private var wrong: [ConversationName] = []
-    /// The conversations whose entries lack lines, which may be newer than the file.
+    /// The conversations with more lines than the index has; these lines may be newer than the index.
     private var behind: [ConversationName] = []
 
-    /// Reads the file, before the journal and the conversations are read; a missing one has no problems.
+    /// Reads the index's file; a missing file has no problems.
+    ///
+    /// The journal and the conversations must be read after this call.
     init(_ data: DataDirectory) {
         path = data.conversationIndex
         guard Directory.exists(path) else { return }
@@ -43,12 +48,12 @@ struct IndexVerification: Sendable {
             }
             (self.entries, self.businesses, through) = (entries, businesses, content.through)
         } catch {
-            // A running server may have removed it since.
+            // If the file no longer exists, a running server removed it after the check above.
             isForeign = Directory.exists(path)
         }
     }
 
-    /// Applies a record of the journal, in order.
+    /// Applies a record of the journal; must be called for all records in order.
     mutating func apply(_ record: JournalRecord, number: UInt64) {
         guard let through else { return }
         switch record {
@@ -65,7 +70,8 @@ struct IndexVerification: Sendable {
         if number > through, let digest = record.subject.flatMap({ messages[$0] }) { recent.insert(digest) }
     }
 
-    /// Compares a conversation's file with its entry; `from` is the number of the file's first line.
+    /// Compares a conversation's file with its entry in the index; `from` is the number of the file's first
+    /// line.
     mutating func check(_ path: String, _ lines: [[UInt8]], from: Int) {
         guard through != nil, let name = ConversationName(path: path), !lines.isEmpty else { return }
         guard let entry = entries.removeValue(forKey: name) else { return behind.append(name) }
@@ -77,9 +83,10 @@ struct IndexVerification: Sendable {
         if count < lines.count { behind.append(name) }
     }
 
-    /// The problems, after all files were checked; `damaged` is the folder of quarantined conversations.
+    /// Returns the problems; must be called after all files were checked.
     ///
-    /// A running server may have written more meanwhile: then the journal is read once more, from `lastRecord`.
+    /// A running server may have appended records after `lastRecord`, so the journal is read once more for
+    /// those.
     mutating func problems(in data: DataDirectory, after lastRecord: UInt64) throws(StoreError)
         -> [StoreProblem]
     {
@@ -87,7 +94,8 @@ struct IndexVerification: Sendable {
         guard Directory.exists(path) else { return [] }
         if isForeign { return [StoreProblem(.indexUnusable, path)] }
         guard let through else { return [] }
-        // The next start would build the index, so its entries do not matter.
+        // The next start does not use such a file, and builds the index anew, so the entries are not
+        // compared.
         if through < checkpoint || through > lastRecord,
             try through > JournalReader(data.journal).lastRecord()
                 || through < checkpoint

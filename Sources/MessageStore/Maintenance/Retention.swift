@@ -6,13 +6,14 @@ import Synchronization
 
 /// Deletes the journal's oldest segments when they are no longer needed.
 ///
-/// That is when everything in them is finished, its conversations are on disk, and it is older than the
-/// deduplication window, and no backup copies the journal. Dead letters and assignments are copied to the current segment first, because they have
-/// no time limit.
+/// A segment is needed until its messages and replies have ended and their conversation lines are on disk. It
+/// is also needed while its messages are in the deduplication window. Nothing is deleted while a backup
+/// copies the journal. Dead letters and assignments have no time limit, so they are copied to the current
+/// segment first.
 final class Retention: Sendable {
     private struct State {
         var isClosed = false
-        /// The last started round.
+        /// The round or exclusive operation that started last.
         var latest: Task<Void, Never>?
     }
 
@@ -53,7 +54,7 @@ final class Retention: Sendable {
         self.logger = logger
     }
 
-    /// Runs a round after each interval.
+    /// Starts the timer of the rounds: one round after each interval.
     func arm() {
         timers.asyncAfter(deadline: .now() + interval.dispatchInterval) { [weak self] in
             guard let self else { return }
@@ -64,7 +65,7 @@ final class Retention: Sendable {
         }
     }
 
-    /// Runs a round, after the running one if there is one.
+    /// Runs a round, after a running round has ended.
     func run() async {
         let round = state.withLock { state -> Task<Void, Never>? in
             if state.isClosed { return nil }
@@ -79,7 +80,7 @@ final class Retention: Sendable {
         await round?.value
     }
 
-    /// Runs `body` after the running round and before the next, so that no segment is deleted meanwhile.
+    /// Runs `body` between two rounds, so that no segment is deleted meanwhile.
     func excluding<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -98,7 +99,7 @@ final class Retention: Sendable {
         return try await task.value
     }
 
-    /// Starts no further round; returns when the running one has ended.
+    /// Prevents further rounds; returns when the running round has ended.
     func close() async {
         let latest = state.withLock { state in
             state.isClosed = true
@@ -146,7 +147,8 @@ final class Retention: Sendable {
         }
     }
 
-    /// Writes dead letters to the current segment, including decisions made about them meanwhile.
+    /// Copies dead letters to the current segment, with a record of any decision that an operator makes
+    /// meanwhile.
     private func carry(_ letters: [DeadLetter]) async throws {
         if letters.isEmpty { return }
         let records = letters.filter { $0.reply == nil }.map(\.record)
@@ -172,15 +174,15 @@ final class Retention: Sendable {
             if isOne { ledger.recordCarried(letter, of: business, in: written.location.segment) }
             return isOne
         }
-        // An operator retried or dropped the dead letter before this copy was written: the decision must follow the
-        // copy as well.
+        // An operator retried or dropped the dead letter before this copy was written. The copy alone would
+        // make it a dead letter again, so a record that drops it follows.
         if !isOne {
             _ = try await journal.append(
                 JournalBody.dropped(of: letter.record, reply: letter.reply, at: .now()))
         }
     }
 
-    /// Deletes segments on a queue, because deleting a large file takes time.
+    /// Deletes segments on a queue, because the deletion of a large file blocks the thread.
     private func remove(_ segments: [UInt64]) async throws {
         try await withCheckedThrowingContinuation { continuation in
             timers.async {
@@ -189,8 +191,10 @@ final class Retention: Sendable {
         }
     }
 
-    /// Deletes one segment and syncs the folder before the next is deleted: a segment must not remain when a later
-    /// one is gone.
+    /// Deletes one segment and syncs the folder.
+    ///
+    /// The folder is synced before the next segment is deleted: after a power failure, a segment must not
+    /// exist without all later ones.
     private func remove(_ segment: UInt64) throws(StoreError) {
         let path = directory + "/" + SegmentName.text(firstRecord: segment)
         reader.remove(firstRecord: segment)

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Updates the ledger of a running store from durable records.
+/// The ledger of segments of a running store, updated from durable records.
 final class SegmentAccounts: Sendable {
     private let ledger: Mutex<SegmentLedger>
     private let opened = Timestamp.now()
@@ -13,9 +13,10 @@ final class SegmentAccounts: Sendable {
         self.ledger = Mutex(ledger)
     }
 
-    /// The time for the age of segments: the clock's time when the store was opened, plus the elapsed time.
+    /// The time from which the ages of segments are computed: the opening time of the store plus the elapsed
+    /// time.
     ///
-    /// Changes of the clock do not age segments.
+    /// The elapsed time is monotonic, so changes of the wall clock do not age segments.
     var now: Timestamp { opened.advanced(by: start.duration(to: .now)) }
 
     /// Applies the result of a batch to the ledger; runs on the journal's queue before the callers get the result.

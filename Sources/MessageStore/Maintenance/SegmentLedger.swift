@@ -1,18 +1,19 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Counts, for each segment of the journal, what still needs the segment; a segment that nothing needs may be deleted.
+/// Counts, for each segment of the journal, what still needs the segment.
 ///
-/// It is a value without side effects. A record refers only to earlier records. Segments are therefore deleted from the
-/// oldest on, and never one in the middle.
+/// A segment that nothing needs may be deleted. A record refers only to earlier records, so segments are
+/// deleted from the oldest on, and never one in the middle. The ledger is a value without side effects.
 struct SegmentLedger: Sendable {
     /// A segment with its counts.
     struct Segment: Sendable {
         /// The number of the segment's first record.
         let first: UInt64
-        /// The latest time of a message in this segment or an earlier one; the age of the segment counts from it.
+        /// The latest arrival time of a message in this segment or an earlier one; the segment's age counts
+        /// from this time.
         var newest: Timestamp
-        /// The number of unfinished deliveries and replies of its messages.
+        /// The number of unfinished deliveries and replies of the segment's messages.
         var open = 0
         /// The newest record that ended a delivery or a reply of this segment's messages.
         var lastEnd: UInt64 = 0
@@ -27,7 +28,8 @@ struct SegmentLedger: Sendable {
     /// The number of dead letters of each business.
     private(set) var deadLetterCounts: [BusinessID: Int] = [:]
 
-    /// Adds a segment if it is new; `at` is the time of a message in it, nil for other records.
+    /// Adds a segment if it is new; `at` is the arrival time of a message in the segment, nil for other
+    /// records.
     mutating func begin(_ segment: UInt64, at: Timestamp?) {
         if let last = segments.indices.last, segments[last].first == segment {
             if let at { segments[last].newest = max(segments[last].newest, at) }
@@ -37,20 +39,20 @@ struct SegmentLedger: Sendable {
         segments.append(Segment(first: segment, newest: max(before, at ?? before)))
     }
 
-    /// Limits future times to `now`: a clock that once was ahead must not keep segments for years.
+    /// Replaces times after `now` by `now`: a clock that was ahead once must not keep segments for years.
     mutating func limitAges(to now: Timestamp) {
         for index in segments.indices { segments[index].newest = min(segments[index].newest, now) }
     }
 
-    /// Counts unfinished deliveries or replies of messages in a segment.
+    /// Adds unfinished deliveries or replies to the count of their message's segment.
     mutating func recordOpen(_ count: Int, in segment: UInt64) {
         guard let index = index(of: segment) else { return }
         segments[index].open += count
     }
 
-    /// Counts the end of a delivery or a reply, with its record.
+    /// Counts the end of a delivery or a reply of a message in `segment`; `record` ended it.
     ///
-    /// `business` is that of the message.
+    /// `business` is the message's business.
     mutating func recordEnd(
         in segment: UInt64, deadLetter: DeadLetter?, of business: BusinessID, by record: UInt64
     ) {
@@ -67,7 +69,7 @@ struct SegmentLedger: Sendable {
         deadLetterCounts[place.business] = count > 0 ? count : nil
     }
 
-    /// Records the segment of a dead letter's copy.
+    /// Records that a dead letter was copied to this segment.
     mutating func recordCarried(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
         add(letter, of: business, in: segment)
     }
@@ -78,7 +80,7 @@ struct SegmentLedger: Sendable {
             return
         }
         deadLetterCounts[business, default: 0] += 1
-        // The text of the counts' key is shared by all dead letters of the business.
+        // All dead letters of a business share the text of one dictionary key, to save memory.
         let shared = deadLetterCounts.index(forKey: business).map { deadLetterCounts.keys[$0] } ?? business
         deadLetters[letter] = DeadLetterPlace(segment: segment, business: shared)
     }
@@ -86,10 +88,11 @@ struct SegmentLedger: Sendable {
     /// Records the last record whose conversation lines are on disk.
     mutating func recordCheckpoint(through record: UInt64) { checkpoint = max(checkpoint, record) }
 
-    /// The oldest segments that can be deleted, ignoring dead letters; never the last one, which determines
-    /// the next number.
+    /// Returns the oldest segments that can be deleted after their dead letters were copied.
     ///
-    /// Everything in them is finished, its conversations are on disk, and it is older than the window.
+    /// All their messages and replies have ended, the conversation lines are on disk, and the messages are
+    /// older than the window. The last segment is never among them, because it determines the next record
+    /// number.
     func expired(at now: Timestamp, window: Duration) -> ArraySlice<Segment> {
         segments.dropLast().prefix { segment in
             segment.open == 0 && segment.lastEnd <= checkpoint
@@ -97,7 +100,7 @@ struct SegmentLedger: Sendable {
         }
     }
 
-    /// Whether only a checkpoint is missing before the oldest segment can be deleted.
+    /// Whether the oldest segment could be deleted if a checkpoint were made.
     func awaitsCheckpoint(at now: Timestamp, window: Duration) -> Bool {
         guard let oldest = segments.dropLast().first else { return false }
         return oldest.open == 0 && oldest.lastEnd > checkpoint
@@ -143,7 +146,7 @@ extension SegmentLedger {
         }
     }
 
-    /// Loads the ledger from a snapshot; nil when that is damaged.
+    /// Loads the ledger from a snapshot; nil when the snapshot is damaged.
     init?(_ bytes: inout SnapshotDecoder) {
         guard let checkpoint = bytes.next() else { return nil }
         let segments = bytes.list { bytes -> Segment? in
@@ -188,7 +191,7 @@ struct DeadLetter: Hashable, Comparable, Sendable {
 
 /// The place of a dead letter in the journal, with its business.
 struct DeadLetterPlace: Hashable, Sendable {
-    /// The journal's segment that has the message; after it was deleted, the segment with the copy of the dead letter.
+    /// The segment of the message, or of the dead letter's copy when the message's segment was deleted.
     fileprivate(set) var segment: UInt64
     let business: BusinessID
 }

@@ -5,13 +5,13 @@ import Synchronization
 
 /// Writes snapshots of the journal: after the store has opened, at intervals, and when it closes.
 ///
-/// It reads the last snapshot and the later records from the files, on its own queue, so writers never wait for it.
-/// It deletes no segment, and a failure only makes the next start slower.
+/// A snapshot is made from the previous snapshot and the later records, read from the files on a separate
+/// queue. Writers of the journal therefore never wait for it. A failure only makes the next start slower.
 final class Snapshotter: Sendable {
     private struct State {
         /// The last record that the snapshot file covers.
         var lastRecord: UInt64
-        /// The number of messages in its index.
+        /// The number of messages in the snapshot's deduplication index.
         var messages = 0
         var isClosed = false
     }
@@ -23,7 +23,7 @@ final class Snapshotter: Sendable {
     private let journal: Journal
     private let held: HeldConversations
     private let logger: Logger
-    /// The minimum number of new records for a snapshot.
+    /// The minimum number of new records after which the timer writes a snapshot.
     private let interval: UInt64
     private static let pause = Duration.seconds(60)
 
@@ -40,7 +40,7 @@ final class Snapshotter: Sendable {
         interval = configuration.snapshotInterval
     }
 
-    /// Writes a snapshot after a start that read many records, and schedules the later ones.
+    /// Writes a snapshot if the start read many records, and starts the timer for later snapshots.
     func begin(_ recovered: JournalRecovery.Result) {
         state.withLock { $0.messages = recovered.state.index.count }
         if journal.lastRecord >= recovered.covered + interval {
@@ -55,14 +55,15 @@ final class Snapshotter: Sendable {
         queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [weak self] in
             guard let self else { return }
             if self.state.withLock({ !$0.isClosed }) {
-                // A large index is written less often, so that the cost per record stays constant.
+                // A snapshot of a large index is written less often, so that the cost per record stays
+                // constant.
                 self.make(behind: max(self.interval, UInt64(self.state.withLock { $0.messages } / 4)))
                 self.arm()
             }
         }
     }
 
-    /// Writes a snapshot now, if there are newer records.
+    /// Writes a snapshot now, if there are records that the last snapshot does not cover.
     func make() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -72,7 +73,8 @@ final class Snapshotter: Sendable {
         }
     }
 
-    /// Removes the snapshot, because records that it covers have changed; the next one reads the whole journal.
+    /// Removes the snapshot, because records that it covers have changed; the next snapshot is made from the
+    /// whole journal.
     func discard() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -87,7 +89,7 @@ final class Snapshotter: Sendable {
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                // At a second call the directory may belong to another process.
+                // After the first call, another process may have opened the directory.
                 let isFirst = self.state.withLock { state in
                     defer { state.isClosed = true }
                     return !state.isClosed
@@ -101,7 +103,7 @@ final class Snapshotter: Sendable {
     /// Writes a snapshot when at least `count` records are newer than the last one.
     private func make(behind count: UInt64) {
         let last = journal.lastRecord
-        // A snapshot would hide the damage, and the next start must detect it again.
+        // A snapshot of a damaged journal would hide the damage from the next start.
         guard held.damage.isWhole, last >= state.withLock({ $0.lastRecord }) + count else { return }
         do throws(StoreError) {
             if let snapshot = try read(through: last) { write(snapshot) }
@@ -113,8 +115,9 @@ final class Snapshotter: Sendable {
         FreeMemory.trim()
     }
 
-    /// Creates a snapshot of the journal through record `last`; nil when the journal is damaged, or a segment was
-    /// deleted meanwhile.
+    /// Creates a snapshot of the journal through record `last`.
+    ///
+    /// Returns nil when the journal is damaged, or when a segment is deleted meanwhile.
     private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
         let directory = DataDirectory(path: configuration.directory).journal
         var reader = try JournalReader(directory)

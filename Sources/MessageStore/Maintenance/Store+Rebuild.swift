@@ -6,13 +6,13 @@ import Logging
 extension Store {
     /// The result of a rebuild.
     package struct Rebuilt: Hashable, Sendable {
-        /// The number of restored lines, which were missing or differed from the journal.
+        /// The number of restored lines: they were missing from the files or differed from the journal.
         package fileprivate(set) var restoredLines = 0
         /// The number of repaired conversations.
         package fileprivate(set) var repairedConversations = 0
-        /// The number of lines that neither the damaged files nor the journal contained.
+        /// The number of lost lines: neither the damaged files nor the journal contained them.
         package fileprivate(set) var lostLines = 0
-        /// The number of files of assignments that were written or removed.
+        /// The number of assignments' files that were written or removed.
         package fileprivate(set) var restoredAssignments = 0
 
         fileprivate init() {}
@@ -40,14 +40,14 @@ extension Store {
         }
     }
 
-    /// Restores conversations from the journal: appends every missing line, and rewrites each file with a
-    /// damaged, misnumbered, repeated, misplaced or differing line.
+    /// Restores conversations from the journal.
     ///
-    /// Runs during normal operation of the store. A damaged file stays in its folder, with the suffix
-    /// `.before`. A file that can be neither read nor written is left unchanged, and does not block the
-    /// others. Throws a ``StoreError``; earlier results are kept.
+    /// Appends every missing line, and rewrites each file that has a damaged, misnumbered, repeated,
+    /// misplaced or differing line. Runs during normal operation of the store. A damaged file stays in its
+    /// folder, with the suffix `.before`. A file that can be neither read nor written is left unchanged, and
+    /// the other files are still rebuilt. Throws a ``StoreError``; earlier results are kept.
     package func rebuild() async throws -> Rebuilt {
-        // A message finished a moment ago may not be in the file yet.
+        // The finished record of a recent message may not be in the file yet.
         await journal.flush()
         let rebuilt = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.rebuild").async {
@@ -78,12 +78,13 @@ extension Store {
         var rebuilt = Rebuilt()
         var damaged: [String: [ConversationEntry]] = [:]
         var fold = LineFold()
-        // The list is made before the journal is read, so that a delivery that finishes meanwhile is in the list or
-        // in the journal.
+        // The list is made before the journal is read: a delivery that finishes in between is in the list, in
+        // the journal, or in both.
         let unfinished = scheduler.recorded
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }
-            // A reply ends before the delivery of its message, whose line precedes it.
+            // A reply may end before the delivery of its message does, but the message's line must precede
+            // the reply's line.
             let answered = try line.answered?.entries(from: reader) ?? []
             for entry in try answered + line.entries(from: reader) {
                 let path = ConversationPath.file(entry.conversation)
@@ -123,8 +124,9 @@ extension Store {
         return rebuilt
     }
 
-    /// Runs `body`; nil, after logging, when the system refuses one file, but rethrows errors of the whole
-    /// disk.
+    /// Runs `body`; logs an error that the system reports for one file, and returns nil.
+    ///
+    /// Rethrows every other error, including those of the whole disk.
     private func leavingRefused<Result>(
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result? {

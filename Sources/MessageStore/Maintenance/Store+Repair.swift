@@ -7,7 +7,7 @@ extension Store {
     /// The damage of the journal, without the list of held conversations; empty for an intact journal.
     package var journalDamage: JournalRepair { damage(holding: []) }
 
-    /// The preview of a journal repair, with the first held conversations and their replies.
+    /// The preview of a journal repair, with the first held conversations and their queued replies.
     package var repairPreview: JournalRepair {
         let conversations = held.damage.held.sorted {
             ($0.business.rawValue, $0.customer.rawValue) < ($1.business.rawValue, $1.customer.rawValue)
@@ -30,12 +30,11 @@ extension Store {
             heldConversations: damage.held.count, held: conversations, isHarmful: damage.isHarmful)
     }
 
-    /// Removes the lost records, so that the journal is intact again, and resumes held deliveries.
+    /// Declares the lost records abandoned, so that the journal is intact again, and resumes held deliveries.
     ///
-    /// Copies each damaged segment to `damaged/journal` first, with a report. Then it declares in the journal
-    /// that the lost records are abandoned. A message whose end is lost is delivered again; a message whose
-    /// id is lost counts as new when it is repeated. Returns the removed records; after an error, which is a
-    /// ``StoreError``, nothing is removed.
+    /// Copies each damaged segment to `damaged/journal` first, with a report. A message whose end is lost is
+    /// delivered again. A message whose id is lost counts as new when a sender repeats it. Returns the
+    /// abandoned records. Throws a ``StoreError``; then held deliveries are not resumed.
     package func repairJournal() async throws -> JournalRepair {
         try await changes.run {
             let repair = self.journalDamage
@@ -60,7 +59,7 @@ extension Store {
             try Directory.make(folder)
             for name in repair.segments {
                 let source = data.journal + "/" + name
-                // A segment that is missing altogether cannot be copied.
+                // A whole segment may be missing, and cannot be copied then.
                 guard try Directory.holds(source) else { continue }
                 try AtomicFile.write(File(source, for: .reading).readAll(), to: folder + "/" + name)
             }

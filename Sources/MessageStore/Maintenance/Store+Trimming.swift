@@ -7,7 +7,7 @@ import Logging
 package struct TrimReport: Hashable, Sendable {
     /// The number of conversations that were rewritten.
     package var rewritten = 0
-    /// The number of conversations of which nothing is left.
+    /// The number of conversations whose files were removed, because all of their lines were old.
     package var removed = 0
     /// The number of removed lines.
     package var lines = 0
@@ -41,20 +41,23 @@ package struct TrimReport: Hashable, Sendable {
     }
 }
 
-/// Removing what is older than a business keeps it.
+/// Removal of messages and dead letters that are older than their business keeps them.
 extension Store {
-    /// The maximum number of files that a round opens in a second, and of bytes that it writes.
+    /// The maximum number of files that a round opens per second; the next constant limits the bytes that it
+    /// writes.
     private static let maximumFilesPerSecond = 50
     private static let maximumBytesPerSecond = 5 << 20
-    /// The reason in the journal of a dead letter that was dropped because of its age.
+    /// The reason in the journal for replies that are dropped because of their age.
     private static let expired = "older than retention.deadLettersDays"
 
     /// Removes the lines of conversations that are older than their business keeps messages.
     ///
-    /// A conversation's file is opened only when the index says that its oldest line is due; nothing happens while the index is
-    /// being built, and while a backup runs. A line whose record the journal still has stays. The handler's state goes
-    /// with the last line of its conversation. The caller must be on a thread that may wait for the disk. Throws a ``StoreError``;
-    /// the conversations so far are trimmed.
+    /// Does nothing while the index is being built, or while a backup runs. Opens a conversation's file only
+    /// when the index says that its oldest line is too old. Keeps a line whose record the journal still has.
+    /// Removes the handler's state together with the last line of its conversation.
+    ///
+    /// The caller must be on a thread that may wait for the disk. Throws a ``StoreError``; conversations that
+    /// were trimmed before the error stay trimmed.
     package func trim(keepingDays days: [BusinessID: Int], now: Timestamp = .now()) async throws -> TrimReport
     {
         var report = TrimReport()
@@ -117,7 +120,7 @@ extension Store {
             name: name, path: path, readBytes: content.count, repair: ConversationRepair(content, trim))
         let file: AtomicFile.Replacement
         do throws(SystemError) {
-            // Written and synced without the pool's lock.
+            // The file is written and synced without the pool's lock, so that no other conversation waits.
             file = try AtomicFile.Replacement(of: path, with: replacement.repair.bytes)
         } catch {
             throw StoreError.unavailable(path: path, error)
@@ -136,7 +139,9 @@ extension Store {
         return replacement.repair.bytes.count
     }
 
-    /// Drops the dead letters that are older than their business keeps them; durable when it returns.
+    /// Drops the dead letters that are older than their business keeps them, durably before it returns.
+    ///
+    /// Returns their number.
     package func dropDeadLetters(
         keepingDays days: [BusinessID: Int], now: Timestamp = .now()
     ) async throws -> Int {
@@ -158,7 +163,7 @@ extension Store {
 }
 
 extension ConversationPool {
-    /// Reads a conversation and decides which lines are removed; nil when the file stays.
+    /// Reads a conversation and decides which lines are removed; nil when no line is removed now.
     fileprivate mutating func beginTrimming(
         _ name: ConversationName, olderThan limit: Timestamp, before record: UInt64
     ) throws(StoreError) -> (trim: ConversationTrim, content: [UInt8], path: String)? {
@@ -177,7 +182,8 @@ extension ConversationPool {
         return ConversationTrim(content, olderThan: limit, before: record).map { ($0, content, path) }
     }
 
-    /// Whether the file at this path still begins with this content, so that no repair has replaced it.
+    /// Whether the file at this path still begins with this content; if not, it was replaced or removed
+    /// meanwhile.
     fileprivate func begins(_ path: String, with content: [UInt8]) throws(StoreError) -> Bool {
         do throws(SystemError) {
             return try File(path, for: .reading).read(at: 0, count: content.count) == content
@@ -187,7 +193,7 @@ extension ConversationPool {
         }
     }
 
-    /// Removes the file of a conversation whose lines are all due; false when a line was added meanwhile.
+    /// Removes the file of a conversation whose lines are all too old; false when a line was added meanwhile.
     fileprivate mutating func remove(
         _ name: ConversationName, with content: [UInt8]
     ) throws(StoreError) -> Bool {

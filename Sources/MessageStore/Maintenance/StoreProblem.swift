@@ -6,7 +6,7 @@ package struct StoreProblem: Hashable, Sendable {
         case journalDamaged
         /// Records are missing between two segments.
         case journalGap
-        /// A segment was quarantined at a start, and no decision was made about it.
+        /// A segment was quarantined at a start, and an operator has not repaired or removed it.
         case journalQuarantined
         /// A line of a conversation is invalid.
         case conversationDamaged
@@ -18,7 +18,7 @@ package struct StoreProblem: Hashable, Sendable {
         case misplaced
         /// A message or reply occurs twice in its conversation.
         case repeated
-        /// A line that the journal contains is missing.
+        /// A conversation's file lacks a line that the journal contains.
         case missing
         /// A line differs from the journal.
         case differs
@@ -28,12 +28,13 @@ package struct StoreProblem: Hashable, Sendable {
         case conversationQuarantined
         /// The file of an assignment is missing, is damaged, or differs from the journal.
         case assignmentDiffers
-        /// The index of conversations has a wrong entry for a conversation, or none.
+        /// The index of conversations has a wrong entry for a conversation, or lacks its entry.
         case indexDiffers
-        /// The file of the index of conversations is damaged, outdated, or of another data directory.
+        /// The file of the index of conversations is damaged or outdated, or belongs to another data
+        /// directory.
         case indexUnusable
 
-        /// The file of an open request is damaged or has another name.
+        /// The file of an open request is damaged, or its name is not the name of a request.
         case requestDamaged
 
         /// Whether the journal itself is damaged.
@@ -48,8 +49,7 @@ package struct StoreProblem: Hashable, Sendable {
             }
         }
 
-        /// Whether a conversation's file must be rewritten; lines that are only missing at its end are
-        /// appended.
+        /// Whether a conversation's file must be rewritten; missing lines alone are appended.
         var isInFile: Bool {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Checks everything in a data directory; acquires no lock, changes nothing, and works while a server runs.
 ///
-/// In the journal it checks every line, checksum and number, and the gaps between segments. In the
-/// conversations it checks every line, its number, and its place. It compares both: each line that must be on
-/// disk exists once and equals the journal's.
+/// In the journal it checks every line's checksum and number, and finds gaps between segments. In the
+/// conversations it checks every line, its number, and whether it is in the right file. Then it compares
+/// both: each line that must be on disk must exist once and equal the journal's.
 package struct StoreVerification: Sendable {
     /// The number of segments.
     package private(set) var segments = 0
@@ -26,7 +26,7 @@ package struct StoreVerification: Sendable {
     private var damage: StoreError?
     private let data: DataDirectory
     private var assignments = ExpectedAssignments()
-    /// Nil when the conversations alone are checked.
+    /// The check of the index; nil when only the conversations are checked.
     private var index: IndexVerification?
     private let report: @Sendable (StoreProblem) -> Void
 
@@ -35,16 +35,16 @@ package struct StoreVerification: Sendable {
         self.report = report
     }
 
-    /// Checks a data directory, and reports each problem when it is found.
+    /// Checks a data directory, and calls `report` with each problem when it is found.
     ///
-    /// Needs about forty bytes of memory for each expected line. Throws a ``StoreError`` when a part is
-    /// completely unreadable.
+    /// Needs about 40 bytes of memory for each expected line. Throws a ``StoreError`` when the journal, or a
+    /// whole folder of the data directory, is unreadable.
     package static func run(
         dataDirectory: String, report: @escaping @Sendable (StoreProblem) -> Void
     ) throws -> StoreVerification {
         try DataDirectory(path: dataDirectory).check()
         var verification = StoreVerification(dataDirectory, report)
-        // Before the journal and the conversations, so that the file has no line that these lack.
+        // The index's file is read first, so that it has no line that the journal and the conversations lack.
         verification.index = IndexVerification(verification.data)
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
@@ -140,13 +140,15 @@ package struct StoreVerification: Sendable {
             add(
                 StoreProblem(.missing, data.conversations + "/" + missing.path, record: missing.record))
         }
-        // A running server may have written more meanwhile, so the last record is read once more.
+        // A running server may have appended records since the journal was read, so its last record is read
+        // once more.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
             add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
     }
 
-    /// Compares the files of assignments with the journal; the latest changes may be missing.
+    /// Compares the files of assignments with the journal; changes after the last checkpoint may be missing
+    /// in them.
     private mutating func checkAssignments() throws(StoreError) {
         if isJournalDamaged { return }
         for path in try assignments.problems(in: data.assignments) {
@@ -154,11 +156,12 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Checks the files of open requests, of which a running server may remove some meanwhile.
+    /// Checks the files of open requests; a running server may remove some of them meanwhile.
     private mutating func checkRequests() throws(StoreError) {
         let files = RequestFiles(directory: data.requests)
         let (requests, others) = try files.names()
-        // A running server, or a killed one, leaves a file that was not renamed yet.
+        // A file with this suffix is not renamed yet: a running server is writing it, or a killed one left
+        // it.
         for path in others where !path.hasSuffix(".new") {
             add(StoreProblem(.requestDamaged, data.requests + "/" + path))
         }
@@ -170,7 +173,7 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Compares the file of the index with the conversations; the next start builds a wrong one anew.
+    /// Compares the index's file with the conversations.
     private mutating func checkIndex(lastRecord: UInt64) throws(StoreError) {
         if isJournalDamaged { return }
         for problem in try index?.problems(in: data, after: lastRecord) ?? [] { add(problem) }
@@ -193,7 +196,7 @@ package struct StoreVerification: Sendable {
         } catch {
             // A running server may have quarantined the file meanwhile.
             if error.isMissing { return nil }
-            // The other conversations are checked all the same.
+            // The check continues with the other conversations.
             add(StoreProblem(.conversationUnreadable, file))
             expected.excuse(path)
             return nil
@@ -226,7 +229,8 @@ package struct StoreVerification: Sendable {
 
     private func lastRecordNow() throws(StoreError) -> UInt64 { try JournalReader(data.journal).lastRecord() }
 
-    /// The names in a folder of conversations; none for an unreadable folder, which is reported as a problem.
+    /// Returns the names in a folder of conversations; none, and a reported problem, when the folder is
+    /// unreadable.
     private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
         let path = data.conversations + "/" + folder
         do throws(SystemError) {

@@ -4,7 +4,7 @@ import Synchronization
 final class TaskChain: Sendable {
     private let latest = Mutex<Task<Void, Never>?>(nil)
 
-    /// Runs `body` after all earlier operations; `body` runs to its end even when the caller is cancelled.
+    /// Runs `body` after all earlier operations; cancelling the caller does not cancel `body`.
     func run<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
