@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A message kept in memory from its request to the end of its delivery, to avoid reading it back from the
-/// journal.
+/// A message that stays in memory until its delivery ends, so that it is not read back from the journal.
 final class CachedMessage: Sendable {
     let message: ReceivedMessage
     private let budget: MemoryBudget
@@ -20,12 +19,12 @@ final class CachedMessage: Sendable {
 final class MemoryBudget: Sendable {
     private let used = Atomic(0)
     private let maximumBytes: Int
-    /// The memory assumed for a message besides its text.
+    /// The number of bytes of memory that is assumed for each message, in addition to its text.
     private static let overheadBytes = 512
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// Caches the message; nil when the cache is full, or the message too large for it.
+    /// Caches the message; returns nil when the cache is full or the message is too large for it.
     func keep(_ message: ReceivedMessage) -> CachedMessage? {
         let bytes = message.message.count + Self.overheadBytes
         guard bytes <= maximumBytes / 64 else { return nil }

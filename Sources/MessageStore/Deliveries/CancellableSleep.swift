@@ -10,12 +10,12 @@ final class CancellableSleep: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for `duration`; false when ``end()`` or cancellation ends the wait first.
+    /// Waits for `duration`; returns false when ``end()`` or a cancellation of the task ends the wait early.
     func pause(for duration: Duration) async -> Bool {
         let pause = state.withLock { state -> (number: UInt64, sleeper: Task<Void, Never>)? in
             if state.isOver { return nil }
             state.nextNumber += 1
-            // A cancelled sleep throws: the pause ends early.
+            // A cancelled sleep throws, which ends the pause early.
             let sleeper = Task { _ = try? await Task.sleep(for: duration) }
             state.sleepers[state.nextNumber] = sleeper
             return (state.nextNumber, sleeper)

@@ -11,8 +11,8 @@ import BusinessMessages
 ///   at its time     │
 /// ```
 ///
-/// A value without side effects. Each change reports whether the conversation became deliverable or
-/// recordable.
+/// A value without side effects. Each change returns whether a delivery of the conversation became leasable,
+/// or a message became recordable.
 struct ConversationQueues: Sendable {
     /// The steps that a change made possible.
     struct Progress: OptionSet, Sendable {
@@ -27,19 +27,21 @@ struct ConversationQueues: Sendable {
 
     fileprivate struct Conversation {
         var pending = Deque<PendingDelivery>()
-        /// How many of `pending`, from the first on, are recorded.
+        /// The number of recorded messages at the front of `pending`.
         var recordedCount = 0
         /// Deliveries that wait for their due time outside the conversation's order.
         var parked: [PendingDelivery] = []
-        /// Parked deliveries that became due while another delivery was leased.
+        /// Parked deliveries that are due, but could not be leased yet because another delivery was leased or
+        /// postponed.
         var due = Deque<PendingDelivery>()
         var head = Head.idle
         var recording = Recording.idle
-        /// Whether the next delivery in the order follows a parked delivery.
+        /// Whether a delivery was parked or removed, and no later delivery of the conversation was leased
+        /// since.
         var hasGap = false
     }
 
-    /// The state of the first delivery.
+    /// The state of the first delivery in `pending`.
     fileprivate enum Head {
         /// The conversation has no delivery that may be leased.
         case idle
@@ -47,17 +49,17 @@ struct ConversationQueues: Sendable {
         case ready
         /// The delivery is leased.
         case leased
-        /// The next delivery was released, and its retry is not due yet.
+        /// The first delivery was released, and its retry is not due yet.
         case postponed
-        /// The next delivery has unreadable records, which blocks the conversation.
+        /// The records of the first delivery are unreadable, which blocks the conversation.
         case unreadable
     }
 
     /// The state of the first unrecorded message.
     fileprivate enum Recording {
-        /// The conversation has no message that may be recorded: none waits, or its payload is not resolved yet.
+        /// No message may be recorded: all are recorded, or the first unrecorded one waits for its payload.
         case idle
-        /// The conversation is in the list of recordable ones, or its message is being recorded.
+        /// The conversation waits in the list of recordable conversations, or its message is being recorded.
         case scheduled
         /// Recording failed, and its retry is not due yet.
         case postponed
@@ -74,7 +76,7 @@ struct ConversationQueues: Sendable {
         withConversation(key) { $0.lease(key) }.flatMap { $0 }
     }
 
-    /// The leased delivery with this record; nil when it is not leased.
+    /// Returns the delivery with this record if it is leased; otherwise nil.
     func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         guard let conversation = conversations[key], conversation.head == .leased,
             let first = conversation.pending.first, first.record == record
@@ -104,7 +106,7 @@ struct ConversationQueues: Sendable {
         }
     }
 
-    /// Changes the leased delivery; false when it is not leased.
+    /// Changes the delivery with this record if it is leased; otherwise returns false.
     mutating func update(
         _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
     ) -> Bool {
@@ -113,7 +115,7 @@ struct ConversationQueues: Sendable {
         return true
     }
 
-    /// Ends a message's reference; the resolved text is in the record at `location`.
+    /// Ends a message's wait for its payload; the record at `location` has the payload or the failure.
     mutating func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) -> Progress
     {
         withConversation(key) { conversation in
@@ -133,7 +135,9 @@ struct ConversationQueues: Sendable {
         return conversation.pending[index].awaitsReference
     }
 
-    /// The first message of the conversation that has no line in its file yet; nil when there is none, or when its payload is not resolved.
+    /// Returns the conversation's first message without a line in the conversation's file.
+    ///
+    /// Returns nil when every message has its line, or when that first message waits for its payload.
     func nextToRecord(of key: ConversationKey) -> Lease? {
         guard let conversation = conversations[key], let index = conversation.firstUnrecorded,
             !conversation.pending[index].awaitsReference
@@ -141,20 +145,23 @@ struct ConversationQueues: Sendable {
         return Lease(conversation: key, pending: conversation.pending[index])
     }
 
-    /// The conversations with a message to be recorded alone, whose first unrecorded message waits for no reference.
+    /// The conversations with a message to be recorded alone, if their first unrecorded message can be
+    /// recorded now.
     var withUnrecordedSuspects: [ConversationKey] {
         conversations.keys.filter { nextSuspectToRecord(of: $0) != nil }
     }
 
-    /// The first unrecorded message of a conversation, if it, or a message after it, is to be recorded alone; otherwise
-    /// nil.
+    /// Returns the first unrecorded message if it, or an unrecorded message after it, must be recorded alone.
+    ///
+    /// Returns nil otherwise, and when the first unrecorded message waits for its payload.
     func nextSuspectToRecord(of key: ConversationKey) -> Lease? {
         guard conversations[key]?.hasUnrecordedSuspect == true else { return nil }
         return nextToRecord(of: key)
     }
 
-    /// Marks the first unrecorded message of a conversation as recorded; returns it when it is parked and now
-    /// waits outside the order.
+    /// Marks the first unrecorded message of a conversation as recorded.
+    ///
+    /// Returns the message if it is parked: it then waits outside the conversation's order.
     mutating func record(
         _ record: UInt64, of key: ConversationKey, as line: RecordedLine
     ) -> (parked: PendingDelivery?, Progress) {
@@ -162,7 +169,8 @@ struct ConversationQueues: Sendable {
         return (parked, advance(key))
     }
 
-    /// Leaves a message unrecorded until ``resumeRecording(of:)``; returns the number of such postponements.
+    /// Leaves a message unrecorded until ``resumeRecording(of:)``; returns how often it was
+    /// postponed before.
     mutating func postponeRecording(of key: ConversationKey) -> UInt8 {
         withConversation(key) { conversation in
             conversation.recording = .postponed
@@ -173,14 +181,16 @@ struct ConversationQueues: Sendable {
         } ?? 0
     }
 
-    /// Allows recording of a conversation again; returns the steps that became possible.
+    /// Allows a postponed recording to be retried; returns the steps that became possible.
     mutating func resumeRecording(of key: ConversationKey) -> Progress {
         withConversation(key) { if $0.recording == .postponed { $0.recording = .idle } }
         return advance(key)
     }
 
-    /// Whether the last unfinished message that writes to or closes the conversation closes it; nil without such a
-    /// message.
+    /// Returns whether the conversation will be closed, according to its last unfinished message that writes
+    /// or closes.
+    ///
+    /// Returns nil when no unfinished message writes to the conversation or closes it.
     func closes(_ key: ConversationKey) -> Bool? {
         guard let pending = conversations[key]?.pending else { return nil }
         let last = pending.lastIndex { $0.act != .neither }
@@ -194,8 +204,9 @@ struct ConversationQueues: Sendable {
         return true
     }
 
-    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``; nil when the delivery is not
-    /// leased.
+    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``.
+    ///
+    /// Returns nil when the delivery is not leased.
     mutating func park(_ record: UInt64, of key: ConversationKey) -> Progress? {
         guard leased(record, of: key) != nil else { return nil }
         withConversation(key) { $0.park() }
@@ -222,7 +233,7 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Whether a conversation has an unfinished message up to this record.
+    /// Whether a conversation has an unfinished message whose record is at most `last`.
     func hasUnfinished(through last: UInt64, of key: ConversationKey) -> Bool {
         guard let conversation = conversations[key] else { return false }
         return conversation.parked.contains { $0.record <= last }
@@ -249,7 +260,7 @@ struct ConversationQueues: Sendable {
         return (finished, advance(key))
     }
 
-    /// Finds a message, and whether it is leased; reads all conversations.
+    /// Finds a message, and whether it is leased; searches all conversations.
     func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
         for (key, conversation) in conversations {
             guard let delivery = conversation.delivery(record) else { continue }
@@ -258,7 +269,7 @@ struct ConversationQueues: Sendable {
         return nil
     }
 
-    /// Replaces each business's message in `found` by an older unfinished one of these conversations.
+    /// Adds to `found` the oldest unfinished message of each business, unless `found` has an older one.
     func findOldest(_ found: inout [BusinessID: PendingDelivery]) {
         for (key, conversation) in conversations {
             guard let oldest = conversation.oldest else { continue }
@@ -287,7 +298,8 @@ struct ConversationQueues: Sendable {
     private mutating func advance(_ key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             var progress: Progress = []
-            // `makeRecordable` is called first, because it counts messages that need no recording.
+            // `makeRecordable` is called first, because it raises `recordedCount` for messages that need no
+            // recording.
             if conversation.makeRecordable() { progress.insert(.recordable) }
             if conversation.makeReady() { progress.insert(.deliverable) }
             return progress
@@ -305,7 +317,7 @@ struct ConversationQueues: Sendable {
 }
 
 extension ConversationQueues.Conversation {
-    /// Whether no message is left; the gap need not be remembered then.
+    /// Whether no message is left; `hasGap` is discarded with such a conversation.
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
 
     fileprivate var firstUnrecorded: Int? {
@@ -316,13 +328,15 @@ extension ConversationQueues.Conversation {
         (recordedCount..<max(recordedCount, pending.count)).contains { pending[$0].isRecordingSuspect }
     }
 
-    /// The index of a message in `pending`; nil when it is parked or absent.
+    /// Returns the index of a message in `pending`; nil when it is parked or absent.
     ///
-    /// Messages are sorted by record, except those that begin with another message's end: replays and failed replies.
+    /// Messages are sorted by record, except for replays and for events of failed replies. These are added
+    /// later than other messages with higher records.
     fileprivate func index(of record: UInt64) -> Int? {
         var low = 0
         var high = pending.count
-        // A parked delivery that was put in front is the only one that may be out of place.
+        // The first recorded message may be out of order, because a parked delivery that is due is put in
+        // front.
         if low < high, pending[low].record == record { return low }
         if low < high, recordedCount > 0 { low += 1 }
         while low < high {
@@ -351,7 +365,7 @@ extension ConversationQueues.Conversation {
             recordedCount += 1
             return nil
         }
-        // A message parked by an earlier process: it is recorded in its turn and then leaves the order again.
+        // An earlier process parked this message: after its turn to be recorded, it leaves the order again.
         guard let delivery = pending.remove(where: { $0.record == record }) else { return nil }
         parked.append(delivery)
         return delivery
@@ -381,7 +395,8 @@ extension ConversationQueues.Conversation {
 
     /// Removes a message that is not leased.
     ///
-    /// The conversation may stay in the list of ready conversations: leasing checks whether it is ready.
+    /// The conversation may stay in the list of ready conversations: `lease(_:)` checks whether it still is
+    /// ready.
     fileprivate mutating func remove(_ record: UInt64) {
         parked.removeAll { $0.record == record }
         _ = due.remove { $0.record == record }
@@ -396,7 +411,7 @@ extension ConversationQueues.Conversation {
         hasGap = true
     }
 
-    /// Moves the leased delivery out of the order.
+    /// Moves the leased delivery out of the conversation's order.
     fileprivate mutating func park() {
         guard var delivery = pending.first else { return }
         popFirst()
@@ -406,15 +421,17 @@ extension ConversationQueues.Conversation {
         head = .idle
     }
 
-    /// Makes a due parked delivery leasable; false when it is not parked.
+    /// Lets a parked delivery be leased, because it is due; false when the delivery is not parked.
     ///
-    /// The delivery precedes the others as soon as none of them is leased or postponed.
+    /// It is leased before the conversation's other deliveries, as soon as none of them is leased or
+    /// postponed.
     fileprivate mutating func makeDue(_ record: UInt64) -> Bool {
         guard let index = parked.firstIndex(where: { $0.record == record }) else { return false }
         let delivery = parked.remove(at: index)
-        // The delivery at the front of a ready conversation is leased next, so the due delivery goes there.
+        // A ready conversation leases its first delivery next, so the due delivery is put in front.
         if case .ready = head { prepend(delivery) } else { due.append(delivery) }
-        // The next delivery is a suspect now, so the conversation must be reported as ready once more.
+        // The first delivery is a suspect now: the idle state makes `advance` report the conversation as
+        // ready again.
         if case .ready = head, delivery.isSuspect { head = .idle }
         return true
     }
@@ -431,7 +448,7 @@ extension ConversationQueues.Conversation {
     /// Schedules the first unrecorded message; returns whether it did.
     fileprivate mutating func makeRecordable() -> Bool {
         guard recording == .idle else { return false }
-        // Messages recorded by an earlier process need no line.
+        // Skip the messages that an earlier process recorded and those that need no line.
         while let index = firstUnrecorded, pending[index].recording.isDone { recordedCount += 1 }
         guard let index = firstUnrecorded, !pending[index].awaitsReference else { return false }
         recording = .scheduled

@@ -10,7 +10,7 @@ package struct DecidedOutcome: Hashable, Sendable {
         case rejected(reason: String)
         /// A person takes over.
         case handedOff(reason: String)
-        /// The handler's answer broke a rule; the replies are those of its fallback.
+        /// The handler's answer broke a rule; the replies are those of the configured fallback.
         case refused(RefusedAnswer)
     }
 
@@ -38,7 +38,8 @@ package struct DecidedOutcome: Hashable, Sendable {
         self.author = author
     }
 
-    /// Whether the outcome needs a record of its own; otherwise the record of the delivery's end contains all of it.
+    /// Whether the outcome needs a separate record; otherwise the record that ends the delivery says all of
+    /// it.
     package var needsRecord: Bool { !replies.isEmpty || state != nil || waitsForPerson }
 }
 
@@ -67,7 +68,7 @@ package enum ReplyResult: Hashable, Sendable {
     case refused(status: Int?, reason: String)
     /// The reply was not sent in time.
     case expired(reason: String)
-    /// The reply was no longer wanted.
+    /// The reply is no longer wanted, for example because the customer closed the conversation.
     case dropped(reason: String)
     /// An earlier version of this program stopped retrying the reply.
     case failed(reason: String)
@@ -103,7 +104,8 @@ package enum ReplyResult: Hashable, Sendable {
         }
     }
 
-    /// Parses a name; nil for another text, and for a reply that has not ended.
+    /// Parses the name of a result; nil for any other text, including the states of a reply that has not
+    /// ended.
     package init?(name: String, status: Int?, reason: String?) {
         switch ReplyState.Status(rawValue: name) {
         case .accepted: self = .accepted(status: status ?? 200)
@@ -135,15 +137,17 @@ package enum DeliveryResult: Hashable, Sendable {
     case rejected(reason: String)
     /// A person took over.
     case handedOff(reason: String)
-    /// All attempts failed.
+    /// All attempts failed, or the business was removed.
     case failed(reason: String)
-    /// The handler's answer broke a rule; replies of its fallback, if there are any, are sent.
+    /// The handler's answer broke a rule; the replies of the configured fallback, if any, are sent.
     case refused(RefusedAnswer)
-    /// The message repeated the choice of a recent message, and no handler was called.
+    /// The customer repeated the choice of a recent message, and no handler was called.
     case repeated(of: MessageID)
-    /// A person has the conversation, or it waits for one, and no handler was called or its answer was dropped.
+    /// A person has the conversation, or the conversation waits for one: no handler was called, or its answer
+    /// was dropped.
     case withPerson
-    /// An operator dropped the event, or its business was removed.
+    /// An operator dropped the event, its customer was erased, or it reports a failed reply that no handler
+    /// handled.
     case dropped(reason: String)
     /// The event was unfinished when its customer was erased.
     case erased
@@ -174,7 +178,7 @@ package enum DeliveryResult: Hashable, Sendable {
     /// Whether a handler got the event.
     var reachedHandler: Bool { JournalEvent.Status(rawValue: name)?.reachedHandler ?? false }
 
-    /// The result that replaces this one while a person has the conversation.
+    /// The result with which the delivery ends instead while a person has the conversation.
     var withPerson: DeliveryResult {
         switch self {
         case .repeated, .dropped, .erased: self
@@ -185,15 +189,16 @@ package enum DeliveryResult: Hashable, Sendable {
     /// The reason why the event is a dead letter; nil for any other outcome.
     package var reasonOfDeadLetter: String? { isDeadLetter ? reason ?? "" : nil }
 
-    /// The result with which the delivery ends.
+    /// Returns the result with which the delivery of `pending` ends.
     ///
-    /// The event of a failed reply is dropped instead of becoming a dead letter, because the reply already is one.
+    /// An event that reports a failed reply is dropped instead of becoming a dead letter, because the reply
+    /// already is one.
     func end(of pending: PendingDelivery) -> DeliveryResult {
         guard pending.isReplyFailure, let reasonOfDeadLetter else { return self }
         return .dropped(reason: reasonOfDeadLetter)
     }
 
-    /// The repeated message.
+    /// The id of the recent message whose choice this message repeated; nil for other results.
     var original: MessageID? {
         if case .repeated(let original) = self { original } else { nil }
     }

@@ -10,42 +10,43 @@ package struct Delivery: Sendable {
     package let id: MessageID
     /// The attributes of the message.
     package let attributes: ReceivedAttributes
-    /// The message, including its payload when that was resolved, otherwise as received.
+    /// The message, with its payload if a reference to the payload was resolved; otherwise as received.
     package let message: [UInt8]
     /// The state of the message's payload reference.
     package let reference: ReferenceState
-    /// The results of the message's attachments, in order; nil before they are recorded.
+    /// The results of the message's attachments, in order; nil until they are recorded.
     package var files: [RecordedFile]?
     /// The number of this attempt, from 1.
     package let attempt: Int
     /// The kind under which the message was recorded; nil for a replay.
     package let kind: Kind?
-    /// The event decoded for recording, if it is still in memory.
+    /// The event that was decoded when the message was recorded; nil when it is no longer in memory.
     package let event: InboundEvent?
-    /// The recent message that this one repeats, so that no handler is called.
+    /// The id of the recent message whose choice this message repeats; no handler is called then.
     package let original: MessageID?
-    /// The outcome of an earlier attempt; the handler must not be called again.
+    /// The outcome that an earlier attempt decided; the handler must not be called again.
     package let decided: DecidedOutcome?
     /// The arrival time.
     package let receivedAt: Timestamp
     /// Whether the message arrived before the store was opened.
     package let isRecovered: Bool
-    /// Whether an operator requested another delivery of a finished message.
+    /// Whether the delivery replays a finished message at an operator's request.
     package let isReplay: Bool
     /// Whether the delivery reports a failed reply to the handler: the message is then
     /// `{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     package let isReplyFailure: Bool
-    /// Whether the delivery is outside its conversation's order, so that it does not block others.
+    /// Whether the delivery is outside its conversation's order, so that later deliveries do not wait for it.
     package let isParked: Bool
-    /// Whether an earlier message of its conversation was parked and may be delivered later.
+    /// Whether an earlier message of the conversation was parked, and may be delivered later, or was removed.
     package let isAfterGap: Bool
-    /// For the first event after a person: the number of the conversation's first line that no handler has seen.
+    /// The number of the first line that no handler has seen, for the first event after a person had the
+    /// conversation.
     package let afterPerson: Int?
-    /// How often the process crashed while this delivery ran alone.
+    /// How often the process crashed while it recorded or delivered this message and no other.
     package let crashes: Int
-    /// Whether the delivery was leased when the last process crashed.
+    /// Whether the delivery may have crashed the last process, and has not yet run without a crash.
     package let isSuspect: Bool
-    /// The record of the decided outcome.
+    /// The record of the decided outcome; 0 while no outcome is decided.
     let decision: UInt64
     let location: RecordLocation
     let act: ReceivedMessage.Act

@@ -8,10 +8,11 @@ import Synchronization
 extension DeliveryScheduler {
     /// Pauses all deliveries until the suspects have run, one at a time.
     ///
-    /// The suspects are the deliveries that were leased when the last process crashed, `count` in number. With
-    /// `recording`, messages that were recorded at that time are recorded first.
+    /// There are `count` suspects: deliveries that were leased when the last process crashed. With
+    /// `recording`, messages that were recorded at that time are recorded first, one at a time.
     ///
-    /// The pause ends early when no suspect has run for `suspectPatience`, because their handlers are not ready.
+    /// The pause ends early when no suspect has run for `suspectPatience`, because their handlers are not
+    /// ready.
     func holdForSuspects(_ count: Int, recording: Bool) {
         if recording { _ = ready.withLock { $0.hold(.recording) } }
         guard count > 0 else { return }
@@ -35,7 +36,7 @@ extension DeliveryScheduler {
     /// Records whether the leased suspect waits for its handler; false when no suspect runs alone.
     func setTrialWaiting(_ isWaiting: Bool) -> Bool { ready.withLock { $0.setTrialWaiting(isWaiting) } }
 
-    /// Ends the time in which a suspect runs alone, because it did not crash the process; does nothing for other
+    /// Clears the suspicion of a delivery that has run alone without a crash; does nothing for other
     /// deliveries.
     func clear(_ delivery: PendingDelivery, of key: ConversationKey) {
         guard delivery.isSuspect else { return }
@@ -47,10 +48,10 @@ extension DeliveryScheduler {
     /// The reasons why no delivery is leased at the moment; empty when deliveries are leased.
     var holds: ReadyConversations.Holds { ready.withLock { $0.holds } }
 
-    /// Adds a reason to pause all leases; returns whether no failed write paused them before.
+    /// Adds a reason to pause all leases; returns false when a failed write already paused them.
     func hold(_ reason: ReadyConversations.Holds) -> Bool { ready.withLock { $0.hold(reason) } }
 
-    /// Removes a reason to pause all leases; returns whether it was the last one.
+    /// Removes a reason to pause all leases; returns whether this ended the pause.
     func release(_ reason: ReadyConversations.Holds) -> Bool {
         let (handovers, isFree) = ready.withLock { ready in
             let wasHeld = !ready.holds.isEmpty
@@ -60,8 +61,9 @@ extension DeliveryScheduler {
         return isFree
     }
 
-    /// Leases one delivery as a test while writes to conversations fail; returns whether leases are still paused for
-    /// this.
+    /// Leases one delivery, to test whether conversations can be written again.
+    ///
+    /// Returns whether leases are still paused because of failed writes to conversations.
     func probe() -> Bool {
         let (handover, isHeld) = ready.withLock { ($0.probe(), $0.holds.contains(.conversations)) }
         handOver(handover)

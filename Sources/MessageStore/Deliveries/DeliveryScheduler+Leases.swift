@@ -3,7 +3,8 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Leases: each recorded message is leased to one task at a time, until it is postponed, parked, released or finished.
+/// Leases: a recorded message is leased to one task at a time, until it is postponed, parked, released or
+/// finished.
 extension DeliveryScheduler {
     /// Leases a delivery of a business; nil when none is ready.
     func nextReady(for business: BusinessID) -> Lease? {
@@ -34,12 +35,12 @@ extension DeliveryScheduler {
         }
     }
 
-    /// The leased delivery with this record; nil when it is not leased.
+    /// Returns the delivery with this record if it is leased; otherwise nil.
     func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
         withQueues(of: key) { $0.leased(record, of: key) }
     }
 
-    /// Changes the leased delivery; false when it is not leased.
+    /// Changes the delivery with this record if it is leased; otherwise returns false.
     @discardableResult
     func update(
         _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
@@ -47,7 +48,8 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.update(record, of: key, change) }
     }
 
-    /// Ends a lease, and makes the delivery available again after `delay`; false when the delivery is not leased.
+    /// Ends a lease, and lets the delivery be leased again after `delay`; false when the delivery is not
+    /// leased.
     func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)
@@ -56,9 +58,9 @@ extension DeliveryScheduler {
         return true
     }
 
-    /// Ends the lease of a delivery without counting an attempt.
+    /// Ends the lease of a delivery, and does not count it as an attempt.
     ///
-    /// Returns the time until it can be leased again; nil when the delivery was not leased.
+    /// Returns the time until the delivery can be leased again; nil when it was not leased.
     func release(_ record: UInt64, of key: ConversationKey) -> Duration? {
         guard let delivery = leased(record, of: key) else { return nil }
         update(record, of: key) {
@@ -71,7 +73,8 @@ extension DeliveryScheduler {
         return isReleased ? delay : nil
     }
 
-    /// Parks a leased delivery until its retry, so that later deliveries of the conversation can be leased.
+    /// Parks a leased delivery: it is leased again after `delay`, and later deliveries of the conversation do
+    /// not wait for it.
     ///
     /// Returns false when the delivery is not leased.
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
@@ -116,14 +119,14 @@ extension DeliveryScheduler {
         for handover in handovers { handOver(handover) }
     }
 
-    /// Leases the conversation's delivery to the waiter, outside of the lock of `ready`.
+    /// Leases the delivery of the handover's conversation to its waiter, without the lock of `ready`.
     func handOver(_ handover: ReadyConversations.Handover?) {
         var handover = handover
         while let next = handover {
             let waiter = next.waiter
             guard let key = next.conversation else { return waiter.continuation.resume(returning: nil) }
             let lease = withQueues(of: key) { $0.lease(key) }
-            // An operator may have ended the suspect since it was chosen.
+            // An operator may have ended the suspect after it was chosen.
             let isCancelled = next.isTrial && lease?.pending.isSuspect != true
             let others = isCancelled ? ready.withLock { $0.cancelTrial() } : []
             if let lease {

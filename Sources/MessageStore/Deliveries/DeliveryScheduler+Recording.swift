@@ -2,23 +2,24 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The `record` stage: each message is recorded in its conversation's order, on the executor of its partition.
+/// The `record` stage: writes each message's line to its conversation's file, in order, on the partition's
+/// executor.
 ///
-/// At most one task records the messages of a partition, so that two messages of a conversation are never recorded at
-/// the same time.
+/// At most one task records the messages of a partition, so two messages of a conversation are never recorded
+/// at the same time.
 extension DeliveryScheduler {
-    /// Writes the line of a message and returns the kind under which it was recorded; throws when the write fails.
+    /// The function that writes a message's line and returns the kind under which it was recorded.
     ///
-    /// A type instead of a closure, because a generic `Mutex` wraps a closure once more each time the closure is
-    /// read, and keeps the wrapper.
+    /// It throws when the write fails. A struct holds the closure, because a `Mutex` of a closure wraps the
+    /// closure once more at each read, and keeps the wrapper.
     struct Recorder: Sendable {
-        /// The second argument tells whether nothing else is recorded or delivered at the same time.
+        /// The second argument is true when no other message is recorded or delivered at the same time.
         let record: @Sendable (Lease, Bool) throws -> RecordedLine
     }
 
-    /// Whether messages are recorded, and the function that records them.
+    /// The state of the `record` stage: its function, and whether it was stopped.
     struct Recording {
-        /// Nil until the suspects of the last process are recorded, and again after the stop.
+        /// Nil until the suspects of the last crash are recorded, and after `stopRecording()`.
         var recorder: Recorder?
         var isStopped = false
     }
@@ -43,7 +44,7 @@ extension DeliveryScheduler {
         }
     }
 
-    /// Records each suspect of the partition and the messages before it; runs on the partition's executor.
+    /// Records the suspects of the partition, and the messages before them; runs on the partition's executor.
     private func recordSuspects(in partition: Partition, _ recorder: Recorder) {
         for key in partition.state.withLock({ $0.queues.withUnrecordedSuspects }) {
             while let lease = partition.state.withLock({ $0.queues.nextSuspectToRecord(of: key) }) {
@@ -87,8 +88,9 @@ extension DeliveryScheduler {
     private func record(in partition: Partition) {
         while true {
             let next = partition.state.withLock { state -> (Recorder, ConversationKey, Lease?)? in
-                // Read under this lock: `start` sets the recorder first and then looks at `isRecording`, so a task
-                // that saw no recorder has ended by then, and another one is started.
+                // The recorder is read under the partition's lock. `start` sets the recorder first and then
+                // checks `isRecording`: a task that read no recorder has cleared `isRecording` by then, so
+                // `start` starts another task.
                 let recorder = recording.withLock { $0.recorder }
                 guard let recorder, let key = state.recordable.popFirst() else {
                     state.isRecording = false

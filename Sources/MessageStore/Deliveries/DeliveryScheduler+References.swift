@@ -3,12 +3,12 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The messages whose payload reference is resolved before they are recorded, in the order of ``ReferenceQueue``.
+/// References: the payloads of some messages must be downloaded before the messages are recorded.
 extension DeliveryScheduler {
     /// The number of references that wait for their download.
     var referenceCount: Int { references.withLock { $0.count } }
 
-    /// Waits for a message whose reference needs a download; nil when the scheduler is closed or the task is
+    /// Waits for a message whose payload must be downloaded; nil when the scheduler is closed or the task is
     /// cancelled.
     func nextReference() async -> Lease? {
         let id = lastWaiter.add(1, ordering: .relaxed).newValue
@@ -25,7 +25,8 @@ extension DeliveryScheduler {
     /// Releases the slot of a leased reference.
     func releaseReference(of business: BusinessID) { resume(references.withLock { $0.release(business) }) }
 
-    /// Sets how many references may be leased at the same time, and how many of these each business may always have.
+    /// Sets how many references may be leased at the same time, and the share of these that each business may
+    /// always use.
     func limitReferences(slots: Int, share: Int) {
         resume(references.withLock { $0.resize(slots: slots, share: share) })
     }
@@ -35,13 +36,14 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.awaitsReference(record, of: key) }
     }
 
-    /// Records that a reference was resolved or failed, by the record at `location`; the message can then be recorded
-    /// in its turn.
+    /// Adds the record at `location`, which says that a reference was resolved or failed.
+    ///
+    /// The message can then be recorded when its turn in the conversation comes.
     func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) {
         change(key) { $0.resolve(record, of: key, at: location) }
     }
 
-    /// Makes a reference available again after a pause, because its message could not be read.
+    /// Lets a reference be leased again after a pause, because its message could not be read.
     func releaseReference(_ lease: Lease) {
         var pending = lease.pending
         pending.releases = min(pending.releases, .max - 1) + 1

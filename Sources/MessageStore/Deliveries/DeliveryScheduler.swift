@@ -10,10 +10,11 @@ import Synchronization
 ///               (its own executor)             (waiting tasks)
 /// ```
 ///
-/// The locks here are held for microseconds and never while anything waits for a disk, a handler or the network.
+/// The locks are held for microseconds, and never while a thread waits for a disk, a handler or the network.
 ///
-/// This file has the state and what every step needs. The steps are in extensions: `+References` resolves payload
-/// references, `+Recording` records, `+Leases` leases and ends deliveries, and `+Holds` pauses all leases.
+/// This file has the state and the functions that all steps use. The steps are in extensions: `+References`
+/// resolves payload references, `+Recording` records, `+Leases` leases and ends deliveries, and `+Holds`
+/// pauses all leases.
 final class DeliveryScheduler: Sendable {
     /// The messages of one partition of the conversations; its lock is never held together with another partition's.
     final class Partition: Sendable {
@@ -32,7 +33,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     let partitions: [Partition]
-    /// Acquired after a partition's lock was released, never inside it.
+    /// A lock that is acquired only without a partition's lock, never inside one.
     let ready: Mutex<ReadyConversations>
     let references = Mutex(ReferenceQueue(slots: 16, share: 4))
     /// The number of unfinished deliveries of each business, and its limit.
@@ -43,9 +44,10 @@ final class DeliveryScheduler: Sendable {
     let unreadable = Atomic<Int>(0)
     let lastWaiter = Atomic<UInt64>(0)
     let timers = DispatchQueue(label: "balloon.deliveries")
-    /// The pauses after a lease was released without an attempt, and after a message could not be recorded.
+    /// The growing pauses after a lease was released without an attempt, and after a message could not be
+    /// recorded.
     let releaseBackoff: Backoff
-    /// How long the other deliveries wait for suspects that do not run.
+    /// How long, after a crash, all other deliveries wait while no suspect runs.
     let suspectPatience: Duration
 
     init(
@@ -69,7 +71,8 @@ final class DeliveryScheduler: Sendable {
     /// The number of unfinished deliveries.
     var pendingCount: Int { pending.load(ordering: .relaxed) }
 
-    /// Adds deliveries in order; returns for each the backlog of its business, including the delivery itself.
+    /// Adds deliveries in order; returns, for each, the backlog of its business with the delivery itself
+    /// included.
     @discardableResult
     func add(_ deliveries: [Lease]) -> [Int] {
         pending.add(deliveries.count, ordering: .relaxed)
@@ -95,8 +98,10 @@ final class DeliveryScheduler: Sendable {
         return backlogs
     }
 
-    /// Whether the last unfinished message that writes to or closes the conversation closes it; nil without such a
-    /// message.
+    /// Returns whether the conversation will be closed, according to its last unfinished message that writes
+    /// or closes.
+    ///
+    /// Returns nil when no unfinished message writes to the conversation or closes it.
     func closes(_ key: ConversationKey) -> Bool? { withQueues(of: key) { $0.closes(key) } }
 
     /// All messages that are not finished.
@@ -105,18 +110,19 @@ final class DeliveryScheduler: Sendable {
     /// All recorded messages that are not finished.
     var recorded: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.recorded } } }
 
-    /// Makes a postponed or parked delivery available again after a delay.
+    /// Lets a postponed or parked delivery be leased again after a delay.
     func resume(_ record: UInt64, of key: ConversationKey, after delay: Duration) {
         timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in
             self?.change(key) { $0.resume(record, of: key) }
         }
     }
 
-    /// Makes the postponed and parked deliveries of a conversation available now.
+    /// Lets the postponed and parked deliveries of a conversation be leased now.
     func resumeAll(of key: ConversationKey) { change(key) { $0.resumeAll(of: key) } }
 
-    /// Returns those of `conversations` that have an unfinished message up to the record that is given for each of
-    /// them.
+    /// Returns the conversations with an unfinished message whose record is at most the given one.
+    ///
+    /// `conversations` gives that record for each conversation in question.
     func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
         Set(
             conversations.lazy.filter { key, last in
@@ -124,7 +130,7 @@ final class DeliveryScheduler: Sendable {
             }.map(\.key))
     }
 
-    /// Finds an unfinished delivery, and whether it is leased; reads all of them.
+    /// Finds an unfinished delivery, and whether it is leased; searches all conversations.
     func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
         for partition in partitions {
             if let found = partition.state.withLock({ $0.queues.find(record) }) { return found }
@@ -132,8 +138,9 @@ final class DeliveryScheduler: Sendable {
         return nil
     }
 
-    /// Removes an unfinished delivery, so that the next of its conversation can be leased; false when it is
-    /// absent, or leased without `evenLeased`.
+    /// Removes an unfinished delivery, so that the next delivery of its conversation can be leased.
+    ///
+    /// Returns false when the delivery is absent, or is leased and `evenLeased` is false.
     func remove(_ record: UInt64, of key: ConversationKey, evenLeased: Bool) -> Bool {
         if evenLeased, finish(record, of: key) != nil { return true }
         let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
@@ -195,7 +202,7 @@ final class DeliveryScheduler: Sendable {
     }
 }
 
-/// The time until a recovered delivery is due; at most the longest pause, even when the clock was set back.
+/// Returns the time until a recovered delivery is due; at most one day, even when the clock was set back.
 func remaining(until due: Timestamp?, from now: Timestamp = .now()) -> Duration {
     guard let due else { return .zero }
     let milliseconds = due.milliseconds - now.milliseconds

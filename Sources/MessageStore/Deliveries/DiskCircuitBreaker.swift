@@ -5,8 +5,8 @@ import Synchronization
 
 /// Pauses deliveries after a failed disk write, because each delivery would fail as well and log an error.
 ///
-/// Deliveries resume automatically. The journal retries its writes by itself. After a failed write to a conversation,
-/// one delivery at a time is leased until a line is written.
+/// Deliveries resume automatically. After a failed journal write, the journal tests the disk. After a failed
+/// write to a conversation, one delivery at a time is leased as a test until a line is written.
 final class DiskCircuitBreaker: Sendable {
     private struct State {
         var holds: ReadyConversations.Holds = []
@@ -18,9 +18,9 @@ final class DiskCircuitBreaker: Sendable {
     private let logger: Logger
     private let timers = DispatchQueue(label: "balloon.gate")
     private let state = Mutex(State())
-    /// How often a pause because of conversation writes has ended.
+    /// How many pauses because of failed conversation writes have ended.
     private let resumptions = Atomic<UInt64>(0)
-    /// The current reasons to pause, for writers that must not wait for the lock.
+    /// A copy of the reasons to pause, for callers that must not wait for the lock.
     private let hint = Atomic<UInt8>(0)
 
     init(_ scheduler: DeliveryScheduler, probeInterval: Duration, logger: Logger) {
@@ -40,18 +40,19 @@ final class DiskCircuitBreaker: Sendable {
         }
     }
 
-    /// How often a pause because of conversation writes has ended; a writer reads this before it writes a line, for
-    /// ``recordFailure(_:since:)``.
+    /// How many pauses because of failed conversation writes have ended.
+    ///
+    /// A caller reads this number before it writes a line, and passes it to ``recordFailure(_:since:)``.
     var resumptionCount: UInt64 { resumptions.load(ordering: .relaxed) }
 
-    /// Ends the pause because of conversation writes, since a line was written.
+    /// Ends a pause because of failed conversation writes, since a line was written.
     func recordWrite() { release(.conversations) }
 
-    /// Pauses deliveries, since a conversation line could not be written; an error of one file alone pauses no
-    /// delivery.
+    /// Pauses deliveries, because a conversation line could not be written; ignores an error of one file
+    /// alone.
     ///
-    /// `count` is ``resumptionCount`` from before the write. When a pause has ended since, another write succeeded
-    /// meanwhile, and the failure is ignored: it says nothing about the disk as it is now.
+    /// `count` is ``resumptionCount`` from before the write. When a pause has ended since then, another write
+    /// has succeeded. The failure is ignored then, because it does not show that the disk fails now.
     func recordFailure(_ error: any Error, since count: UInt64) {
         guard case StoreError.unavailable(_, let reason) = error, reason.isDiskWide else { return }
         hold(.conversations, error, since: count)

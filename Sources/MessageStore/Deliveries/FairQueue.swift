@@ -3,17 +3,17 @@ package import BusinessMessages
 
 /// A fair queue for work of several businesses that share a limited number of slots.
 ///
-/// A business may get a slot while it has fewer slots than its share. Beyond its share, it may get one while no other
-/// business waits and it has fewer slots than are free. A single busy business therefore never has the last slots,
-/// and another business that comes later starts at once. A business keeps the slots beyond its share until it
-/// releases them.
+/// A business may get a slot while it has fewer slots than its share. It may get a slot beyond its share only
+/// while no other business waits, and while it has fewer slots than are free. One busy business therefore
+/// never has the last slots, and another business that comes later starts at once. A business keeps the slots
+/// beyond its share until it releases them.
 ///
-/// Among the businesses that may get a slot, the one with the fewest slots is next; among equals, the one whose first
-/// element has waited longest. Within a business, elements leave first in, first out.
+/// Among the businesses that may get a slot, the business with the fewest slots is next; among equals, the
+/// one whose first element has waited longest. Within a business, elements leave first in, first out.
 ///
-/// A separate type because two owners need the same rule: `FairSlots` for tasks that wait in the server, and
-/// `ReferenceQueue` for references that wait in the store. A value without side effects; the time of a step is
-/// proportional to the number of businesses that wait or have slots.
+/// This is a separate type because two owners need the same rule. `FairSlots` uses it for tasks that wait in
+/// the server, and `ReferenceQueue` for references that wait in the store. It is a value without side
+/// effects. The time of a step is proportional to the number of businesses that wait or have slots.
 package struct FairQueue<Element: Sendable>: Sendable {
     private struct Business {
         var held = 0
@@ -26,12 +26,12 @@ package struct FairQueue<Element: Sendable>: Sendable {
     package private(set) var slots: Int
     /// The number of slots that a business may always hold.
     package private(set) var share: Int
-    /// The number of held slots; temporarily higher than the number of slots after it was lowered.
+    /// The number of held slots; higher than `slots` for a time after `slots` was lowered.
     package private(set) var held = 0
     /// The number of waiting elements.
     package private(set) var waitingCount = 0
 
-    /// Creates a queue with this number of slots and share of each business, both at least 1.
+    /// Creates a queue with this number of slots, and this share for each business; both are at least 1.
     package init(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)
@@ -43,7 +43,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
         self.share = max(1, share)
     }
 
-    /// Adds an element at the end of its business's elements.
+    /// Adds an element behind the other elements of its business.
     package mutating func add(_ element: Element, of business: BusinessID) {
         businesses[business, default: Business()].waiting.append((nextNumber, element))
         nextNumber += 1

@@ -1,27 +1,28 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Keeps the messages that are delivered or recorded at the moment in a file, which survives a crash of the process.
+/// A file of the messages that are currently resolved, recorded or delivered, which survives a crash of the
+/// process.
 ///
 /// The next process learns from the file which messages may have caused the crash.
 ///
-/// Each message has a line of 19 characters: one for the step, and the record number in 18 digits. A free line has 19
-/// spaces. A line is written when the step begins and is never synced: written data survives the end of the process,
-/// and a power failure need not be counted as a crash.
+/// Each message has a line of 19 characters: one for the step, and the record number in 18 digits. A free
+/// line has 19 spaces. A line is written when the step begins, and is never synced: written data survives the
+/// end of the process. A power failure may lose the line, but need not count as a crash.
 final class InFlightCalls: Sendable {
     /// A step that may crash the process.
     enum Step: UInt8, Sendable {
         /// The delivery is leased; written as `0`.
         case delivers = 0x30
-        /// The delivery is leased, and no other delivery is; written as `!`.
+        /// The delivery is leased, and all other deliveries wait; written as `!`.
         case deliversAlone = 0x21
         /// The message of an earlier process is resolved or recorded; written as `r`.
         case records = 0x72
-        /// The message of an earlier process is recorded, and no other message is recorded or delivered; written as
-        /// `R`.
+        /// The message of an earlier process is recorded, and no other message is recorded or delivered
+        /// meanwhile; written as `R`.
         case recordsAlone = 0x52
 
-        /// Whether no other message is processed in this step, so that a crash is the fault of this message.
+        /// Whether no other message is processed during this step, so that this message caused a crash.
         var isAlone: Bool { self == .deliversAlone || self == .recordsAlone }
         var isDelivery: Bool { self == .delivers || self == .deliversAlone }
     }
@@ -38,14 +39,14 @@ final class InFlightCalls: Sendable {
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
 
-    /// Opens the file; returns it with the messages that were in it when the last process ended, and the step of
-    /// each.
+    /// Opens the file; returns it, and the steps of the messages that were in it when the last process ended.
     static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
             let bytes = try file.readAll()
             var left: [UInt64: Step] = [:]
-            // Read by places, not by line feeds: a place that is reserved, but not written, is a hole of zeros.
+            // The file is read in pieces of equal size, because a line that was never written is a hole of
+            // zeros without a line feed.
             for start in stride(from: 0, to: bytes.count, by: lineBytes) {
                 let line = bytes[start...].prefix(lineBytes).prefix { $0 != UInt8(ascii: "\n") }
                 guard line.count == lineBytes - 1, let step = line.first.flatMap(Step.init),
@@ -61,10 +62,10 @@ final class InFlightCalls: Sendable {
 
     private init(_ file: File) { self.file = file }
 
-    /// Clears the entries of the last process after its crashes were journalled.
+    /// Removes the lines of the last process; called after its crashes were journalled.
     func clear() throws(SystemError) { try file.truncate(to: 0) }
 
-    /// Records the beginning of a step; called on a thread that may wait for the disk.
+    /// Writes the line of a message whose step begins; the calling thread may have to wait for the disk.
     func begin(_ record: UInt64, _ step: Step) {
         let place = state.withLock { state -> Int? in
             guard !state.isClosed, state.places[record] == nil else { return nil }
@@ -76,7 +77,7 @@ final class InFlightCalls: Sendable {
         if let place { write(line(record, step), at: place) }
     }
 
-    /// Records another step of a message.
+    /// Changes the step in the line of a message.
     func change(_ record: UInt64, to step: Step) {
         guard let place = state.withLock({ $0.isClosed ? nil : $0.places[record] }) else { return }
         write(line(record, step), at: place)
@@ -94,7 +95,7 @@ final class InFlightCalls: Sendable {
         return line
     }
 
-    /// Records the end of a step.
+    /// Clears the line of a message whose step has ended.
     func end(_ record: UInt64) {
         let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }
@@ -102,18 +103,22 @@ final class InFlightCalls: Sendable {
         state.withLock { $0.free.append(place) }
     }
 
-    /// Clears the file at a normal end of the process: a handler that still runs does not count as a crash.
+    /// Clears the file at a normal end of the process, so that a handler that still runs does not count as a
+    /// crash.
     func close() {
         state.withLock { state in
             state.isClosed = true
-            // If this fails, the remaining lines count as a crash by mistake. Only three crashes have a consequence.
+            // If this fails, the remaining lines count as one crash by mistake. A message becomes a dead
+            // letter after three crashes only.
             try? file.truncate(to: 0)
         }
     }
 
-    /// Writes a line; an error is ignored, so on a full disk a crash is not counted, but deliveries continue.
+    /// Writes a line; ignores an error, so that deliveries continue on a full disk, although a crash is not
+    /// counted then.
     ///
-    /// The caller does not hold the lock: each place has one owner, so a blocking write delays no other caller.
+    /// The caller does not hold the lock, so a blocking write delays no other caller. Each place in the file
+    /// belongs to one message at a time.
     private func write(_ line: [UInt8], at place: Int) {
         try? file.write(line, at: place * Self.lineBytes)
     }

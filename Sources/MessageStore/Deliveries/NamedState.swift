@@ -1,6 +1,7 @@
-/// A finished message with the state that an operator saw, as the target of a command.
+/// A finished message and the state in which an operator saw it; the operator's command applies to that state
+/// only.
 ///
-/// A repeated command names the same state again, and the store detects that the message has changed since.
+/// A repeated command names the same state again, so the store detects that the message has changed since.
 package struct NamedState: Hashable, Sendable {
     /// The number of the message's record.
     package let record: UInt64
@@ -28,7 +29,7 @@ package struct ReplayResult: Hashable, Sendable {
     package let record: UInt64
     /// The record of the replay.
     package let replay: UInt64
-    /// Whether an earlier command replayed the message, so that this command changed nothing.
+    /// Whether an earlier command had already replayed the message, so that this command changed nothing.
     package let isRepetition: Bool
 
     /// Creates a result.

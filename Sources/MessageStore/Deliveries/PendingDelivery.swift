@@ -5,11 +5,12 @@ import BusinessMessages
 struct PendingDelivery: Sendable {
     /// The state of the message's line in the conversation's file.
     enum Recording: Sendable {
-        /// The message's line is not in its conversation yet.
+        /// The line is not in the conversation's file yet.
         case open
-        /// The line is written; or the file refused the line, and only the journal contains it.
+        /// The line is in the file; or the file refused the line repeatedly, and only the journal contains
+        /// it.
         case written(Kind, repeats: MessageID?)
-        /// The delivery needs no line of its own: it replays a message, or reports a failed reply.
+        /// The delivery needs no line, because it replays a message or reports a failed reply.
         case notNeeded
 
         var isDone: Bool { if case .open = self { false } else { true } }
@@ -25,7 +26,7 @@ struct PendingDelivery: Sendable {
     var related: [RecordLocation] = []
     /// The message, if it is cached.
     var text: CachedMessage?
-    /// The event that was decoded to record the message, as long as the text is in memory.
+    /// The event that was decoded when the message was recorded; kept only if the message is cached.
     var event: DecodedEvent?
     /// The number of started attempts.
     var attempt: Int32 = 0
@@ -38,23 +39,24 @@ struct PendingDelivery: Sendable {
     /// The message's effect on the conversation.
     var act = ReceivedMessage.Act.writes
     var isDecided = false
-    /// The time of the handler's decision; nil before it, and after its replies are queued.
+    /// The time of the handler's decision, from the decision until its replies are queued; otherwise nil.
     var decidedAt: Timestamp?
-    /// How often the process crashed while it delivered or recorded this message alone.
+    /// How often the process crashed while it recorded or delivered this message and no other.
     var crashes: UInt8 = 0
-    /// Whether the delivery was leased when the last process crashed, so that it runs alone until it proves harmless.
+    /// Whether the delivery may have crashed the last process: it then runs alone until an attempt ends
+    /// without a crash.
     var isSuspect = false
-    /// Whether the message was resolved or recorded when the last process crashed, so that it is recorded alone.
+    /// Whether the message was resolved or recorded when the last process crashed: it is then recorded alone.
     var isRecordingSuspect = false
-    /// How often the lease was released without an attempt.
+    /// How often the lease was released without an attempt, or recording the message failed.
     var releases: UInt8 = 0
     /// How often the lease was released because of a transient error.
     var transientReleases: UInt8 = 0
     /// Whether the delivery was moved out of its conversation's order.
     var isParked = false
-    /// Whether an earlier message of the conversation was parked.
+    /// Whether an earlier message of the conversation was parked or removed.
     var isAfterGap = false
-    /// The due time of a recovered parked delivery.
+    /// The due time of a delivery that an earlier process parked; nil when it is due.
     var due: Timestamp?
     let isRecovered: Bool
     var recording = Recording.open
@@ -68,7 +70,8 @@ struct PendingDelivery: Sendable {
         isRecovered = false
     }
 
-    /// Creates the delivery that reports a failed reply, whose end has just become durable, to its handler.
+    /// Creates the delivery that reports a failed reply to its handler; `record` is the record that ended the
+    /// reply.
     init(failureIn record: JournalledRecord) {
         self.init(record, awaitsReference: false, act: .neither)
         isReplyFailure = true
@@ -94,7 +97,7 @@ struct PendingDelivery: Sendable {
     }
 }
 
-/// A decoded event on the heap, which copies of its delivery share.
+/// A decoded event on the heap, so that copies of a delivery share one event.
 final class DecodedEvent: Sendable {
     let event: InboundEvent
 

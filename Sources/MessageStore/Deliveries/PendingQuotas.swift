@@ -1,9 +1,10 @@
 import BusinessMessages
 import Synchronization
 
-/// The number of unfinished messages of each business, and their limits.
+/// The numbers of unfinished messages of each business, and their limits.
 ///
-/// Checked for every inbound message: a lock is acquired only while some business has reached its quota.
+/// Every inbound message checks its business's limit. The check acquires the lock only while a business has
+/// reached its quota.
 final class PendingQuotas: Sendable {
     private struct State {
         var quotas: [BusinessID: Int] = [:]
@@ -19,13 +20,13 @@ final class PendingQuotas: Sendable {
     /// The number of businesses that have reached their quotas.
     private let full = Atomic<Int>(0)
 
-    /// The quota that a business has reached; nil while it is below.
+    /// Returns the quota of a business if the business has reached it; otherwise nil.
     func reached(by business: BusinessID) -> Int? {
         guard full.load(ordering: .relaxed) > 0 else { return nil }
         return state.withLock { $0.isFull(business) ? $0.quota(of: business) : nil }
     }
 
-    /// Sets the quotas of businesses, and a default for the others; each is at least 1.
+    /// Sets the quotas of some businesses, and the quota of all other businesses; each is at least 1.
     func set(_ quotas: [BusinessID: Int], others regular: Int) {
         state.withLock { state in
             state.quotas = quotas

@@ -1,16 +1,19 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The conversations that have a ready delivery, and the tasks that wait for a delivery, of each business.
+/// The conversations that have a ready delivery, and the tasks that wait for a delivery, both by business.
 ///
-/// Invariant: while leases are not paused, a business has ready conversations or waiting tasks, never both. Within a
-/// business, conversations leave in the order in which they became ready. While leases are paused, only a suspect or
-/// a probe is leased.
+/// Invariant: while leases are not paused, a business has ready conversations or waiting tasks, never both.
+/// Within a business, conversations leave in the order in which they became ready. While leases are paused,
+/// only two kinds of delivery are leased: a suspect of the last crash, which runs alone, and a probe, which
+/// tests whether writes succeed.
 ///
-/// A value without side effects: the caller leases the returned conversation and resumes the returned waiter. Unlike
-/// ``FairQueue`` this type counts no slots: each business has a `BusinessWorker`, which bounds its own deliveries.
+/// A value without side effects: the caller leases the returned conversation and resumes the returned waiter.
+/// Unlike ``FairQueue`` this type counts no slots: each business has a `BusinessWorker`, which limits the
+/// business's concurrent deliveries.
 struct ReadyConversations: Sendable {
-    /// A waiter, and the conversation whose delivery it gets; a nil conversation ends the wait without a delivery.
+    /// A waiter, and the conversation whose delivery it gets; with a nil conversation, the waiter gets no
+    /// delivery.
     struct Handover {
         let waiter: LeaseWaiter
         let conversation: ConversationKey?
@@ -35,7 +38,7 @@ struct ReadyConversations: Sendable {
         /// The time of the last finished delivery, in nanoseconds of a monotonic clock.
         var finishedAt: UInt64?
         var ready = Deque<ConversationKey>()
-        /// The latest waiter is resumed first: its thread and memory are still in use.
+        /// The waiting tasks; the latest is resumed first, because its thread and memory are still in use.
         var waiters: [LeaseWaiter] = []
     }
 
@@ -43,14 +46,15 @@ struct ReadyConversations: Sendable {
     private var isClosed = false
     /// The current reasons to pause; while there are any, only suspects and probes are leased.
     private(set) var holds: Holds = []
-    /// The state of the one suspect that is leased while the others wait.
+    /// The state of the suspect that is leased while all other deliveries wait.
     enum Trial { case none, runs, waitsForHandler }
 
     private(set) var trial = Trial.none
-    /// The number of suspects that have not run yet, and the conversations of those that can run now.
+    /// The number of suspects that have not run yet; `readySuspects` has the conversations of those that can
+    /// run now.
     private(set) var suspectCount = 0
     private var readySuspects = Deque<ConversationKey>()
-    /// The businesses that are probed next, in order.
+    /// The businesses that get the next probes, in order.
     private var probed = Deque<BusinessID>()
 
     /// How long after a finished delivery a business's handler counts as working, in nanoseconds.
@@ -62,19 +66,21 @@ struct ReadyConversations: Sendable {
         workingNanoseconds = UInt64(max(0, workingTime.wholeNanoseconds))
     }
 
-    /// Counts added, parked or finished deliveries of a business.
+    /// Changes the number of unfinished deliveries of a business, after some were added, parked or ended.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {
         businesses[business, default: Business()].backlog += count
     }
 
-    /// Counts a finished delivery.
+    /// Records the time of a finished delivery, and subtracts it from the business's backlog unless it was
+    /// parked.
     mutating func recordFinish(of business: BusinessID, wasParked: Bool, at now: UInt64) {
         businesses[business]?.finishedAt = now
         if !wasParked { businesses[business]?.backlog -= 1 }
     }
 
-    /// The number of unfinished deliveries of a business, without parked ones; 0 when none was finished shortly
-    /// before `now`, because then no handler is working.
+    /// Returns the number of unfinished deliveries of a business, without parked ones.
+    ///
+    /// Returns 0 when no delivery was finished shortly before `now`, because then no handler is working.
     func backlog(of business: BusinessID, at now: UInt64) -> Int {
         guard let state = businesses[business], let finishedAt = state.finishedAt,
             finishedAt + workingNanoseconds > now
@@ -89,7 +95,8 @@ struct ReadyConversations: Sendable {
         holds.insert(.suspects)
     }
 
-    /// Adds a conversation whose next delivery is a suspect; returns the lease that became possible, if any.
+    /// Adds a conversation whose next delivery is a suspect; returns the handover that became possible, if
+    /// any.
     mutating func addSuspect(_ key: ConversationKey) -> Handover? {
         guard holds.contains(.suspects) else { return add(key) }
         readySuspects.append(key)
@@ -103,7 +110,7 @@ struct ReadyConversations: Sendable {
         return true
     }
 
-    /// Ends the lease of a suspect; returns whether it has run, and the leases that became possible.
+    /// Ends the lease of a suspect; returns whether it has run, and the handovers that became possible.
     ///
     /// A suspect that is released while it waits for its handler has not run: it runs alone later.
     mutating func endTrial(isFinished: Bool = false) -> (hasRun: Bool, handovers: [Handover]) {
@@ -113,13 +120,15 @@ struct ReadyConversations: Sendable {
         return (hasRun, hasRun ? removeSuspect() : nextSuspect().map { [$0] } ?? [])
     }
 
-    /// Ends the lone run of a suspect that was removed before its lease; returns the leases that became possible.
+    /// Ends the turn of a suspect that was removed before its lease; returns the handovers that became
+    /// possible.
     mutating func cancelTrial() -> [Handover] {
         trial = .none
         return nextSuspect().map { [$0] } ?? []
     }
 
-    /// Counts a suspect that has run, or that was removed without a lease; returns the leases that became possible.
+    /// Subtracts a suspect that has run, or was removed without a lease; returns the handovers that became
+    /// possible.
     mutating func removeSuspect() -> [Handover] {
         guard holds.contains(.suspects) else { return [] }
         suspectCount -= 1
@@ -127,7 +136,7 @@ struct ReadyConversations: Sendable {
         return nextSuspect().map { [$0] } ?? []
     }
 
-    /// Resumes normal leases although some suspects have not run, because their handlers are not ready.
+    /// Resumes normal leases, although some suspects have not run because their handlers are not ready.
     mutating func releaseSuspects() -> [Handover] {
         trial = .none
         suspectCount = 0
@@ -150,7 +159,7 @@ struct ReadyConversations: Sendable {
         return nil
     }
 
-    /// Adds a conversation with a ready delivery; returns the waiter that gets it, if any.
+    /// Adds a conversation with a ready delivery; returns the handover to a waiter, if one waits.
     mutating func add(_ key: ConversationKey) -> Handover? {
         guard holds.isEmpty, !isClosed, let waiter = businesses[key.business]?.waiters.popLast() else {
             businesses[key.business, default: Business()].ready.append(key)
@@ -165,9 +174,10 @@ struct ReadyConversations: Sendable {
         return businesses[business]?.ready.popFirst()
     }
 
-    /// Removes the longest-ready conversation of a business for this waiter, or adds the waiter.
+    /// Removes the longest-ready conversation of a business for this waiter; adds the waiter when none is
+    /// ready.
     ///
-    /// Returns the lease that became possible, if any.
+    /// Returns the handover that became possible, if any.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
         if isClosed { return waiter.handover }
         if let key = next(of: business) { return Handover(waiter: waiter, conversation: key) }
@@ -175,7 +185,8 @@ struct ReadyConversations: Sendable {
         return nextSuspect()
     }
 
-    /// Removes a waiter, and returns the handover that ends its wait without a delivery; nil when it no longer waits.
+    /// Removes a waiter; returns the handover that ends its wait without a delivery, or nil when it no longer
+    /// waits.
     mutating func cancel(_ waiter: UInt64, of business: BusinessID) -> Handover? {
         guard let index = businesses[business]?.waiters.firstIndex(where: { $0.id == waiter }) else {
             return nil
@@ -183,7 +194,7 @@ struct ReadyConversations: Sendable {
         return businesses[business]?.waiters.remove(at: index).handover
     }
 
-    /// Cancels all waiters, and later ones at once; returns those to resume with nil.
+    /// Removes all waiters, and returns the handovers that end their waits; later waiters are not added.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
@@ -194,13 +205,13 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Adds a reason to pause all leases; returns false when a failed write had paused them before.
+    /// Adds a reason to pause all leases; returns false when a failed write already paused them.
     mutating func hold(_ reason: Holds) -> Bool {
         defer { holds.formUnion(reason) }
         return holds.subtracting([.suspects, .recording]).isEmpty
     }
 
-    /// Removes a reason to pause all leases; returns the leases that became possible.
+    /// Removes a reason to pause all leases; returns the handovers that became possible.
     mutating func release(_ reason: Holds) -> [Handover] {
         guard !holds.isEmpty, holds.subtracting(reason).isEmpty else {
             holds.subtract(reason)
@@ -214,8 +225,9 @@ struct ReadyConversations: Sendable {
         return handovers
     }
 
-    /// Leases one delivery, of another business each time, to try whether its conversation can be written; nil when
-    /// no delivery can be leased, or leases are paused for another reason.
+    /// Chooses one delivery to test whether conversations can be written; the businesses take turns.
+    ///
+    /// Returns nil when no delivery can be leased, or when leases are also paused for another reason.
     mutating func probe() -> Handover? {
         guard holds == .conversations else { return nil }
         if probed.isEmpty { for business in businesses.keys { probed.append(business) } }
@@ -225,7 +237,7 @@ struct ReadyConversations: Sendable {
         return nil
     }
 
-    /// Pairs a waiter with the longest-ready conversation of its business.
+    /// Pairs the latest waiter of a business with the longest-ready conversation.
     private mutating func pair(_ business: BusinessID) -> Handover? {
         guard let state = businesses[business], !state.ready.isEmpty, let waiter = state.waiters.last,
             let key = businesses[business]?.ready.popFirst()

@@ -1,10 +1,11 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The payload references that wait to be fetched, outside the order of conversations and fair between businesses.
+/// The payload references that wait for their download, ordered fairly between businesses.
 ///
-/// A ``FairQueue`` of leases and the tasks that wait for one. Invariant: a task waits only while no reference may be
-/// leased. A value without side effects: the caller resumes the returned waiters.
+/// The order of a conversation's messages does not matter here. The references are leases in a ``FairQueue``;
+/// tasks wait for them. Invariant: a task waits only while no reference may be leased. A value without side
+/// effects: the caller resumes the returned waiters.
 struct ReferenceQueue: Sendable {
     typealias Handover = (waiter: LeaseWaiter, lease: Lease?)
 
@@ -17,7 +18,7 @@ struct ReferenceQueue: Sendable {
     /// The number of waiting references.
     var count: Int { queue.waitingCount }
 
-    /// Adds a message with a reference; returns the leases that became possible.
+    /// Adds a message with a reference; returns the handovers that became possible.
     mutating func add(_ lease: Lease) -> [Handover] {
         queue.add(lease, of: lease.conversation.business)
         return handOver()
@@ -42,12 +43,12 @@ struct ReferenceQueue: Sendable {
         return handOver()
     }
 
-    /// Cancels a waiter.
+    /// Removes a waiter; returns the handover that ends its wait, or nil when it no longer waits.
     mutating func cancel(_ waiter: UInt64) -> Handover? {
         waiters.remove { $0.id == waiter }.map { ($0, nil) }
     }
 
-    /// Cancels all waiters, and later ones at once.
+    /// Removes all waiters, and returns the handovers that end their waits; later waiters are not added.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []

@@ -2,13 +2,13 @@
 package enum ReferenceState: Hashable, Sendable {
     /// The message has no reference.
     case none
-    /// The payload is in the message.
+    /// The payload was downloaded and is in the message.
     case resolved
-    /// The payload could not be downloaded; the message is unchanged.
+    /// The payload could not be downloaded; the message still has the reference.
     case failed(reason: String)
 }
 
-/// The result of fetching the payload behind a reference.
+/// The result of the download behind a payload reference.
 package enum Resolution: Hashable, Sendable {
     /// The whole message, a JSON object with the payload in place of the reference.
     case resolved(message: [UInt8])
@@ -17,6 +17,6 @@ package enum Resolution: Hashable, Sendable {
 }
 
 extension Resolution {
-    /// The beginning of the failure reason when a reference expired before its download.
+    /// The start of the failure reason when the reference expired before the download.
     package static let expiredPrefix = "expired: "
 }

@@ -7,8 +7,9 @@ extension Store {
     /// Waits for a message whose payload must be downloaded; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// Messages are leased outside the order of their conversations, each once in a process. Several may be leased at
-    /// the same time, of one business no more than ``limitReferences(slots:share:)`` allows, until `release(_:)`.
+    /// Messages are leased without regard to the order of their conversations, and each only once in a
+    /// process. Several may be leased at the same time, within the limits of
+    /// ``limitReferences(slots:share:)``. A lease ends with `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
             if lease.pending.isRecovered { calls.begin(lease.pending.record, .records) }
@@ -27,7 +28,7 @@ extension Store {
         return nil
     }
 
-    /// Releases the slot of a reference, resolved or not; must be called once for each leased reference.
+    /// Releases the slot of a leased reference; must be called once for each, whether it was resolved or not.
     package func release(_ reference: UnrecordedMessage) {
         if reference.lease.pending.isRecovered,
             scheduler.awaitsReference(reference.record, of: reference.lease.conversation)
@@ -37,23 +38,24 @@ extension Store {
         scheduler.releaseReference(of: reference.business)
     }
 
-    /// Sets the number of concurrent references, and the share that each business may always use; the
-    /// defaults are 16 and 4.
+    /// Sets how many references may be leased at the same time, and the share of these that each business may
+    /// always use.
     ///
-    /// See ``FairQueue``.
+    /// The defaults are 16 and 4. See ``FairQueue``.
     package func limitReferences(slots: Int, share: Int) {
         scheduler.limitReferences(slots: slots, share: share)
     }
 
-    /// Limits the unfinished messages of each business, with a default for the others; above the limit,
-    /// messages are refused with ``StoreError/quotaReached(maximum:)``.
+    /// Limits the unfinished messages of each business; `others` is the limit of businesses that `quotas`
+    /// lacks.
     ///
+    /// Further messages of a business at its limit are refused with ``StoreError/quotaReached(maximum:)``.
     /// Without this call there is no limit.
     package func limitPending(_ quotas: [BusinessID: Int], others: Int) {
         scheduler.quotas.set(quotas, others: others)
     }
 
-    /// Journals the result of a reference; the message can be recorded from then on.
+    /// Journals the result of a reference; then the message can be recorded.
     package func resolve(_ reference: UnrecordedMessage, _ resolution: Resolution) async throws {
         let key = ConversationKey(business: reference.business, customer: reference.customer)
         guard scheduler.awaitsReference(reference.record, of: key) else {
@@ -61,15 +63,17 @@ extension Store {
         }
         let record = try await journal.append(
             JournalBody.resolved(of: reference.record, resolution, at: .now()))
-        // This call must come before the message can be recorded.
+        // The line in the file of calls must be removed before the message can be recorded.
         if reference.lease.pending.isRecovered { calls.end(reference.record) }
         scheduler.resolve(reference.record, of: key, at: record.location)
     }
 
-    /// Starts recording messages with `record`: in order for each conversation, on the executor of its partition.
+    /// Starts recording messages with `record`, each conversation in order, on the executor of the
+    /// conversation's partition.
     ///
-    /// `record` decides the kind, calls `write(_:as:repeating:event:)` and returns its result. It may wait only
-    /// for the conversation's file. After an error it is called again, with growing pauses.
+    /// `record` decides the kind, calls `write(_:as:repeating:event:)` and returns its result. It may wait
+    /// only for the conversation's file. After an error, `record` is called again for the same message, after
+    /// growing pauses.
     package func startRecording(_ record: @escaping @Sendable (UnrecordedMessage) throws -> RecordedLine) {
         scheduler.startRecording { [weak self] lease, isAlone in
             guard let self else { throw StoreError.closed }
@@ -80,8 +84,8 @@ extension Store {
     private func record(
         _ lease: Lease, isAlone: Bool, _ record: (UnrecordedMessage) throws -> RecordedLine
     ) throws -> RecordedLine {
-        // Only a message of an earlier process can crash every start; a new message therefore needs no line in the
-        // file of calls.
+        // Only a message of an earlier process can crash every start, so only such a message needs a line in
+        // the file of calls.
         if lease.pending.isRecovered { calls.begin(lease.pending.record, isAlone ? .recordsAlone : .records) }
         defer { if lease.pending.isRecovered { calls.end(lease.pending.record) } }
         let texts: MessageRecords
@@ -99,7 +103,8 @@ extension Store {
         }
     }
 
-    /// Whether the error concerns all messages: the circuit breaker logs a full disk, and a stop needs no line.
+    /// Whether no log line is needed for a single message: the circuit breaker reports a full disk, and a
+    /// stop is no error.
     private static func isReportedOnce(_ error: any Error) -> Bool {
         switch error as? StoreError {
         case .closed: true
@@ -108,13 +113,14 @@ extension Store {
         }
     }
 
-    /// Appends a message's line to its conversation's file, once even when called repeatedly; must run on the
-    /// partition's executor.
+    /// Appends a message's line to its conversation's file, once even when called repeatedly.
     ///
-    /// Returns when the system has the line; after a power failure the journal can restore it. A line that
-    /// only this file refuses repeatedly stays in the journal, so that it does not block the conversation
-    /// forever. `original` is the message that this one repeats, if any; `event` is cached for the delivery
-    /// if possible.
+    /// Must run on the partition's executor. Returns when the operating system has the line; after a power
+    /// failure, the journal can restore it. When only this file refuses the line, it stays in the journal
+    /// alone after several attempts, so that the conversation is not blocked forever.
+    ///
+    /// `original` is the recent message whose choice this one repeats, if any. `event` is cached for the
+    /// delivery if the message is.
     package func write(
         _ message: UnrecordedMessage, as kind: Kind, repeating original: MessageID? = nil,
         event: InboundEvent? = nil
@@ -138,14 +144,15 @@ extension Store {
             event: lease.pending.text == nil ? nil : event.map(DecodedEvent.init))
     }
 
-    /// The number of attempts to write a line that its file refuses.
+    /// How often recording is retried for a line that only its file refuses; then the line stays in the
+    /// journal.
     private static let maximumRecordings: UInt8 = 5
 
     /// Waits for the next delivery of a business and leases it; nil when the store closes or the task is
     /// cancelled.
     ///
-    /// Each conversation is first in, first out, with at most one leased delivery; conversations run in parallel. The
-    /// message's line is in its conversation by then.
+    /// Each conversation is first in, first out, with at most one leased delivery; conversations run in
+    /// parallel. The message's line is in its conversation's file before the delivery is leased.
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
             if held.keeps(lease) { continue }
@@ -163,11 +170,13 @@ extension Store {
         return nil
     }
 
-    /// Reads the journal data of a leased delivery; when the data is unreadable, releases or blocks the lease, and
-    /// returns nil.
+    /// Reads the records of a leased delivery.
+    ///
+    /// When they are unreadable, releases the lease or blocks the conversation, and returns nil.
     private func delivery(_ lease: Lease) -> Delivery? {
         let record = lease.pending.record
-        // The call is recorded before the message is read, so that a crash counts from the lease on.
+        // The file of calls gets its line before the message is read, so that a crash while reading is
+        // counted.
         calls.begin(record, lease.pending.isSuspect && scheduler.isTrying ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson =
@@ -187,8 +196,8 @@ extension Store {
 
     /// Records that a delivery waits for its handler.
     ///
-    /// After a crash, a suspect that waits does not run: it keeps the others waiting for no longer than
-    /// ``StoreConfiguration/suspectPatience``, and a crash during the wait does not count.
+    /// A suspect of a crash does not run while it waits: the other deliveries wait for it no longer than
+    /// ``StoreConfiguration/suspectPatience``. A crash during the wait is not counted for it.
     package func beginWaitingForHandler(_ delivery: Delivery) { setWaiting(delivery, true) }
 
     /// Records that the handler of a delivery is ready.
@@ -199,7 +208,7 @@ extension Store {
         calls.change(delivery.record, to: isWaiting ? .delivers : .deliversAlone)
     }
 
-    /// The texts of a message: from the cache, or else from the journal.
+    /// Returns the texts of a message, from the cache or from the journal.
     private func text(of lease: Lease) throws(StoreError) -> MessageRecords {
         if let text = lease.pending.text, lease.pending.related.isEmpty {
             return MessageRecords(text.message)
@@ -207,8 +216,10 @@ extension Store {
         return try MessageRecords(lease.pending.location, lease.pending.related, from: reader)
     }
 
-    /// Stores the state of an earlier attempt's decision; called before the delivery is finished, possibly
-    /// repeatedly.
+    /// Stores the conversation state that an earlier attempt's decision has, and queues the decision's
+    /// replies.
+    ///
+    /// Must be called before the delivery is finished; may be called repeatedly.
     package func rememberDecision(of delivery: Delivery) async throws {
         _ = try leased(delivery)
         guard let decided = delivery.decided else { return }
@@ -216,8 +227,9 @@ extension Store {
         try enqueueReplies(decided, of: delivery)
     }
 
-    /// Queues the replies of a decided outcome, once: replies of earlier processes were queued when the store
-    /// was opened.
+    /// Queues the replies of a decided outcome, once.
+    ///
+    /// Replies that an earlier process decided were queued when the store was opened.
     private func enqueueReplies(_ outcome: DecidedOutcome, of delivery: Delivery) throws {
         let pending = try leased(delivery)
         guard let decidedAt = pending.decidedAt, let decision = pending.related.last else { return }
@@ -229,21 +241,22 @@ extension Store {
     /// The number of a business's messages whose delivery has not ended.
     package func pendingCount(of business: BusinessID) -> Int { scheduler.quotas.count(of: business) }
 
-    /// Journals the results of a message's attachments, then appends a files line to the conversation;
-    /// returns when the journal is on disk.
+    /// Journals the results of a message's attachments, then appends a files line to the conversation.
+    ///
+    /// Returns when the journal record is on disk and the line is written.
     package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {
         try await recordResults(delivery, files)
     }
 
-    /// Journals the result of a message's sign-in, then appends a line for it to the conversation; returns when the
-    /// journal is on disk.
+    /// Journals the result of a message's sign-in, then appends a line for it to the conversation.
     ///
-    /// A message has one record of results, so this one must have no attachments.
+    /// Returns when the journal record is on disk and the line is written. A message has only one record of
+    /// results, so a message with a sign-in must have no attachments.
     package func recordSignIn(_ delivery: Delivery, _ signIn: RecordedSignIn) async throws {
         try await recordResults(delivery, [], signIn)
     }
 
-    /// Journals the record of a message's payment, as ``recordSignIn(_:_:)`` does the result of a sign-in.
+    /// Journals the result of a message's payment, in the same way as ``recordSignIn(_:_:)``.
     package func recordPayment(_ delivery: Delivery, _ payment: RecordedPayment) async throws {
         try await recordResults(delivery, [], payment: payment)
     }
@@ -266,9 +279,9 @@ extension Store {
             mightBeThere: pending.isRecovered)
     }
 
-    /// The last lines of a conversation, oldest first; reads only the necessary part of the file.
+    /// Returns the last lines of a conversation, oldest first; reads only the necessary part of the file.
     ///
-    /// At most `maximumBytes` in total, but always the last line.
+    /// Returns at most `maximum` lines with at most `maximumBytes` in total, but always the last line.
     package func recentLines(
         of business: BusinessID, _ customer: CustomerID, maximum: Int, maximumBytes: Int = .max
     ) throws -> [ConversationLine] {
@@ -278,16 +291,18 @@ extension Store {
                 maximumBytes: maximumBytes))
     }
 
-    /// The line of a customer's message in its conversation; nil when it has none.
+    /// Returns the line of a customer's message in its conversation; nil when the conversation has no such
+    /// line.
     ///
-    /// Reads the conversation's file from its end to the line.
+    /// Reads the conversation's file backwards, from its end to the line.
     package func inboundLine(
         of id: MessageID, from customer: CustomerID, to business: BusinessID
     ) throws -> ConversationLine? {
         try conversations.inboundLine(of: id, in: ConversationKey(business: business, customer: customer))
     }
 
-    /// The latest `capability-list` of a customer's device; nil when none of the last messages has one.
+    /// Returns the latest `capability-list` of a customer's device; nil when none of the last 1000 lines has
+    /// one.
     ///
     /// Reads the conversation's file.
     package func lastCapabilities(of business: BusinessID, _ customer: CustomerID) throws -> String? {
@@ -301,17 +316,19 @@ extension Store {
 
     private static let maximumCapabilityLines = 1000
 
-    /// Throws when a conversation is known to be damaged, so that no handler is called without its history.
+    /// Throws when a conversation is quarantined, so that no handler is called without its history.
     package func checkIntact(_ business: BusinessID, _ customer: CustomerID) throws {
         try conversations.checkIntact(ConversationKey(business: business, customer: customer))
     }
 
-    /// Journals the handler's decision, with every reply's id and bytes; returns when it is on disk, the
-    /// state is stored and the replies are queued.
+    /// Journals the handler's decision, with every reply's id and bytes.
     ///
-    /// Returns false, and stores nothing, when a person has the conversation or it waits for one: then the delivery ends as
-    /// ``DeliveryResult/withPerson``. The order of the journal decides that. An outcome that
-    /// ``DecidedOutcome/waitsForPerson`` hands the conversation off in the same record.
+    /// Returns when the record is on disk, the state is stored and the replies are queued.
+    ///
+    /// Returns false, and stores nothing, when a person has the conversation or it waits for one; the caller
+    /// then ends the delivery as ``DeliveryResult/withPerson``. The order of the journal decides: an
+    /// assignment counts when its record is earlier. When ``DecidedOutcome/waitsForPerson`` is true, the same
+    /// record hands the conversation off.
     ///
     /// Throws ``StoreError/alreadyDecided(record:)`` for a second decision about a delivery.
     @discardableResult
@@ -344,8 +361,9 @@ extension Store {
         return true
     }
 
-    /// Appends an outcome under the lock of the assignments, and waits for the disk; nil when the conversation is not with its
-    /// handler.
+    /// Appends an outcome under the lock of the assignments, and waits for the disk.
+    ///
+    /// Returns nil, and appends nothing, when a person has the conversation or it waits for one.
     private func append(
         _ outcome: DecidedOutcome, of delivery: Delivery, _ pending: PendingDelivery, at: Timestamp
     ) async throws -> JournalledRecord? {
@@ -379,8 +397,8 @@ extension Store {
 
     /// Releases the lease; the delivery is leased again after the delay.
     ///
-    /// It stays first in its conversation, unless it `parks` or was parked before: then its conversation
-    /// continues without it, and the next delivery reports a gap.
+    /// The delivery stays first in its conversation, unless `parks` is true or it was parked before. A parked
+    /// delivery does not hold back its conversation, and the next delivery reports a gap.
     package func postpone(_ delivery: Delivery, after delay: Duration, parks: Bool = false) {
         let key = delivery.conversation
         let isParked = parks || delivery.isParked
@@ -391,7 +409,7 @@ extension Store {
                 ? scheduler.park(delivery.record, of: key, after: delay)
                 : scheduler.postpone(delivery.record, of: key, after: delay)
         else { return }
-        // If the store is closed, only the count of this attempt is lost.
+        // If the store is closed, appending fails, and only the count of this attempt is lost.
         try? journal.append(
             JournalBody.attempt(
                 of: delivery.record, delivery.attempt, at: now, next: now.advanced(by: delay),
@@ -399,13 +417,13 @@ extension Store {
             for: .none)
     }
 
-    /// Releases the lease as if it had never been acquired: no attempt counts, and nothing is journalled or
-    /// parked.
+    /// Releases the lease, and neither counts an attempt nor writes to the journal.
     ///
-    /// The delivery is leased again after a pause that grows to half a minute.
+    /// The caller uses this when the store cannot write, or when the handler is absent. The delivery is
+    /// leased again after a pause, which grows to half a minute. The release does not
+    /// park it.
     ///
-    /// For a store that cannot write, and for an absent handler. Returns the pause; nil when the delivery is
-    /// not leased.
+    /// Returns the pause; nil when the delivery is not leased.
     package func release(_ delivery: Delivery) -> Duration? {
         calls.end(delivery.record)
         return scheduler.release(delivery.record, of: delivery.conversation)
@@ -426,9 +444,9 @@ extension Store {
 
     /// Ends a delivery; the next one of its conversation can be leased.
     ///
-    /// Does not wait for the disk: after a crash the delivery may be leased again, including its outcome if
-    /// it was decided. While a person has the conversation or it waits for one, an undecided delivery ends as
-    /// ``DeliveryResult/withPerson`` and never as a dead letter.
+    /// Does not wait for the disk: after a crash the delivery may be leased again, together with its outcome
+    /// if one was decided. While a person has the conversation or it waits for one, an undecided delivery
+    /// ends as ``DeliveryResult/withPerson`` and never as a dead letter.
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         let pending = try leased(delivery)
         let isWithPerson =
@@ -436,8 +454,8 @@ extension Store {
             && assignments.withTable { $0.isWithPerson(delivery.record, of: delivery.conversation) }
         let result = (isWithPerson ? result.withPerson : result).end(of: pending)
         calls.end(delivery.record)
-        // The record is appended before the delivery leaves the queues, so that a caller that checks the queues and
-        // then the journal finds the delivery in one of them.
+        // The record is appended before the delivery leaves the queues. A caller that checks the queues and
+        // then the journal therefore finds the delivery in one of them.
         try journal.append(
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result, at: .now()),
@@ -481,7 +499,9 @@ extension Store {
         }
     }
 
-    /// Whether an unreadable message may become readable, which is logged once; a damaged one never will.
+    /// Whether a message that could not be read may become readable; logs the first error of each message.
+    ///
+    /// A damaged message never becomes readable.
     private func isPassing(_ error: any Error, _ lease: Lease) -> Bool {
         let metadata: Logger.Metadata = ["record": "\(lease.pending.record)", "error": "\(error)"]
         guard case StoreError.unavailable = error else {
@@ -496,7 +516,7 @@ extension Store {
     }
 }
 
-/// A delivery ended while its conversation's file refused lines that the journal contains.
+/// The error that stops checkpoints when a conversation's file refused lines that the journal contains.
 struct RefusedLines: Error, CustomStringConvertible {
     let record: UInt64
 

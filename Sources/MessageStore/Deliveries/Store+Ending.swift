@@ -1,17 +1,18 @@
 import BalloonPOSIX
 package import BusinessMessages
 
-/// Ends messages that no handler finished.
+/// Ends messages without a handler: at an operator's command, after a business was removed, or for an
+/// erasure.
 extension Store {
     /// The reason that is journalled for a message that an operator dropped.
     package static let droppedByOperator = "dropped by an operator"
 
     /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns the records of those that were dropped before. Either all messages end or none, unless a handler
-    /// leases one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` for
-    /// a message that a handler of a served business is processing, and ``StoreError/notPending(record:)`` for one
-    /// that has ended otherwise.
+    /// Returns the records of the messages that were dropped before. Either all messages end or none, unless
+    /// a handler leases one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``;
+    /// ``StoreError/notPending(record:)`` for a message that has ended in another way; and
+    /// ``StoreError/notFinished(record:)`` for a message that a handler of a served business is processing.
     package func dropPending(
         _ records: [UInt64], reason: String, isServed: (BusinessID) -> Bool = { _ in true }
     ) async throws -> Set<UInt64> {
@@ -28,8 +29,8 @@ extension Store {
             }
             found.append(lease)
         }
-        // A message of a removed business stays leased while it waits for a handler, so it ends although it is
-        // leased.
+        // A message of a business that is no longer served waits for a handler while it is leased. Such a
+        // message ends although it is leased.
         try await end(found, as: .dropped(reason: reason), evenLeased: { !isServed($0) })
         return repeated
     }
@@ -37,10 +38,10 @@ extension Store {
     /// The businesses with unfinished messages.
     package var pendingBusinesses: [BusinessID] { scheduler.quotas.businesses }
 
-    /// Ends the unfinished messages of each of these businesses as dead letters, if the latest of them is older than
-    /// `age`.
+    /// Ends the unfinished messages of removed businesses as dead letters.
     ///
-    /// Returns the number of ended messages.
+    /// A business's messages end only when the latest of them is older than `age`. Returns the number of
+    /// ended messages.
     package func endPending(
         of removed: Set<BusinessID>, olderThan age: Duration, reason: String
     ) async throws -> Int {
@@ -56,7 +57,8 @@ extension Store {
         return leases.count
     }
 
-    /// Ends an unfinished message whose customer is being erased; false when a handler has it.
+    /// Ends an unfinished message whose customer is being erased; false when the message is leased to a
+    /// handler.
     func endErased(_ lease: Lease) throws(StoreError) -> Bool {
         let pending = lease.pending
         guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: false) else {
@@ -93,7 +95,7 @@ extension Store {
                     deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil,
                     of: key.business))
         }
-        // The flush follows the records in the journal, so they are durable when it returns.
+        // The flush includes the records above, so they are durable when it returns.
         await journal.flush()
         if !leases.isEmpty, let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
     }

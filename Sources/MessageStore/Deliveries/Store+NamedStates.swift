@@ -1,11 +1,11 @@
 package import BusinessMessages
 
 extension Store {
-    /// Replays finished messages that are in the given states, like ``replay(_:)-([UInt64])``.
+    /// Replays finished messages like ``replay(_:)-([UInt64])``, if they are still in the named states.
     ///
-    /// A message that was replayed since its state was read is not replayed again; the result has the record of that
-    /// replay. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)`` and
-    /// ``StoreError/changed(record:now:)``; then no message is replayed.
+    /// A message that was replayed after the operator saw its state is not replayed again: its result has the
+    /// record of that replay. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``
+    /// and ``StoreError/changed(record:now:)``; then no message is replayed.
     package func replay(_ named: [NamedState]) async throws -> [ReplayResult] {
         try await changes.run {
             var results: [ReplayResult] = []
@@ -29,9 +29,9 @@ extension Store {
         }
     }
 
-    /// Removes messages from the dead letters permanently, like ``drop(_:)``; returns those that were dropped before.
+    /// Removes messages from the dead letters permanently; returns the records that were dropped before.
     ///
-    /// Also throws ``StoreError/changed(record:now:)``, for a message that was retried.
+    /// Throws like ``drop(_:)``, and ``StoreError/changed(record:now:)`` for a message that was retried.
     package func dropDead(_ records: [UInt64]) async throws -> Set<UInt64> {
         try await changes.run {
             let events = try await self.currentEvents(records)
@@ -45,9 +45,10 @@ extension Store {
         }
     }
 
-    /// Replays those of the named messages of a business that are dead letters, durably before it returns.
+    /// Replays the named messages of a business that are dead letters, durably before it returns.
     ///
-    /// The results are in the order of the records, each of them once. A record of another business is unknown.
+    /// Returns one result for each record, in the order of the records; a record named twice has one result.
+    /// A record of another business is unknown.
     package func replayDead(
         _ records: [UInt64], of business: BusinessID
     ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
@@ -56,7 +57,9 @@ extension Store {
         }
     }
 
-    /// Removes those of the named messages of a business that are dead letters, durably before it returns.
+    /// Drops the named messages of a business that are dead letters, durably before it returns.
+    ///
+    /// Returns one result for each record, as ``replayDead(_:of:)`` does.
     package func dropDead(
         _ records: [UInt64], of business: BusinessID
     ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
@@ -93,7 +96,8 @@ extension Store {
         }
     }
 
-    /// The messages of these records, in order and without duplicates; throws ``StoreError/unknownRecord(_:)``.
+    /// Returns the messages of these records, in order and without duplicates; throws
+    /// ``StoreError/unknownRecord(_:)``.
     func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
         var wanted = Set(records)
         let found = try await events(of: wanted)
@@ -108,13 +112,14 @@ extension Store {
 package enum DeadLetterResult: Hashable, Sendable {
     /// The message was replayed as this record.
     case replayed(as: UInt64)
-    /// An earlier change had delivered it again as this record.
+    /// An earlier command had already replayed the message as this record.
     case alreadyReplayed(as: UInt64)
     /// The message was dropped, so it is no longer a dead letter.
     case dropped
-    /// An earlier change had dropped it.
+    /// An earlier command had already dropped the message.
     case alreadyDropped
-    /// The record is not a dead letter, or it reports a failed reply, which can only be retried as a reply.
+    /// The message is not a dead letter, or it reports a failed reply: the operator retries that reply
+    /// instead.
     case notDead
     /// The business has no message with this record.
     case unknown

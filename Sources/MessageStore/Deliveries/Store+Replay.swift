@@ -2,13 +2,14 @@ import BalloonPOSIX
 import BusinessMessages
 
 extension Store {
-    /// Replays finished messages, each as a new delivery at the end of its conversation; returns their new
+    /// Replays finished messages, each as a new delivery at the end of its conversation; returns the new
     /// records.
     ///
-    /// Replays either all messages or none, each once even when it is named twice, durably before it returns. A
-    /// replay never counts as a repetition of its message, and ends the dead letter. Throws
-    /// ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``, and
-    /// ``StoreError/notReplayable(record:)`` for the report of a failed reply; then no message is replayed.
+    /// Replays either all messages or none, durably before it returns; a message that is named twice is
+    /// replayed once. A replay does not count as a copy of its message. A dead letter that is replayed is no
+    /// longer a dead letter. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``,
+    /// and ``StoreError/notReplayable(record:)`` for the report of a failed reply; then no message is
+    /// replayed.
     package func replay(_ records: [UInt64]) async throws -> [UInt64] {
         let events = try await currentEvents(records)
         if let open = events.first(where: { !$0.isFinished }) {

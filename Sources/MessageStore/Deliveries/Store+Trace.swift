@@ -12,10 +12,10 @@ extension Store {
         package var isEnded: Bool { event.isFinished && replies.allSatisfy(\.hasEnded) }
     }
 
-    /// The latest message or replay with this id; nil when the journal has none.
+    /// Returns the latest message or replay with this id; nil when the journal has none.
     ///
-    /// Reads the journal from its end to the message; the whole journal when the message is older than the deduplication
-    /// window. Throws what reading the journal throws.
+    /// Reads the journal from its end to the message. Reads the whole journal when the message is older than
+    /// the deduplication window. Throws the errors of reading the journal.
     package func trace(of message: MessageID, to business: BusinessID) async throws -> Trace? {
         if let trace = try await latestTrace(of: message, to: business) { return trace }
         let events = try await files.eventsOnQueue {
@@ -26,9 +26,10 @@ extension Store {
         return Trace(event: event, replies: names.isEmpty ? [] : try await files.repliesOnQueue(names))
     }
 
-    /// The latest message or replay with an id that the deduplication window has.
+    /// Returns the latest message or replay with this id; nil when the deduplication window does not have the
+    /// id.
     private func latestTrace(of message: MessageID, to business: BusinessID) async throws -> Trace? {
-        // A record may still be on its way to the file.
+        // A recently appended record may not be in the file yet.
         await journal.flush()
         guard var record = deduplicator.record(of: MessageKey(business: business, id: message)) else {
             return nil
@@ -36,7 +37,7 @@ extension Store {
         var trace: Trace?
         while let found = try await self.trace(of: record).trace, found.event.outboundKind == nil {
             trace = found
-            // A replay is later than the message that it repeats.
+            // A replay has a higher record than the message that it replays, so the loop ends.
             guard let replay = found.event.replayedAs, replay > record else { break }
             record = replay
         }

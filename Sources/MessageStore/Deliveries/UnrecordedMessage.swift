@@ -13,17 +13,17 @@ package struct UnrecordedMessage: Sendable {
     package let id: MessageID
     /// The attributes from the request's headers.
     package let attributes: ReceivedAttributes
-    /// The message's JSON, with the resolved payload in place of its reference if there is one.
+    /// The message's JSON, with the payload in place of its reference if the reference was resolved.
     package let message: [UInt8]
     /// The state of the message's payload reference.
     package let reference: ReferenceState
     /// The time of the message's arrival.
     package let receivedAt: Timestamp
-    /// Whether a handler decided the outcome in an earlier process.
+    /// Whether a handler decided the message's outcome in an earlier process.
     package let isDecided: Bool
-    /// How often the process crashed while the message was recorded or delivered alone.
+    /// How often the process crashed while it recorded or delivered this message and no other.
     package let crashes: Int
-    /// Whether the last process crashed while the message was resolved or recorded.
+    /// Whether the message was being resolved or recorded when the last process crashed.
     package let isSuspect: Bool
     let lease: Lease
 
@@ -43,7 +43,7 @@ package struct UnrecordedMessage: Sendable {
     }
 }
 
-/// The proof that a message's line was written.
+/// The proof that a message was recorded: its line was written, or its file refused the line repeatedly.
 package struct RecordedLine: Sendable {
     let recording: PendingDelivery.Recording
     let event: DecodedEvent?

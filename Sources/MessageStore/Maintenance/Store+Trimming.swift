@@ -47,7 +47,7 @@ extension Store {
     /// writes.
     private static let maximumFilesPerSecond = 50
     private static let maximumBytesPerSecond = 5 << 20
-    /// The reason in the journal for replies that are dropped because of their age.
+    /// The reason for dropping a reply because of its age; the journal does not have it for a dead letter.
     private static let expired = "older than retention.deadLettersDays"
 
     /// Removes the lines of conversations that are older than their business keeps messages.
