@@ -1,19 +1,21 @@
 import BalloonJSON
 
-/// The numbers of records that are not part of the journal although its segments may contain their lines.
+/// The numbers of abandoned records: they do not count, although segments may contain their lines.
 ///
-/// The write or the sync of such a record failed and its caller got the error, or a repair removed the record.
+/// A record is abandoned when its write or its sync failed and its caller got the error, or when a repair
+/// removed it.
 struct AbandonedRecords: Sendable {
     private(set) var ranges: [ClosedRange<UInt64>] = []
 
     mutating func insert(_ range: ClosedRange<UInt64>) { ranges.append(range) }
 
-    /// The number of bytes at the start of a segment in which the declarations of abandoned records are found.
+    /// The number of bytes at the start of a segment that contain all of its declarations of abandoned
+    /// records.
     static let startBytes = 4096
-    /// The maximum number of ranges in one segment, so that they fit into its start.
+    /// The maximum number of ranges that one segment declares, so that they fit into ``startBytes``.
     static let maximumRanges = 30
 
-    /// Adds the abandoned records that a segment declares in the lines after its first line.
+    /// Adds the records that a segment declares abandoned; the declarations follow the segment's first line.
     mutating func insert(fromStartOf segment: [UInt8]) {
         var isFirst = true
         for line in segment.split(separator: UInt8(ascii: "\n"), maxSplits: Self.maximumRanges + 2) {
@@ -36,7 +38,7 @@ struct AbandonedRecords: Sendable {
         !ranges.isEmpty && ranges.contains { $0.contains(record) }
     }
 
-    /// The parts of `records` that are not abandoned, in their order.
+    /// Returns the parts of `records` that are not abandoned, in ascending order.
     func remaining(in records: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         var remaining: [ClosedRange<UInt64>] = []
         var next = records.lowerBound

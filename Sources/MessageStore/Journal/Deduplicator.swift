@@ -2,7 +2,8 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Deduplicates inbound messages: the first copy is journalled, and the senders of later copies get the same answer.
+/// Deduplicates messages: journals the first copy, and answers the senders of later copies without a second
+/// record.
 final class Deduplicator: Sendable {
     private let index: Mutex<MessageIndex>
     private let scheduler: DeliveryScheduler
@@ -27,26 +28,29 @@ final class Deduplicator: Sendable {
     /// The number of known messages.
     var count: Int { index.withLock { $0.count } }
 
-    /// The record of a message; nil when it is unknown or not on disk yet.
+    /// Returns the record of a message; nil when the message is unknown or not on disk yet.
     ///
-    /// The outbox knows a queued message for longer than the index, which forgets it after the deduplication window, or earlier
-    /// when many others arrive.
+    /// The index forgets a message after the deduplication window, or earlier when many others arrive. The
+    /// outbox still knows a message that is queued to be sent.
     func record(of key: MessageKey) -> UInt64? {
         index.withLock { $0.record(of: key) } ?? outbox.record(of: key)
     }
 
-    /// Whether the message is durable, or on its way to the disk.
+    /// Whether the message is on disk, or waits for its sync.
     func holds(_ message: ReceivedMessage) -> Bool {
         let key = MessageKey(business: message.business, id: message.id)
         return index.withLock { $0.knows(key) } || isQueued(message, key)
     }
 
-    /// Whether the business's own message waits in the outbox.
+    /// Whether this is a proactive message, from the business to the customer, that waits in the outbox.
     private func isQueued(_ message: ReceivedMessage, _ key: MessageKey) -> Bool {
         message.outboundKind != nil && outbox.record(of: key) != nil
     }
 
-    /// Journals a message unless it is known, with the claim of its author, if any; returns whether it was appended.
+    /// Journals a message unless it is known; returns whether it was appended.
+    ///
+    /// With a `claim`, the same record assigns the conversation to the message's author; `sequence` is the
+    /// number of the conversation's next line.
     @discardableResult
     func append(
         _ message: ReceivedMessage, claim: AssignmentEffect? = nil, claimedAt sequence: Int? = nil,
@@ -55,7 +59,7 @@ final class Deduplicator: Sendable {
         let key = MessageKey(business: message.business, id: message.id)
         let body = JournalBody.message(message, claimedAt: claim == nil ? nil : sequence)
         let accepted = AcceptedMessage(key: key, message: message)
-        // In one step, so that no second copy arrives between the claim and a refusal.
+        // Claim and append under one lock, so that no second copy arrives between the claim and a refusal.
         let (answer, isAppended) = index.withLock { index -> (AppendResult?, Bool) in
             switch index.claim(key, at: message.receivedAt, completion) {
             case .durable: return (.duplicate, false)
@@ -65,7 +69,7 @@ final class Deduplicator: Sendable {
                 return (.duplicate, false)
             case .absent:
                 do throws(StoreError) {
-                    // The count excludes messages on their way to the disk; their bytes are limited separately.
+                    // Messages that wait for their sync are not counted here; the journal limits their bytes.
                     if scheduler.pendingCount >= maximumPendingDeliveries {
                         throw .tooManyPending(maximum: maximumPendingDeliveries)
                     }
@@ -89,7 +93,7 @@ final class Deduplicator: Sendable {
         return isAppended
     }
 
-    /// Reports the result of a batch to all waiting senders; runs on the journal's queue.
+    /// Reports the result of a batch to all callers that wait for it; runs on the journal's queue.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
         switch result {
         case .durable(let records): store(entries, records)
@@ -119,8 +123,8 @@ final class Deduplicator: Sendable {
                 deliveries.append(Lease(conversation: message.conversation, pending: pending))
             }
         }
-        // The queues get the messages before the senders get their answers, so that the statistics include every
-        // acknowledged message. This delays the answers by microseconds.
+        // The scheduler and the outbox get the messages before the senders get their answers, so that the
+        // statistics include every acknowledged message. This delays the answers by microseconds.
         for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
         let backlogs = scheduler.add(deliveries)
         for (message, record) in proactive {

@@ -3,31 +3,31 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The only writer of the journal: all records that arrive during a sync form the next batch, with one write and one
-/// sync.
+/// The only writer of the journal.
 ///
-/// Entries may be appended from any thread without blocking. Batches are written on a serial queue, which
-/// also reports the result of a batch before it writes the next.
+/// All records that arrive during a sync form the next batch, with one write and one sync. Entries may be
+/// appended from any thread without blocking. Batches are written on a serial queue, which also reports the
+/// result of a batch before it writes the next one.
 final class Journal: Sendable {
     /// The result of a batch.
     enum BatchResult: Sendable {
-        /// The entries are on disk, with these numbers in the same order.
+        /// The entries are on disk, as these records in the same order.
         case durable([JournalledRecord])
         /// None of the entries is in the journal.
         case failed(StoreError)
     }
 
-    /// A flush or rotation with a waiting caller.
+    /// A request for a flush or for a new segment, with the completion of its caller.
     fileprivate struct Request: Sendable {
         let rotates: Bool
-        /// Whether the current segment, if it has records, is ended regardless of its age.
+        /// Whether the current segment ends regardless of its age, if it has records.
         var endsSegment = false
-        /// Records that the next segment declares as abandoned.
+        /// The records that the next segment must declare abandoned.
         var abandoned: [ClosedRange<UInt64>] = []
         let completion: @Sendable () -> Void
     }
 
-    /// A batch of entries, and the requests to flush or to begin a segment that are complete after it.
+    /// A batch of entries, and the requests that are complete after the batch.
     fileprivate struct Round {
         let entries: [JournalEntry]
         let requests: [Request]
@@ -37,11 +37,11 @@ final class Journal: Sendable {
 
     fileprivate struct Waiting {
         var entries: [JournalEntry] = []
-        /// The entries of the batch that is being written, until it is settled.
+        /// The entries of the batch that is being written, until its result was reported.
         var inFlight: [JournalEntry] = []
         var requests: [Request] = []
         var bytes = 0
-        /// The number of entries with a waiting caller.
+        /// The number of waiting entries whose callers wait for the result.
         var urgent = 0
         var isScheduled = false
         var isFlushArmed = false
@@ -61,12 +61,12 @@ final class Journal: Sendable {
     private let lazyDelay: Duration
     private let probeInterval: Duration
     private let settle: @Sendable ([JournalEntry], BatchResult) -> Void
-    /// The durations of the batches' write and sync, with the failed ones.
+    /// The durations of all batches, including failed ones; each is the time of a write and a sync.
     let commitDurations = Histogram(.nanoseconds)
     /// The number of records of each batch.
     let batchSizes = Histogram(.counts)
 
-    /// Creates a journal; `settle` is called on the journal's queue for every batch.
+    /// Creates a journal; `settle` is called on the journal's queue with the result of every batch.
     init(
         _ writer: sending JournalWriter, configuration: StoreConfiguration,
         settle: @escaping @Sendable ([JournalEntry], BatchResult) -> Void
@@ -81,8 +81,9 @@ final class Journal: Sendable {
 
     /// Appends a record.
     ///
-    /// Throws ``StoreError/overloaded`` at the limit of waiting bytes, which only inbound messages can reach, and
-    /// ``StoreError/closed``; then `waiter` gets no result. A record that is not prompt may wait for ``begin()``.
+    /// Throws ``StoreError/closed``, and ``StoreError/overloaded`` when too many bytes wait, which only an
+    /// inbound message can cause. After an error, `waiter` gets no result. A record with `isPrompt` set to
+    /// false may wait until ``begin()`` is called.
     func append(
         _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true,
         effect: JournalEntry.Effect? = nil
@@ -100,13 +101,14 @@ final class Journal: Sendable {
         if schedules { queue.async { self.drain() } }
     }
 
-    /// The size of a batch that is written at once, without waiting for further records.
+    /// The number of waiting records at which writing starts without a call of ``begin()``.
     private static let fullBatchCount = 32
 
-    /// Appends a record; throws like ``append(_:for:isPrompt:effect:)``.
+    /// Appends a record, and `others` in the same batch; throws like ``append(_:for:isPrompt:effect:)``.
     ///
-    /// Throws ``AssignmentRefusal/closed`` for a conversation's assignment to a person, or to those who wait for one,
-    /// when the customer's close is before it in the journal and not on disk yet.
+    /// Also throws ``AssignmentRefusal/closed`` for an assignment to a person, or for a handoff that waits
+    /// for one, after the customer closed the conversation. Only a close that is not on disk yet is checked
+    /// here.
     func append(
         _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
     ) throws(StoreError) {
@@ -122,7 +124,7 @@ final class Journal: Sendable {
                 return (.overloaded, false, false)
             }
             waiting.add(entry)
-            // Added under one lock, so that all of them are in one batch.
+            // The other records are added under the same lock, so that all of them are in one batch.
             for other in others { waiting.add(other) }
             if entry.isLazy {
                 let arms = !waiting.isFlushArmed && !waiting.isScheduled
@@ -150,8 +152,9 @@ final class Journal: Sendable {
         }
     }
 
-    /// Appends several records in one batch and waits until they are on disk; after an error, none of them
-    /// is.
+    /// Appends several records in one batch, and waits until they are on disk.
+    ///
+    /// After an error, none of them is in the journal.
     func append(_ bodies: [(body: [UInt8], effect: JournalEntry.Effect)]) async throws -> [JournalledRecord] {
         guard let first = bodies.first else { return [] }
         return try await withCheckedThrowingContinuation { continuation in
@@ -171,36 +174,39 @@ final class Journal: Sendable {
         await withCheckedContinuation { continuation in rotate { continuation.resume() } }
     }
 
-    /// Starts a new segment, unless the current one has no records; then every record that was on disk before is in an ended
-    /// segment.
+    /// Starts a new segment, unless the current segment has no records.
+    ///
+    /// When this returns, every record that was on disk before the call is in an ended segment.
     func endSegment() async {
         await withCheckedContinuation { continuation in
             request(Request(rotates: false, endsSegment: true) { continuation.resume() })
         }
     }
 
-    /// Writes all waiting records, including lazy ones that no caller waits for, and waits until they are on disk or
-    /// failed.
+    /// Writes all waiting records, and waits until they are on disk or their batch has failed.
     ///
-    /// Waits for at most two syncs, regardless of new records: the current batch's, and the next batch's,
-    /// which includes everything waiting.
+    /// This includes lazy records, which no caller waits for. It waits for at most two syncs, regardless of
+    /// new records: the sync of the current batch and that of the next batch, which includes all waiting
+    /// records.
     func flush() async {
         await withCheckedContinuation { continuation in flush { continuation.resume() } }
     }
 
-    /// Starts a new segment when the current one is too old, and returns at once; the completion runs on the
-    /// journal's queue.
+    /// Requests a new segment if the current one is too old, and returns at once.
+    ///
+    /// The completion runs on the journal's queue.
     func rotate(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: true, completion: completion))
     }
 
-    /// Requests that all waiting records are written, and returns at once; the completion runs on the journal's
-    /// queue.
+    /// Requests that all waiting records are written, and returns at once.
+    ///
+    /// The completion runs on the journal's queue.
     func flush(completion: @escaping @Sendable () -> Void) {
         request(Request(rotates: false, completion: completion))
     }
 
-    /// Declares at the start of new segments that these records are abandoned, and waits until this declaration is on
+    /// Declares these records abandoned at the start of new segments, and waits until the declarations are on
     /// disk.
     func abandon(_ records: [ClosedRange<UInt64>]) async throws(StoreError) {
         for start in stride(from: 0, to: records.count, by: AbandonedRecords.maximumRanges - 1) {
@@ -242,13 +248,13 @@ final class Journal: Sendable {
         }
     }
 
-    /// The bytes that wait for a sync, including the current batch.
+    /// The number of bytes that wait for a sync, including those of the current batch.
     var waitingBytes: Int { waiting.withLock { $0.bytes } }
 
     /// The error of the last batch; nil after a success.
     var lastFailure: SystemError? { waiting.withLock { $0.lastFailure } }
 
-    /// Whether a batch failed within this time, even if a later one succeeded.
+    /// Whether a batch failed within this time, even if a later batch succeeded.
     func hasFailed(within time: Duration) -> Bool {
         waiting.withLock { waiting in waiting.failedAt.map { .now - $0 < time } ?? false }
     }
@@ -256,11 +262,11 @@ final class Journal: Sendable {
     /// The number of the last record on disk.
     var lastRecord: UInt64 { waiting.withLock { $0.lastRecord } }
 
-    /// Writes batches until no caller waits, and serves flushes and rotations between them.
+    /// Writes batches until no caller waits, and completes the requests between them.
     private func drain() {
         while let round = waiting.withLock({ $0.nextRound() }) {
             let isRotated = begin(round)
-            // A new segment is committed even without records, so that its first lines are on disk.
+            // A new segment is written even without records, so that its first lines are on disk.
             if isRotated || !round.entries.isEmpty { commit(round.entries) }
             for request in round.requests { request.completion() }
         }
@@ -268,7 +274,7 @@ final class Journal: Sendable {
         prepare()
     }
 
-    /// Starts a new segment when a request asks for it; returns whether its first lines must be written.
+    /// Ends the current segment when a request asks for it; returns whether a new segment must be written.
     private func begin(_ round: Round) -> Bool {
         let abandoned = round.requests.flatMap(\.abandoned)
         return writer.withLock { writer in
@@ -279,17 +285,17 @@ final class Journal: Sendable {
         }
     }
 
-    /// Preallocates the segment while no caller waits; callers that arrive meanwhile wait for it.
+    /// Preallocates the segment when no caller waits; a caller that arrives meanwhile waits until this ends.
     private func prepare() {
         guard waiting.withLock({ !$0.isClosed && $0.lastFailure == nil }) else { return }
         writer.withLock { $0.prepare() }
     }
 
-    /// Writes the lazy records (those that wait for another record's batch) when their waiting time is over.
+    /// Writes the lazy records when ``StoreConfiguration/lazyDelay`` has passed without another batch.
     private func writeLazy() {
         let entries = waiting.withLock { waiting -> [JournalEntry] in
             waiting.isFlushArmed = false
-            // A scheduled drain writes the lazy records anyway.
+            // A scheduled `drain` writes the lazy records anyway.
             return waiting.isScheduled ? [] : waiting.take()
         }
         if !entries.isEmpty { commit(entries) }
@@ -308,12 +314,15 @@ final class Journal: Sendable {
         }
     }
 
-    /// Tests whether disk writes succeed again, with waiting records or with a segment's first lines alone:
-    /// an unready server receives no messages that would test it.
+    /// Tests whether disk writes succeed again, with the waiting records, or else with the first lines of a
+    /// new segment.
+    ///
+    /// Without this test the server would stay unready, and an unready server gets no messages that would
+    /// test the disk.
     private func probe() {
         let entries = waiting.withLock { waiting -> [JournalEntry]? in
             waiting.isProbeArmed = false
-            // A scheduled drain tests the disk as well.
+            // A scheduled `drain` tests the disk as well.
             guard waiting.lastFailure != nil, !waiting.isScheduled, !waiting.isClosed else { return nil }
             return waiting.take()
         }
@@ -357,7 +366,7 @@ extension Journal.Waiting {
         if !entry.isLazy { urgent += 1 }
     }
 
-    /// The next work of the writer; nil when it is idle.
+    /// Returns the next batch and requests; nil, and the writer becomes idle, when no caller waits.
     fileprivate mutating func nextRound() -> Journal.Round? {
         guard urgent > 0 || !requests.isEmpty else {
             isScheduled = false
@@ -367,7 +376,8 @@ extension Journal.Waiting {
         return Journal.Round(entries: take(), requests: requests)
     }
 
-    /// Whether the customer's last message that is not settled yet, and writes to or closes the conversation, closes it.
+    /// Whether the customer closes the conversation in the last record that writes or closes, of those not
+    /// settled yet.
     fileprivate func isClosing(_ key: ConversationKey) -> Bool {
         func closes(_ entry: JournalEntry) -> Bool? {
             guard case .sender(let accepted, _) = entry.waiter, accepted.message.outboundKind == nil,
@@ -379,7 +389,8 @@ extension Journal.Waiting {
             ?? inFlight.reversed().lazy.compactMap(closes).first ?? false
     }
 
-    /// Removes and returns all waiting records; their bytes stay counted until the records are settled.
+    /// Removes and returns all waiting records; their bytes stay counted until the result of the batch is
+    /// known.
     fileprivate mutating func take() -> [JournalEntry] {
         var taken: [JournalEntry] = []
         taken.reserveCapacity(entries.count)
@@ -394,8 +405,8 @@ extension Journal.Waiting {
         lastFailure = failure
         guard failure != nil else { return }
         failedAt = .now
-        // Lazy records of a failed batch are written with the next batch that has a waiting caller, so that a broken
-        // disk is not tried in a loop.
+        // Lazy records of a failed batch wait for a later batch, such as the next probe. An immediate retry
+        // would loop while the disk fails.
         let lazy = entries.filter(\.isLazy)
         for entry in lazy { bytes += entry.body.count }
         self.entries.insert(contentsOf: lazy, at: 0)

@@ -2,10 +2,10 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// The bodies of journal records, each an object that begins with `"type"`.
+/// The bodies of journal records; each is a JSON object that begins with `"type"`.
 ///
-/// The writer adds record numbers, batch and checksum; see ``JournalLine``. `of` is a message's record
-/// number.
+/// The writer adds the record's number, the batch and the checksum: see ``JournalLine``. The member `of` is
+/// the record number of a message.
 enum JournalBody {
     /// `{"type":"segment","format":1,"at":"…"}`: the first line of every segment.
     static func segment(at: Timestamp) -> [UInt8] {
@@ -15,8 +15,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"abandoned","from":3,"to":9}`: these records failed to reach the disk, even when files
-    /// contain them.
+    /// `{"type":"abandoned","from":3,"to":9}`: these records do not count, even when segments contain their
+    /// lines.
     static func abandoned(_ records: ClosedRange<UInt64>) -> [UInt8] {
         object("abandoned") {
             $0.field("from", Int(records.lowerBound))
@@ -29,9 +29,12 @@ enum JournalBody {
     /// `{"type":"message","at":"…","business":"…","customer":"…","id":"…","attributes":{…},"message":{…}}`
     ///
     /// Optional members before the message: `"reference":true` for a payload reference; `"replayOf":12` for a
-    /// replay of that message, with `"retriedReply":0` for a new attempt of that reply; `"outbound":"text"`
-    /// for a proactive message of that kind, with its ``MessageAuthor``, with `"request":"…"`, the SHA-256 of the request that brought it, and
-    /// with `"claims":12` when its author claims the conversation, whose next line has that number; and `"act":"closes"` or `"neither"` for a message without content.
+    /// replay of that message, with `"retriedReply":0` when only that reply is sent again; and
+    /// `"act":"closes"` or `"neither"` for a message without content.
+    ///
+    /// A proactive message of kind `text` has `"outbound":"text"` and its ``MessageAuthor``. `"request":"…"`
+    /// is the SHA-256 of the API request that sent it. `"claims":12` means that the author claims the
+    /// conversation; the number is that of the conversation's next line.
     static func message(
         _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil,
         claimedAt sequence: Int? = nil
@@ -82,9 +85,11 @@ enum JournalBody {
 
     /// The results of a message's attachments, in order, and of its sign-in or its payment.
     ///
-    /// `{"type":"files","of":12,"at":"…","ownLine":true,"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`;
-    /// `ownLine` means that the conversation has a separate files line, which earlier versions did not write.
-    /// With ``RecordedSignIn`` as `"signIn":{…}`, and ``RecordedPayment`` as `"payment":{…}`.
+    /// `{"type":"files","of":12,"at":"…","ownLine":true,`
+    /// `"files":[{"sha256":"…","size":148861},{"failure":"…"}]}`.
+    ///
+    /// `ownLine` means that the conversation has a separate line for the results; earlier versions wrote
+    /// none. A ``RecordedSignIn`` is in `"signIn":{…}`, and a ``RecordedPayment`` in `"payment":{…}`.
     static func files(
         of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil,
         payment: RecordedPayment? = nil, at: Timestamp
@@ -104,10 +109,13 @@ enum JournalBody {
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replyCount":2,"replies":[…]}`;
     /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
-    /// `handedOff` and `failed`, with the `"problems":[…]` of the refused answer. With `"state":{…}` when the handler's
-    /// state of the conversation changes with it, and with `"waiting":{"business":"…","customer":"…","seq":12}` when the
-    /// conversation waits for a person from then on, where `seq` is the number of its next line. With the ``MessageAuthor`` of
-    /// the replies.
+    /// `handedOff` and `failed`; `failed` comes with the `"problems":[…]` of the refused answer. The record
+    /// also has the ``MessageAuthor`` of the replies.
+    ///
+    /// `"state":{…}` is the handler's new state of the conversation, if the decision changes it. When the
+    /// conversation waits for a person from then on, the record has
+    /// `"waiting":{"business":"…","customer":"…","seq":12}`; `seq` is the number of the conversation's next
+    /// line.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
         handOff: AssignmentEffect? = nil, at: Timestamp
@@ -160,7 +168,7 @@ enum JournalBody {
     /// `{"type":"reply","of":12,"index":0,"id":"…","result":"accepted","status":200,"reason":"…","attempts":1,"at":"…"}`;
     /// results are `accepted`, `refused`, `expired` and `dropped`; earlier versions also wrote `failed`.
     ///
-    /// When the end is reported to its handler, the record is also an event of its own, with
+    /// When the end is reported to the handler, the same record is also the event that reports it, with
     /// `"business":"…","customer":"…","attributes":{…},`
     /// `"message":{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     static func reply(
@@ -193,8 +201,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: a failed attempt to send
-    /// a reply, and the time of the next one.
+    /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: an attempt to send a
+    /// reply failed; the next attempt is at `next`.
     static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp) -> [UInt8] {
         object("replyAttempt") {
             $0.field("of", Int(clamping: reply.record))
@@ -205,8 +213,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: an attempt without an
-    /// outcome, the time of the next one, and whether the delivery was parked.
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: a delivery's attempt ended
+    /// without an outcome; the next attempt is at `next`, and the delivery may be parked until then.
     static func attempt(
         of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp, isParked: Bool
     ) -> [UInt8] {
@@ -219,8 +227,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: an attempt during which the process
-    /// ended.
+    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: the process crashed during this
+    /// attempt.
     static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
         object("attempt") {
             $0.field("of", Int(record))
@@ -232,9 +240,10 @@ enum JournalBody {
 
     /// The end of a delivery.
     ///
-    /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; without `kind`
-    /// when the message has no conversation line. A result of `repeated` has the id of the other message in
-    /// `original`; `failed` has the `"problems":[…]` of a refused answer.
+    /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; `kind` is
+    /// missing when the message has no conversation line. With the result `repeated`, `original` is the id of
+    /// the message whose choice was repeated. With `failed`, `"problems":[…]` lists the broken rules of a
+    /// refused answer.
     static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
         object("finished") {
             $0.field("of", Int(record))
@@ -247,8 +256,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dead letter was dropped; with `index`, a reply of the
-    /// event.
+    /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dead letter was dropped: the event, or its reply
+    /// with this `index`.
     static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> [UInt8] {
         object("dropped") {
             $0.field("of", Int(clamping: record))
@@ -257,11 +266,11 @@ enum JournalBody {
         }
     }
 
-    /// A copy of a dead letter whose own segment will be deleted.
+    /// A copy of an event that is a dead letter, for when the event's segment is deleted.
     ///
     /// `{"type":"carried","of":12,"at":"…","business":"…","customer":"…","id":"…","replayOf":…,"kind":"text",`
     /// `"attempts":7,"result":"failed","reason":"…","problems":[…],"attributes":{…},"reference":true,"message":{…}}`;
-    /// `of` is its original number, and `at` its arrival time.
+    /// `of` is the event's record number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: event.record))
@@ -283,11 +292,11 @@ enum JournalBody {
         }
     }
 
-    /// A copy of a dead reply whose own segment will be deleted.
+    /// A copy of a reply that is a dead letter, for when the reply's segment is deleted.
     ///
     /// `{"type":"carried","of":12,"index":0,"at":"…","business":"…","customer":"…","id":"…","kind":"text","attempts":3,`
     /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is
-    /// the time of its decision.
+    /// the time at which the reply was decided.
     static func carried(_ reply: JournalReply) -> [UInt8] {
         object("carried") { writer in
             writer.field("of", Int(clamping: reply.id.record))
@@ -311,9 +320,11 @@ enum JournalBody {
     ///
     /// `{"type":"assignment","at":"…","business":"…","customer":"…","by":"claim","state":"person","since":"…",`
     /// `"person":{"id":"…","name":"…"},"lastSeen":"…","reason":"…","note":"…","announced":true,"began":57,"seq":12}`.
-    /// `by` is the change. `began` and `seq` say where the conversation left its handler: the record, unless it is this one, and
-    /// the number of the conversation's next line then. A copy in a later segment has `"by":"copy"`, the original's number in
-    /// `changed`, and in `ended` the record at which a person's time last ended, or 0.
+    /// `by` is the change. `began` is the record with which the conversation left its handler, unless that is
+    /// this record; `seq` is the number that the conversation's next line had then.
+    ///
+    /// A copy in a later segment has `"by":"copy"`, and the original's record number in `changed`. Its
+    /// `ended` is the record with which the conversation last left a person, or 0.
     static func assignment(
         _ assignment: Assignment, of conversation: ConversationKey, by change: String,
         endedIn: UInt64? = nil, at: Timestamp
@@ -340,8 +351,8 @@ enum JournalBody {
         }
     }
 
-    /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint no line
-    /// written since the last one is known to be on disk, even when files contain it.
+    /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint, lines
+    /// written since the last checkpoint may not be on disk, even when files contain them.
     static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at) } }
 
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
@@ -370,7 +381,7 @@ enum JournalBody {
         }
     }
 
-    /// Writes the member `message` with a valid JSON text as its value, on one line.
+    /// Writes the member `message`; its value is the valid JSON text `json`, put on one line.
     private static func write(message json: some Collection<UInt8>, to writer: inout JSONWriter) {
         writer.key("message")
         writer.raw {
@@ -381,8 +392,10 @@ enum JournalBody {
     }
 }
 
-/// Returns a valid JSON text on one line: inside strings line breaks are always escaped, so raw ones are
-/// between tokens and may become spaces (RFC 8259 §2).
+/// Returns a valid JSON text on one line.
+///
+/// Line breaks inside strings are always escaped. Other line breaks are between tokens, where a space is
+/// equivalent (RFC 8259 §2).
 func oneLine(_ json: [UInt8]) -> [UInt8] {
     var text = json
     makeOneLine(&text, from: 0)

@@ -1,12 +1,13 @@
 /// The records that a damaged journal has lost, and the conversations that wait for a repair because of them.
 ///
-/// A lost record may have been a message, or the end of a message. A loss is harmless when later records show that
-/// the message ended. Otherwise the server is not ready until a repair. Until then, the messages before the loss that
-/// look unfinished are held back with their conversations, because their ends may be among the lost records.
+/// A lost record may have been a message, or the end of a message. A loss is harmless when later records show
+/// that the message has ended. Otherwise the server is not ready until a repair. Until then, a conversation
+/// is held back when it has a message before the loss that looks unfinished: the end of this message may be
+/// lost.
 struct JournalDamage: Sendable {
-    /// All lost ranges of records.
+    /// All losses: each is a range of lost records, with its place.
     private(set) var losses: [JournalReader.Loss] = []
-    /// The segments that contain invalid lines but lack no record.
+    /// The segments that contain invalid lines, but have lost no record.
     private(set) var blemishes: [UInt64] = []
     /// The lost records that may have been unfinished messages, or the ends of messages.
     private(set) var harmful: [ClosedRange<UInt64>] = []
@@ -24,26 +25,27 @@ struct JournalDamage: Sendable {
     /// Adds a loss that the reader cannot detect.
     mutating func add(_ loss: JournalReader.Loss) { losses.append(loss) }
 
-    /// Processes a record that follows a loss; ``judge(_:openMessages:)`` does not count a message that it finishes
-    /// as lost.
+    /// Processes a record that follows a loss.
+    ///
+    /// A message that such a record finishes needs no repair, even when the message's own record is lost.
     mutating func take(_ record: JournalRecord) {
         if case .finished(let finished) = record { ended.insert(finished.of) }
     }
 
-    /// Determines, after the whole journal was read, which lost records need a repair.
+    /// Determines which lost records need a repair; must be called after the whole journal was read.
     mutating func judge(_ reader: JournalReader, openMessages: [RecoveredJournal.Recovered]) {
         losses = (reader.losses + losses).sorted { $0.records.lowerBound < $1.records.lowerBound }
         blemishes = reader.blemishes.map(\.segment)
         let firstOpen = openMessages.map(\.state.record).min() ?? .max
         for loss in losses {
-            // A large loss is not checked record by record; all of it counts as harmful.
+            // A large loss is not checked record by record: all of its records count as harmful.
             guard loss.records.count <= Self.maximumSingles else {
                 harmful.append(loss.records)
                 continue
             }
             for record in loss.records where !ended.contains(record) {
-                // A lost record that was not a message does harm only if it ended an unfinished message, and all of
-                // those came later.
+                // A lost record that was not a message does harm only if it ended a message that now looks
+                // unfinished. This record is earlier than all of these messages, so it ended none of them.
                 if reader.lostNotes.contains(record), record < firstOpen { continue }
                 addHarmful(record)
             }

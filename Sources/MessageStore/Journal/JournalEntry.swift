@@ -3,45 +3,46 @@ import BusinessMessages
 
 /// A record on its way to the journal's writer.
 struct JournalEntry: Sendable {
-    /// The record without number, batch and checksum: an object that begins with `"type"`.
+    /// The record without its number, batch and checksum: a JSON object that begins with `"type"`.
     let body: [UInt8]
     /// The receiver of the result.
     let waiter: Waiter
-    /// The effect of the durable record on the ledger of segments.
+    /// The change that the record causes in the ledger of segments once it is on disk.
     var effect: Effect?
-    /// The effect of the durable record on the assignment of its conversation.
+    /// The change that the record causes in its conversation's assignment once it is on disk.
     var assignment: AssignmentEffect?
 
     /// A change in the ledger of segments.
     enum Effect: Sendable {
-        /// A message with an unfinished delivery begins.
+        /// A message was stored, and its delivery is unfinished.
         case message
-        /// This many replies of a message in this segment were decided.
+        /// This many replies to a message in this segment were decided.
         case replies(Int, segment: UInt64)
-        /// A delivery, or a reply, of a message in this segment ended.
+        /// The delivery of a message in this segment, or one of its replies, ended.
         case end(segment: UInt64, deadLetter: DeadLetter?, of: BusinessID)
-        /// A reply of a message in this segment failed, and an event that reports it to the handler begins.
+        /// A reply to a message in this segment failed, and the record also is the event that reports the
+        /// failure.
         case reportedEnd(segment: UInt64, deadLetter: DeadLetter, of: BusinessID)
         /// A dead letter was dropped or retried.
         case decision(about: DeadLetter)
-        /// Conversations are on disk up to this record.
+        /// The conversation lines of records up to this one are on disk.
         case checkpoint(through: UInt64)
     }
 
-    /// The code that learns whether the record was written.
+    /// The receiver of the result: whether the record is on disk.
     ///
-    /// A record without a receiver is lazy: it is written with the next batch, and again with a later batch when that write
-    /// fails.
+    /// A record without a receiver is lazy: it is written with the next batch. When that batch fails, the
+    /// record is written with a later one.
     enum Waiter: Sendable {
-        /// The sender of an inbound message, which waits for its answer.
+        /// The sender of a message, which waits for the answer to its request.
         case sender(AcceptedMessage, AppendCompletion)
         /// A task that waits for one record.
         case task(CheckedContinuation<JournalledRecord, any Error>)
-        /// A task that writes several records in one batch, of which this is the first.
+        /// A task that waits for several records of one batch; this entry is the first of them.
         case tasks(CheckedContinuation<[JournalledRecord], any Error>, count: Int)
         /// A callback that must be short; it runs on the journal's queue.
         case completion(@Sendable (Result<JournalledRecord, StoreError>) -> Void)
-        /// The same task as for the previous entry.
+        /// The task that waits for the previous entry.
         case same
         /// No receiver.
         case none

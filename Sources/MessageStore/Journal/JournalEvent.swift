@@ -2,11 +2,11 @@ import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// An inbound message with its outcome, according to the journal.
+/// A message and the result of its delivery, according to the journal.
 package struct JournalEvent: Sendable {
     /// The state of a message.
     package enum Status: String, CaseIterable, Sendable {
-        /// Waiting, or being processed.
+        /// The event waits for its delivery, or is being processed.
         case pending
         /// The event failed and waits outside its conversation's order for the next attempt.
         case parked
@@ -18,11 +18,12 @@ package struct JournalEvent: Sendable {
         case rejected
         /// A person took over.
         case handedOff
-        /// All attempts failed: a dead letter.
+        /// All attempts failed, or the handler's answer was refused: a dead letter.
         case failed
-        /// The event repeated the choice of a recent message.
+        /// The customer repeated the choice of a recent message, and no handler was called.
         case repeated
-        /// A person has the conversation, or it waits for one: no handler was called.
+        /// A person has the conversation, or the conversation waits for one: no handler was called, or its
+        /// answer was dropped.
         case withPerson
         /// The event was a dead letter, or pending, and an operator dropped it.
         case dropped
@@ -45,7 +46,7 @@ package struct JournalEvent: Sendable {
 
     /// The number of the event's record.
     package let record: UInt64
-    /// The arrival time; for a replay, the time of the request.
+    /// The arrival time; for a replay, the time at which the replay was requested.
     package let at: Timestamp
     /// The receiving business.
     package let business: BusinessID
@@ -57,19 +58,19 @@ package struct JournalEvent: Sendable {
     package let replayOf: UInt64?
     /// The record of the event's latest replay; nil when there is none.
     package let replayedAs: UInt64?
-    /// The kind, once known.
+    /// The kind of the message; nil before the handler's decision or the end of the delivery.
     package let kind: Kind?
     /// The state of the message.
     package let status: Status
-    /// The reason of the state, if known.
+    /// The reason for the state, if one is known.
     package let reason: String?
-    /// The broken rules of a refused answer, a list of objects.
+    /// The broken rules of a refused answer, a list of objects; nil for other states.
     package let problems: JSONValue?
-    /// The number of attempts without an outcome.
+    /// The number of attempts that ended without an outcome.
     package let attempts: Int
     /// The time of the next attempt of a parked message.
     package let next: Timestamp?
-    /// The message, including its payload when that was resolved.
+    /// The message, with its payload if a reference to the payload was resolved.
     package let message: JSONValue
     /// The kind of a proactive message; nil for a customer's message.
     package let outboundKind: Kind?
@@ -89,7 +90,8 @@ package struct JournalEvent: Sendable {
     /// Whether the event has ended.
     package var isFinished: Bool { status != .pending && status != .parked }
 
-    /// Reads the message with this state from the journal; throws when a line is unreadable or is not a message.
+    /// Reads the message with this state from the journal; throws when its lines are unreadable or have
+    /// another form.
     init(_ state: MessageState, from reader: SegmentReader) throws(StoreError) {
         let root = try reader.line(at: state.location).root
         guard let business = root["business"]?.string, let customer = root["customer"]?.string,
@@ -119,7 +121,7 @@ package struct JournalEvent: Sendable {
             problems = root["problems"]
             attempts = root["attempts"]?.int ?? 0
             next = nil
-            // A later drop or retry overrides the end of the delivery.
+            // When the copy was dropped or retried later, this state counts, and not the result in the copy.
             status =
                 state.status == .pending
                 ? root["result"]?.string.flatMap(Status.init) ?? .failed : state.status

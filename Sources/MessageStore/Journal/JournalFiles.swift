@@ -5,41 +5,40 @@ import Dispatch
 package struct JournalFiles: Sendable {
     private let directory: String
 
-    /// Uses the data directory at this path.
+    /// Creates access to the journal of the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
 
-    /// The time of the last write to a segment, in seconds since 1970.
+    /// Returns the time of the last write to a segment, in seconds since 1970; 0 without a journal.
     ///
-    /// The size of a segment does not show writes, because segments are preallocated.
+    /// The sizes of segments do not show writes, because segments are preallocated.
     package func lastWriteSecondsSince1970() throws -> Int {
         guard Directory.exists(directory) else { return 0 }
         return try Directory.names(in: directory).reduce(0) { last, name in
-            // A segment that was deleted meanwhile has no time.
+            // A segment may be deleted meanwhile, and then has no time.
             max(last, (try? FileTime.modifiedSecondsSince1970(directory + "/" + name)) ?? 0)
         }
     }
 
     /// Calls `body` with every `wanted` message, in the order of arrival.
     ///
-    /// Reads the whole journal once and then each message separately: at most one text is in memory, and
-    /// about a hundred bytes for each message. Omits records that are being written. Throws
-    /// ``StoreError/damaged(file:line:)`` for a damaged line, and ``StoreError/quarantined(file:)`` for a
-    /// quarantined segment. When records between segments or inside one are missing, it throws after the last
-    /// message.
+    /// Reads the whole journal once, and then each message separately. Only one text is in memory at a time,
+    /// and about a hundred bytes for each message. Omits records that are being written. Throws
+    /// ``StoreError/quarantined(file:)`` at once for a quarantined segment. For damaged lines and missing
+    /// records it throws ``StoreError/damaged(file:line:)`` after the last message.
     package func forEach(
         where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
     ) throws {
         try forEach(of: nil) { if wanted($0) { try body($0) } }
     }
 
-    /// Every `wanted` message, in the order of arrival; reads the whole journal.
+    /// Returns every `wanted` message, in the order of arrival; reads the whole journal.
     package func events(where wanted: (JournalEvent) -> Bool) throws -> [JournalEvent] {
         var events: [JournalEvent] = []
         try forEach(where: wanted) { events.append($0) }
         return events
     }
 
-    /// The messages of these records, in order and without duplicates.
+    /// Returns the messages of these records, in order and without duplicates.
     ///
     /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
@@ -52,9 +51,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The messages of these records, in order and without duplicates.
+    /// Returns the messages of these records, in order and without duplicates.
     ///
-    /// Reads the whole journal on a queue of its own, so that no other task waits for that.
+    /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
     func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.events").async {
@@ -63,7 +62,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Every `wanted` message, in the order of arrival; reads the whole journal on a queue of its own.
+    /// Returns every `wanted` message, in the order of arrival; reads the whole journal on a separate queue.
     func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
         -> [JournalEvent]
     {
@@ -74,15 +73,16 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Reads every segment, in order; does nothing when there is no journal.
+    /// Calls `body` with each record of the journal, in order; does nothing when there is no journal.
     ///
-    /// Returns the damage: missing records, or broken lines.
+    /// Returns the first damage that was found, missing records or invalid lines; nil for an intact journal.
     @discardableResult
     func forEachRecord(
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreError? {
         var reader = try JournalReader(directory)
-        // A quarantined segment is missing from the journal, which must not count as complete then.
+        // The journal lacks the records of a quarantined segment, so reading the other segments must not
+        // succeed.
         if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
         try reader.forEachRecord(body)
         return reader.damage
@@ -91,7 +91,7 @@ package struct JournalFiles: Sendable {
     private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
         let reader = SegmentReader(directory: directory)
         try forEachState(of: wanted) { state in
-            // A copy of a reply alone does not contain its event, whose own text is deleted.
+            // If only a reply was copied, the event cannot be read: its segment was deleted.
             if state.isCarried, state.status == .handled { return }
             guard
                 let event = try readingKept({ () throws(StoreError) in try JournalEvent(state, from: reader) }
@@ -101,7 +101,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Calls `body` with every `wanted` reply, in the order of their events.
+    /// Calls `body` with every `wanted` reply, in the order of the events that were answered.
     ///
     /// Reads and throws like ``forEach(where:_:)``.
     package func forEachReply(
@@ -118,7 +118,7 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The replies with these names, in order and without duplicates.
+    /// Returns the replies with these names, in order and without duplicates.
     ///
     /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown name.
     package func replies(_ names: [ReplyID]) throws -> [JournalReply] {
@@ -140,9 +140,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// The replies with these names, in order and without duplicates.
+    /// Returns the replies with these names, in order and without duplicates.
     ///
-    /// Reads the whole journal on a queue of its own, so that no other task waits for that.
+    /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
     func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "balloon.replies").async {
@@ -151,7 +151,9 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Folds the whole journal, then calls `body` with the state of every message, or of the wanted ones.
+    /// Computes the states of the wanted messages from the whole journal, then calls `body` with each state.
+    ///
+    /// All messages are wanted when `wanted` is nil.
     private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
         var states: [UInt64: MessageState] = [:]
         var reported: Set<ReplyID> = []
@@ -179,7 +181,8 @@ package struct JournalFiles: Sendable {
             }
         }
         for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
-        // The records that a caller named were all found, so a gap elsewhere is no error for that caller.
+        // A caller that named records checks that all of them were found, so damage elsewhere is no error for
+        // that caller.
         if wanted == nil, let missing { throw missing }
     }
 }

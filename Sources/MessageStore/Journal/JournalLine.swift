@@ -3,11 +3,10 @@ import BalloonWire
 
 /// One line of the journal: `{"record":12,"batch":11,"type":"…",…,"crc32":"89abcdef"}`.
 ///
-/// `batch` is the number of the first record that was written in the same batch, so that the batch of a lost
-/// line can be determined. `crc32` is zlib's, in eight lower-case digits, over the bytes from the opening
-/// brace up to the comma before `"crc32"`.
+/// `batch` is the number of the first record of the same batch; it shows to which batch a lost line belonged.
+/// `crc32` is the CRC-32 of zlib, in eight lower-case hexadecimal digits, of the bytes before `,"crc32"`.
 enum JournalLine {
-    /// The parsed start of a line.
+    /// The parsed members at the start of a line.
     struct Header {
         let record: UInt64
         let batch: UInt64
@@ -15,7 +14,7 @@ enum JournalLine {
         let type: Range<Int>
     }
 
-    /// The length of the end of a line, which is `,"crc32":"`, eight digits and `"}`.
+    /// The number of bytes of a line's end: `,"crc32":"`, eight digits and `"}`.
     static let checksumBytes = 20
     private static let checksumStart: [UInt8] = Array(",\"crc32\":\"".utf8)
     private static let recordStart: [UInt8] = Array("{\"record\":".utf8)
@@ -59,7 +58,8 @@ enum JournalLine {
         return hexadecimal(line[digits..<digits + 8])
     }
 
-    /// Parses the start of an intact line; nil when the line starts with other members.
+    /// Parses the start of an intact line; nil when the line does not start with `record`, `batch` and
+    /// `type`.
     static func header(of line: ArraySlice<UInt8>) -> Header? {
         var position = line.startIndex
         guard skip(recordStart, in: line, &position), let record = decimal(in: line, &position),
@@ -73,8 +73,8 @@ enum JournalLine {
 
     /// Returns an intact line without its member `message` or `replies`, as a complete JSON object.
     ///
-    /// The store's own members come before that member. Text inside a message has escaped quotation marks, so the
-    /// first occurrence of the member's name is the member itself.
+    /// All other members that the program needs come before that member. Quotation marks inside strings are
+    /// escaped, so the first occurrence of the member's name is the member itself.
     static func withoutMessages(_ line: ArraySlice<UInt8>, _ header: Header) -> [UInt8] {
         let type = line[header.type]
         let marker: [UInt8]

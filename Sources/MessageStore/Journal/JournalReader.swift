@@ -2,10 +2,10 @@ import BalloonPOSIX
 
 /// Reads a journal's segments in order, and finds missing and damaged records.
 ///
-/// Recovery, lists and verification all use this reader. Damage does not stop the reading; lost records are reported
-/// in ``losses``.
+/// Recovery, lists and verification all use this reader. Reading continues after damage, and ``losses`` has
+/// the lost records.
 struct JournalReader {
-    /// Lost records that were on disk once, and the place of the loss.
+    /// A range of lost records that were on disk once, and the place where they are missing.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
         /// The segment with the broken lines, or the segment before the missing records.
@@ -14,22 +14,23 @@ struct JournalReader {
         let line: Int
     }
 
-    /// The segments in order, each named by the number of its first record.
+    /// The segments in order, each as the number of its first record.
     let segments: [UInt64]
     let abandoned: AbandonedRecords
     /// The names of segment files that an earlier version of Balloon quarantined.
     let quarantined: [String]
     /// The losses in the segments read so far.
     private(set) var losses: [Loss] = []
-    /// The segments with damage that lost no record, and the damaged line of each.
+    /// The segments that are damaged but have lost no record, and the damaged line of each.
     private(set) var blemishes: [(segment: UInt64, line: Int)] = []
     private(set) var lostNotes: Set<UInt64> = []
     private let directory: String
     /// The last segment with records that was read.
     private var last: (segment: UInt64, scan: SegmentScan)?
 
-    /// Lists the segments in a folder, and reads which records they declare abandoned; a missing folder has no
-    /// segments.
+    /// Lists the segments in a folder, and reads which records they declare abandoned.
+    ///
+    /// A missing folder has no segments.
     init(_ directory: String) throws(StoreError) {
         self.directory = directory
         var names: [String] = []
@@ -64,8 +65,9 @@ struct JournalReader {
         return blemishes.first.map { .damaged(file: path($0.segment), line: $0.line) }
     }
 
-    /// Adds the next segment that was read, in the order of ``segments``; finds the records that are missing before
-    /// it.
+    /// Adds the assessment of a segment that was read, and finds records that are missing before the segment.
+    ///
+    /// The segments must be added in the order of ``segments``.
     mutating func take(_ segment: UInt64, _ scan: SegmentScan) {
         // A segment without valid lines is skipped: the numbers of later records show which records are missing.
         guard scan.lines > 0 else { return }
@@ -80,7 +82,9 @@ struct JournalReader {
         last = (segment, scan)
     }
 
-    /// Assesses the last segment after all segments were added; a power failure may explain a broken end.
+    /// Assesses the last segment; must be called after all segments were added.
+    ///
+    /// Only in the last segment, a power failure may explain a broken end.
     mutating func finish() {
         if let last { judge(last.segment, last.scan, isLast: true) }
         last = nil
@@ -94,8 +98,9 @@ struct JournalReader {
         blemishes.append((segment, line))
     }
 
-    /// Discards the findings so far: a running server deletes the oldest segments first, so all of those segments are
-    /// deleted.
+    /// Discards the findings so far, because a segment is missing.
+    ///
+    /// A running server deletes the oldest segments first, so all segments read so far are deleted as well.
     private mutating func takeMissing() {
         last = nil
         losses = []
@@ -119,7 +124,8 @@ struct JournalReader {
                 continue
             }
             while let line = try next(&lines, of: segment) {
-                // A line with a correct checksum that is not JSON comes from another program, and is skipped.
+                // A line with a correct checksum that is not JSON was written by another program, and is
+                // skipped.
                 guard let record = JournalRecord(lines.buffer[line.range], line.header) else { continue }
                 try body(record, line.record, lines.location(of: line, in: segment))
             }
@@ -131,7 +137,9 @@ struct JournalReader {
     /// Returns the number of the last record in the journal's files; 0 when there is none.
     func lastRecord() throws(StoreError) -> UInt64 { try end()?.record ?? 0 }
 
-    /// Returns the last record in the journal's files, its segment, and the offset behind its line; nil when there is none.
+    /// Returns the last record in the journal's files, its segment, and the offset after its line feed.
+    ///
+    /// Returns nil when there is no record.
     func end() throws(StoreError) -> (record: UInt64, segment: UInt64, endBytes: Int)? {
         for segment in segments.reversed() {
             do throws(SystemError) {

@@ -2,11 +2,11 @@ package import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// A parsed journal record, without its messages.
+/// A parsed journal record, without the texts of its messages.
 enum JournalRecord: Sendable {
     /// A received, replayed or proactive message.
     case message(Message)
-    /// The result of a payload reference.
+    /// The payload of a message's reference was downloaded, or the download failed.
     case resolved(of: UInt64)
     /// A handler's decision.
     case outcome(Outcome)
@@ -14,23 +14,23 @@ enum JournalRecord: Sendable {
     case replyAttempt(ReplyAttempt)
     /// The end of a reply.
     case reply(Reply)
-    /// The results of a message's attachments.
+    /// The results of a message's attachments, sign-in or payment.
     case files(of: UInt64)
-    /// An attempt without an outcome.
+    /// An attempt of a delivery that ended without an outcome.
     case attempt(Attempt)
     /// The end of a delivery.
     case finished(Finished)
     /// A dead letter was dropped: the event, or one of its replies.
     case dropped(of: UInt64, reply: Int?)
-    /// A copy of a dead letter whose own segment may be deleted: the event, or one of its replies.
+    /// A copy of a dead letter whose original segment may be deleted: the event, or one of its replies.
     case carried(of: UInt64, reply: Int?, business: BusinessID)
     /// The assignment of a conversation after a change.
     case assignment(AssignmentRecord)
-    /// Conversation lines up to this record are on disk.
+    /// The conversation lines of records up to this one are on disk.
     case checkpoint(through: UInt64)
     /// A sync of conversations failed.
     case unsynced
-    /// A record whose content was erased with its customer.
+    /// A record whose content was erased, together with all data of its customer.
     case erased(Erased)
     /// The start of a segment.
     case segment(at: Timestamp?)
@@ -43,7 +43,7 @@ enum JournalRecord: Sendable {
         let at: Timestamp?
         let hasReference: Bool
         let replayOf: UInt64?
-        /// The index of the reply that is sent again, of the record `replayOf`; nil when the event is replayed.
+        /// The index of the reply of `replayOf` that is sent again; nil when the event itself is replayed.
         let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
@@ -59,7 +59,7 @@ enum JournalRecord: Sendable {
         let kind: Kind?
         /// The number of decided replies.
         let replies: Int
-        /// The assignment, when the conversation waits for a person from then on.
+        /// The new assignment, when the conversation waits for a person from then on; otherwise nil.
         var handOff: AssignmentRecord?
     }
 
@@ -96,11 +96,13 @@ enum JournalRecord: Sendable {
         let result: JournalEvent.Status
         let reason: String?
         let original: MessageID?
-        /// Whether the handler's answer was refused; replies of its fallback, if there are any, are sent instead.
+        /// Whether the handler's answer broke a rule and was refused; replies of the configured fallback, if
+        /// any, are sent.
         let isRefusal: Bool
     }
 
-    /// Parses an intact line with this header; nil when it is not JSON despite its correct checksum.
+    /// Parses an intact line with this header; nil when the line is not JSON, although its checksum is
+    /// correct.
     init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         if let record = Self.scan(line, header) {
             self = record
@@ -108,15 +110,17 @@ enum JournalRecord: Sendable {
         }
         let head = JournalLine.withoutMessages(line, header)
         let short = (try? JSONDocument(head, limits: .journal))?.root
-        // Earlier versions wrote no `replyCount`; the replies of such an outcome are counted in the whole line.
+        // Earlier versions wrote no `replyCount`, so the replies of such an outcome are counted in the whole
+        // line.
         let isEnough = short.map { $0["type"]?.equals("outcome") != true || $0["replyCount"] != nil } ?? false
         guard let root = isEnough ? short : (try? JSONDocument(Array(line), limits: .journal))?.root
         else { return nil }
         self = Self.read(root) ?? .other
     }
 
-    /// The record of the message that this record concerns; nil for a message itself and for records about no
-    /// message.
+    /// The record of the message that this record is about.
+    ///
+    /// Nil for the record of a message itself, and for a record that is about no message.
     var subject: UInt64? {
         switch self {
         case .resolved(let record), .files(let record), .dropped(let record, _),
@@ -131,7 +135,7 @@ enum JournalRecord: Sendable {
         }
     }
 
-    /// Whether an event begins with this record.
+    /// Whether an event begins with this record: a message, or the report of a failed reply.
     var beginsEvent: Bool {
         switch self {
         case .message: true
@@ -187,8 +191,8 @@ extension JournalRecord.Outcome {
         of = record
         at = root.timestamp("at")
         kind = root.messageKind
-        // Earlier versions did not write the count before the replies, and the head of a line omits the
-        // replies.
+        // The start of a line lacks the replies, so `replyCount` precedes them. Earlier versions wrote no
+        // `replyCount`.
         replies = min(max(0, root["replyCount"]?.int ?? root["replies"]?.elements.count ?? 0), 10_000)
         handOff = AssignmentRecord(handOff: root, isAnnounced: replies > 0)
     }
@@ -268,7 +272,7 @@ extension AssignmentRecord {
 }
 
 extension Assignment {
-    /// Parses the members of an assignment; nil without a known state.
+    /// Parses the members of an assignment; nil when the state is missing or unknown.
     package init?(_ root: JSONValue) {
         guard let state = root["state"]?.string.flatMap(State.init(rawValue:)) else { return nil }
         self.init(state: state, record: root.record("changed") ?? 0)
@@ -283,7 +287,7 @@ extension Assignment {
 }
 
 extension Assignment.Beginning {
-    /// Parses `began` and `seq`; nil without a number of a line.
+    /// Parses `began` and `seq`; nil without a valid `seq`.
     fileprivate init?(_ root: JSONValue) {
         guard let sequence = root["seq"]?.int, sequence > 0 else { return nil }
         self.init(record: root.record("began") ?? 0, sequence: sequence)
@@ -308,7 +312,7 @@ extension ConversationKey {
 }
 
 extension JSONValue {
-    /// The member with this name as the number of a record; nil for any other value.
+    /// Returns the member with this name as the number of a record; nil for any other value.
     func record(_ name: String) -> UInt64? { self[name]?.int.flatMap { $0 > 0 ? UInt64($0) : nil } }
 
     func timestamp(_ name: String) -> Timestamp? {
