@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Logging
 
-/// Reads the journal's segments when the store opens.
+/// Recovers the state of the journal from its snapshot and its segments when the store opens.
 struct JournalRecovery {
     private let directory: String
     private let logger: Logger
@@ -9,9 +9,9 @@ struct JournalRecovery {
     private var state: RecoveredJournal
     private var damage = JournalDamage()
     private let snapshot: SnapshotFile
-    /// Called after each segment.
+    /// The callback that runs after the snapshot and after each segment.
     private let didAdvance: @Sendable () -> Void
-    /// The number of the last record in the snapshot; 0 when no snapshot is used.
+    /// The number of the last record that the snapshot covers; 0 when no snapshot is used.
     private var covered: UInt64 = 0
     private var last: UInt64 = 0
     private var segments: [JournalSnapshot.Segment] = []
@@ -22,9 +22,9 @@ struct JournalRecovery {
         let damage: JournalDamage
         /// The segments, each with the place where its records end.
         let segments: [JournalSnapshot.Segment]
-        /// The last record of the used snapshot; 0 when every segment was read instead.
+        /// The last record that the used snapshot covers; 0 when every segment was read instead.
         let covered: UInt64
-        /// The last record that was read.
+        /// The last record of the journal, from the segments or from the snapshot.
         let lastRecord: UInt64
     }
 
@@ -44,9 +44,10 @@ struct JournalRecovery {
         }
     }
 
-    /// Reads the snapshot and the later segments, or every segment when there is no usable snapshot.
+    /// Recovers the journal, and returns its state and its damage.
     ///
-    /// Removes records that a power failure left incomplete, and returns the state of the journal and its damage.
+    /// Reads the snapshot and the later segments, or every segment when no snapshot is usable. Removes
+    /// records that a power failure left incomplete.
     static func run(
         directory: String, state: RecoveredJournal, snapshot: SnapshotFile,
         didAdvance: @escaping @Sendable () -> Void = {}, logger: Logger
@@ -59,7 +60,8 @@ struct JournalRecovery {
             covered: recovery.covered, lastRecord: recovery.last)
     }
 
-    /// Restores segments that earlier versions quarantined; their intact records are valid.
+    /// Restores the names of segments that earlier versions quarantined, because their intact records are
+    /// valid.
     private static func restore(
         _ names: [String], in directory: String, _ logger: Logger
     ) throws(StoreError) {
@@ -94,7 +96,7 @@ struct JournalRecovery {
         let reading = SegmentReading(rest, in: directory, abandoned: reader.abandoned)
         try reading.forEach { records throws(StoreError) in try apply(records) }
         reader.finish()
-        // Numbers of abandoned or lost records are not reused.
+        // The numbers of abandoned or lost records are not used for new records.
         for range in reader.abandoned.ranges { state.skip(to: range.upperBound + 1) }
         for loss in reader.losses { state.skip(to: loss.records.upperBound + 1) }
         damage.judge(reader, openMessages: state.unended)
@@ -128,13 +130,14 @@ struct JournalRecovery {
 
     /// Ensures that the last segment with records is on disk and ends with a complete line.
     ///
-    /// Returns the number of segments up to that one; 0 when no segment has records.
+    /// Returns the number of segments up to and including that segment; 0 when no segment has records.
     private mutating func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
             let scan = try access(segment) { file throws(SystemError) in
-                // Sync the file, and read it from the disk instead of the cache: data that a killed process left only
-                // in the page cache, or that a failed sync marked as written, must not count as durable.
+                // The file is synced, and read from the disk instead of the page cache. Data that only the
+                // cache has must not count as durable: a killed process left it there, or a failed sync
+                // marked it as written.
                 try file.synchronizeData()
                 file.dropCache()
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
@@ -149,7 +152,8 @@ struct JournalRecovery {
             case .powerCut where scan.lines > 0:
                 try cut(segment, firstRecord: scan.firstRecord)
                 return rest.count + 1
-            // An incomplete first batch leaves one or two broken pieces; more pieces belong to more than one batch.
+            // An incomplete first batch leaves one or two broken pieces. More pieces come from more than one
+            // batch, so they are damage.
             case .powerCut where scan.brokenPieces <= 2: try setAside(segment, suffix: ".unreadable")
             case .powerCut where scan.lines == 0:
                 // Each broken piece may have been a record.

@@ -3,22 +3,22 @@ import BalloonWire
 
 /// The state of a journal up to one record: hashes, numbers, and the assignments of conversations.
 ///
-/// A cache: a start continues from it with the later records, and gets the same state as from the complete journal.
-/// For unfinished messages it has only the places of their lines. The start reads those lines, so the state of a
-/// message is computed from records only, and has no second format.
+/// The snapshot is a cache. A start applies the later records to it, and gets the same state as from the
+/// complete journal. For unfinished messages it has only the places of their lines, which the start reads.
+/// The state of a message is therefore computed from records only, and has no second format.
 struct JournalSnapshot: Sendable {
     /// A segment that the snapshot covers.
     struct Segment: Hashable, Sendable {
         let first: UInt64
-        /// The offset behind the line feed of the segment's last covered line.
+        /// The offset after the last covered line of the segment, including its line feed.
         let endBytes: Int
-        /// The checksum in its last line.
+        /// The checksum in the last covered line.
         let checksum: UInt32
     }
 
-    /// A line of an unfinished message.
+    /// A journal line that concerns an unfinished message.
     struct Line: Hashable, Sendable {
-        /// The message's own record.
+        /// The record number of the message itself.
         let message: UInt64
         let record: UInt64
         let location: RecordLocation
@@ -33,15 +33,17 @@ struct JournalSnapshot: Sendable {
     var latestMessageAt: Timestamp?
     var ledger: SegmentLedger
     var assignments: AssignmentTable
-    /// The lines of unfinished messages, in the order of their records.
+    /// The lines of unfinished messages, in the order of the lines' records.
     var openLines: [Line]
     var index: MessageIndex
 
-    /// The maximum number of lines of unfinished messages; with more, reading the whole journal is as fast.
+    /// The maximum number of lines of unfinished messages; with more, a start would be as fast without a
+    /// snapshot.
     static let maximumOpenLines = 100_000
     private static let magic: UInt64 = 0x33_746f_6853_6e42
 
-    /// The complete file: a magic number with the version, the members, and a checksum.
+    /// Returns the content of the file: a number that identifies the format's version, the members, and a
+    /// checksum.
     func encoded() -> [UInt8] {
         var bytes = SnapshotEncoder()
         bytes.append(Self.magic)
@@ -66,7 +68,8 @@ struct JournalSnapshot: Sendable {
         return bytes.finish()
     }
 
-    /// Parses a file; nil when it is damaged, of another version, or of an index with other limits.
+    /// Parses a file; nil when the file is damaged, has another version, or was made with other limits of the
+    /// index.
     init?(_ bytes: [UInt8], emptyIndex: MessageIndex) {
         guard var bytes = SnapshotDecoder(bytes), bytes.next() == Self.magic, let lastRecord = bytes.next(),
             let nextRecord = bytes.next(), let isUnsynced = bytes.next(),
@@ -116,7 +119,7 @@ struct JournalSnapshot: Sendable {
     }
 }
 
-/// Appends integers of eight bytes, the least significant byte first.
+/// Encodes values as 64-bit integers, the least significant byte first.
 struct SnapshotEncoder {
     private var bytes: [UInt8] = []
 
@@ -131,7 +134,7 @@ struct SnapshotEncoder {
         append(UInt64(bitPattern: time?.milliseconds ?? 0))
     }
 
-    /// Appends a text: its size plus 1, and its bytes, packed into 8-byte numbers; appends only 0 for nil.
+    /// Appends a text as its size plus 1 and its bytes, eight in each integer; appends only 0 for nil.
     mutating func append(_ text: String?) {
         guard let text else { return append(0) }
         let utf8 = Array(text.utf8)
@@ -146,7 +149,7 @@ struct SnapshotEncoder {
         for element in list { body(&self, element) }
     }
 
-    /// The appended bytes with their checksum.
+    /// Returns the appended bytes, followed by their checksum.
     consuming func finish() -> [UInt8] {
         append(UInt64(CRC32.checksum(of: bytes)))
         return bytes
@@ -181,13 +184,13 @@ struct SnapshotDecoder {
         return value
     }
 
-    /// Reads a time: nil at the end of the bytes, an inner nil for an absent time.
+    /// Reads a time; returns nil when too few bytes are left, and `.some(nil)` for an absent time.
     mutating func nextTimestamp() -> Timestamp?? {
         guard let isThere = next(), let milliseconds = next() else { return nil }
         return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)
     }
 
-    /// Reads a text: nil at the end of the bytes, an inner nil for an absent text.
+    /// Reads a text; returns nil when too few bytes are left, and `.some(nil)` for an absent text.
     mutating func nextText() -> String?? {
         guard let size = next() else { return nil }
         if size == 0 { return .some(nil) }

@@ -2,8 +2,8 @@ import BalloonPOSIX
 
 /// Writes batches of records to segments, with one write and one sync for each batch.
 ///
-/// A segment is not used again after a failed write or sync. The writer truncates it to its synced size, and begins
-/// the next segment with a line that declares the records of the failed batch abandoned.
+/// After a failed write or sync, the writer stops using the segment, and truncates it to its synced size. The
+/// next segment begins with a line that declares the records of the failed batch abandoned.
 struct JournalWriter: Sendable {
     private let directory: String
     private let disk: any StoreDisk
@@ -14,25 +14,27 @@ struct JournalWriter: Sendable {
     private var nextRecord: UInt64
     private var segment: Segment?
     private var abandoned: ClosedRange<UInt64>?
-    /// Records that a repair removed, to be declared in the next segment.
+    /// The records that a repair removed, and that the next segment declares abandoned.
     private var declared: [ClosedRange<UInt64>] = []
     private var lines: [UInt8] = []
 
     private struct Segment {
         let file: File
         let firstRecord: UInt64
-        /// The time at which the segment was created, on a monotonic clock: changes of the wall clock have no effect.
+        /// The time at which the segment was created, on a monotonic clock, so that changes of the wall clock
+        /// have no effect.
         let began = ContinuousClock.now
         var syncedBytes = 0
         /// The size of the file, including preallocated line feeds.
         var fileBytes = 0
-        /// Whether the segment contains records after its header and its declarations of abandoned records.
+        /// Whether the segment has other records than its first line and its declarations of abandoned
+        /// records.
         var hasEntries = false
     }
 
-    /// The largest buffer that is kept between batches.
+    /// The maximum size of the buffer that is kept for the next batch.
     private static let keptBufferBytes = 4 << 20
-    /// How long the writer preallocates nothing after a failure, to leave the free space to records.
+    /// How long after a failed preallocation none is tried, so that records get the free space.
     private static let pause = Duration.seconds(600)
     private var preparesAgain: ContinuousClock.Instant?
 
@@ -49,9 +51,9 @@ struct JournalWriter: Sendable {
     /// The number of the last assigned record.
     var lastRecord: UInt64 { nextRecord - 1 }
 
-    /// Writes the entries as one batch and waits until it is on disk.
+    /// Writes the entries as one batch, and waits until the batch is on disk.
     ///
-    /// Throws when any part failed; then none of the entries is in the journal.
+    /// Throws when the write or the sync failed; then none of the entries is in the journal.
     mutating func commit(_ entries: [JournalEntry]) throws(SystemError) -> [JournalledRecord] {
         lines.removeAll(keepingCapacity: lines.capacity <= Self.keptBufferBytes)
         let batch = nextRecord
@@ -86,11 +88,11 @@ struct JournalWriter: Sendable {
         return records
     }
 
-    /// Fills the segment ahead with line feeds, which later batches overwrite.
+    /// Preallocates the segment: fills the space after its records with line feeds, which later batches
+    /// overwrite.
     ///
     /// The sync of such a batch is faster, because neither the size nor the blocks of the file change.
-    ///
-    /// The journal calls this while no caller waits for a batch. Readers skip blank lines.
+    /// Readers skip blank lines. The journal calls this function when no caller waits for a batch.
     mutating func prepare() {
         guard var segment, segment.fileBytes - segment.syncedBytes < preparedBytes / 8 else { return }
         if let preparesAgain, ContinuousClock.now < preparesAgain { return }
@@ -102,19 +104,19 @@ struct JournalWriter: Sendable {
             self.segment = segment
             preparesAgain = nil
         } catch {
-            // No record is lost, but the content after the records is unknown. The next segment declares one unused
-            // record number abandoned, which makes that content invalid.
+            // No record is lost, but the content of the file after the records is unknown. The next segment
+            // declares one unused record number abandoned, so that readers ignore that content.
             preparesAgain = .now + Self.pause
             nextRecord += 1
             abandon(segment, from: nextRecord - 1)
         }
     }
 
-    /// Ends the current segment and removes its preallocation.
+    /// Ends the current segment, and removes its preallocated blank lines.
     mutating func end() {
         guard let segment else { return }
         self.segment = nil
-        // Remaining blank lines are harmless.
+        // If the truncation fails, blank lines remain, which is harmless.
         if segment.fileBytes > segment.syncedBytes {
             try? disk.truncate(segment.file, to: segment.syncedBytes)
         }
@@ -136,13 +138,13 @@ struct JournalWriter: Sendable {
         return true
     }
 
-    /// Ends the segment, so that the next one declares these records as abandoned.
+    /// Ends the current segment; the next one declares these records abandoned.
     mutating func declare(_ records: [ClosedRange<UInt64>]) {
         end()
         declared = records
     }
 
-    /// Cancels a declaration that is not written yet; returns false when it was written, or none was pending.
+    /// Cancels a declaration that is not on disk yet; returns false when there is none.
     mutating func withdraw() -> Bool {
         defer { declared = [] }
         return !declared.isEmpty
@@ -152,8 +154,8 @@ struct JournalWriter: Sendable {
         let path = directory + "/" + SegmentName.text(firstRecord: batch)
         let file: File
         do throws(SystemError) { file = try disk.create(path) } catch {
-            // Remove what may have been created, because the next attempt uses the same name. A file that existed
-            // before is not removed.
+            // The next attempt uses the same name, so remove a file that this attempt may have created. A
+            // file that existed before stays.
             if !error.isExisting { try? disk.remove(path) }
             throw error
         }
@@ -172,7 +174,8 @@ struct JournalWriter: Sendable {
     private mutating func abandon(_ failed: Segment, from batch: UInt64) {
         abandoned = (abandoned?.lowerBound ?? batch)...(nextRecord - 1)
         segment = nil
-        // If the truncation fails, the declaration in the next segment makes the remaining data invalid.
+        // If the truncation fails, readers ignore the remaining lines, because the next segment declares them
+        // abandoned.
         if failed.syncedBytes > 0 {
             try? disk.truncate(failed.file, to: failed.syncedBytes)
         } else {

@@ -1,15 +1,16 @@
 import BalloonPOSIX
 
-/// The index of messages in the journal or on their way to it, for the deduplication window.
+/// The index that detects copies of a message for the time of the deduplication window.
 ///
-/// It needs 27 to 56 bytes per message, for at most `maximumCount` messages: see ``MessageTable``. The oldest quarter
-/// of the messages is dropped at once with its table, so that no caller waits for a search.
+/// It has the messages that are in the journal or wait for their sync. It needs 27 to 56 bytes for each
+/// message, and has at most `maximumCount` messages: see ``MessageTable``. The oldest quarter of the messages
+/// is dropped at once, as one table, so that no caller waits for a search.
 struct MessageIndex: Sendable {
-    /// The previous state of a claimed message.
+    /// The state that a message had before ``claim(_:at:_:)``.
     enum Claim: Equatable {
-        /// The message was unknown; the claim has marked it as waiting for its sync.
+        /// The message was unknown, and is now marked as waiting for its sync.
         case absent
-        /// The message waits for its sync; its repetition gets the same answer.
+        /// The message waits for its sync, and the sender of this copy is answered after the sync.
         case waiting
         /// The message is on disk.
         case durable
@@ -18,22 +19,23 @@ struct MessageIndex: Sendable {
     /// The messages that arrived in a third of the window.
     private struct Generation {
         let began: Timestamp
-        /// The record number of each message, ``MessageIndex/waits`` until it is on disk.
+        /// The record number of each message; ``MessageIndex/waits`` until the message is on disk.
         var records = MessageTable()
     }
 
     /// All generations, the newest first.
     private var generations: [Generation] = []
     private let window: Duration
-    /// The time span of one generation.
+    /// The time during which one generation gets new messages: a third of the window.
     private let generationSpan: Duration
     private let maximumCount: Int
     private static let waits = UInt64.max
-    /// Three generations cover the window; the oldest is dropped when all of its messages are older than the window.
+    /// The maximum number of generations: the newest one, and three that cover the window.
     private static let maximumGenerations = 4
     private var twins: [MessageKey: [AppendCompletion]] = [:]
 
-    /// Remembers messages for at least `window`, and at most `maximumCount` of them.
+    /// Creates an index that remembers each message for `window`, or less when `maximumCount` messages are
+    /// reached.
     init(window: Duration = .seconds(72 * 3600), maximumCount: Int = 4_000_000) {
         self.window = window
         generationSpan = window / (Self.maximumGenerations - 1)
@@ -43,7 +45,9 @@ struct MessageIndex: Sendable {
     /// The number of known messages.
     var count: Int { generations.reduce(0) { $0 + $1.records.count } }
 
-    /// Looks up a message, and marks it as waiting when it is absent.
+    /// Looks up a message; marks it as waiting for its sync when it is absent.
+    ///
+    /// Keeps `completion` when the message already waits for its sync.
     mutating func claim(_ key: MessageKey, at now: Timestamp, _ completion: @escaping AppendCompletion)
         -> Claim
     {
@@ -57,8 +61,8 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// The record number of a message in an older generation than the newest; nil when none of them has the
-    /// message.
+    /// Returns the record number of a message in any generation but the newest; nil when the message is not
+    /// in them.
     private func known(_ key: MessageKey) -> UInt64? {
         for older in generations.dropFirst() {
             if let record = older.records.record(of: key) { return record }
@@ -66,27 +70,30 @@ struct MessageIndex: Sendable {
         return nil
     }
 
-    /// Records that a message is on disk; returns the completions of its waiting copies.
+    /// Records that a message is on disk; returns the completions of the copies that arrived meanwhile.
     mutating func store(_ key: MessageKey, record: UInt64) -> [AppendCompletion]? {
-        // The message is in the newest generation, or in the previous one if that was the newest at the claim.
+        // The message is in the generation that was newest at its claim: the newest one, or by now the one
+        // before.
         for generation in generations.indices
         where generations[generation].records.update(key, record: record) { break }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
-    /// Removes a message that did not reach the disk; returns the completions of its waiting copies.
+    /// Removes a message that did not reach the disk; returns the completions of the copies that arrived
+    /// meanwhile.
     mutating func forget(_ key: MessageKey) -> [AppendCompletion]? {
         for generation in generations.indices { generations[generation].records.remove(key) }
         return twins.isEmpty ? nil : twins.removeValue(forKey: key)
     }
 
-    /// Adds a recovered message; returns the record of an earlier message with the same key.
+    /// Adds a message during recovery; returns the record of an earlier message with the same key, if there
+    /// is one.
     mutating func recover(_ key: MessageKey, record: UInt64, at time: Timestamp) -> UInt64? {
         makeRoom(at: time)
         return known(key) ?? generations[0].records.insert(key, record: record)
     }
 
-    /// Adds the messages up to a record to a snapshot, with the limits of the index.
+    /// Adds the limits of the index to a snapshot, and the messages whose records are at most `lastRecord`.
     func encode(to bytes: inout SnapshotEncoder, through lastRecord: UInt64) {
         bytes.append(UInt64(bitPattern: window.components.seconds))
         bytes.append(UInt64(maximumCount))
@@ -97,7 +104,8 @@ struct MessageIndex: Sendable {
             generation.records.forEach { _, record in if record <= lastRecord { count += 1 } }
             bytes.append(count)
             generation.records.forEach { key, record in
-                // Messages that wait for their sync are omitted too: their records follow the snapshot.
+                // This also omits messages that wait for their sync: their records will be later than the
+                // snapshot.
                 guard record <= lastRecord else { return }
                 bytes.append(key.high)
                 bytes.append(key.low)
@@ -106,7 +114,7 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// Loads the messages of a snapshot; false when it is damaged or was made with other limits.
+    /// Loads the messages of a snapshot; false when the snapshot is damaged or was made with other limits.
     mutating func decode(from bytes: inout SnapshotDecoder) -> Bool {
         guard bytes.next() == UInt64(bitPattern: window.components.seconds),
             bytes.next() == UInt64(maximumCount),
@@ -127,7 +135,8 @@ struct MessageIndex: Sendable {
         return true
     }
 
-    /// Removes the messages of segments deleted since a snapshot.
+    /// Removes the messages before this record, because their segments were deleted after the snapshot was
+    /// made.
     mutating func forget(before record: UInt64) {
         for index in generations.indices { generations[index].records.remove(where: { $0 < record }) }
     }
@@ -141,9 +150,10 @@ struct MessageIndex: Sendable {
         return record == Self.waits ? nil : record
     }
 
-    /// Starts a new generation when the newest is full or a third of the window old, and drops the oldest.
+    /// Starts a new generation when the newest one is full, or is older than a third of the window.
     ///
-    /// A clock that is set forward drops at most one generation; a clock that is set back drops none.
+    /// Drops the oldest generation when there are too many. A clock that is set forward drops at most one
+    /// generation; a clock that is set back drops none.
     private mutating func makeRoom(at now: Timestamp) {
         guard let newest = generations.first else { return generations.append(Generation(began: now)) }
         guard

@@ -3,8 +3,8 @@ import BusinessMessages
 
 /// The identity of a message in the deduplication index: 128 bits of a SHA-256.
 ///
-/// The hash's input is the length of the business id in eight bytes, the business id and the message id, so that no
-/// two pairs of ids have the same input.
+/// The hash is computed from the length of the business id in eight bytes, the business id, and the message
+/// id. No two pairs of ids therefore have the same input.
 struct MessageKey: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
@@ -34,6 +34,6 @@ struct MessageKey: Hashable, Sendable {
         self.low = low
     }
 
-    // The bits of a hash are distributed uniformly, and the table adds its own seed.
+    // 64 bits of the SHA-256 are enough: they are distributed uniformly, and the hasher adds a random seed.
     func hash(into hasher: inout Hasher) { hasher.combine(low) }
 }

@@ -2,22 +2,22 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// The texts of one message, read back from its records.
+/// The texts of one message, read from its records in the journal.
 struct MessageRecords: Sendable {
     let id: MessageID
     let receivedAt: Timestamp
     let attributes: ReceivedAttributes
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
-    /// The handler's decision, with its record.
+    /// The handler's decision, and the record that has the decision.
     private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
-    /// The results of the attachments; nil before they are downloaded.
+    /// The results of the attachments, in order; nil until they are recorded.
     private(set) var files: [RecordedFile]?
-    /// The result of the sign-in, for the person who had the conversation.
+    /// The result of a sign-in that ended while no handler answered the conversation; nil without one.
     private(set) var signIn: RecordedSignIn?
-    /// The record of the payment, for the person who had the conversation.
+    /// The record of a payment that ended while no handler answered the conversation; nil without one.
     private(set) var payment: RecordedPayment?
-    /// The time of the files record, if the conversation has a files line for it.
+    /// The time of the results, if they have a separate line in the conversation; otherwise nil.
     private(set) var filesLineAt: Timestamp?
 
     /// Uses the texts of a message that is in memory.
@@ -28,7 +28,7 @@ struct MessageRecords: Sendable {
         message = received.message
     }
 
-    /// Reads the message's record and its further records, in order.
+    /// Reads the message's record and its later records, in order.
     init(_ location: RecordLocation, _ related: [RecordLocation], from reader: SegmentReader)
         throws(StoreError)
     {

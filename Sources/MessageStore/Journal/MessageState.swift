@@ -7,39 +7,40 @@ import BusinessMessages
 struct MessageState: Sendable {
     /// The number of the message's record.
     let record: UInt64
-    /// The place of the message, or of its copy in a later segment.
+    /// The place of the message's line, or of its copy in a later segment.
     let location: RecordLocation
-    /// Whether the message's own segment was deleted and `location` is that of a carried dead letter.
+    /// Whether the message's segment was deleted, and `location` is the place of the dead letter's copy.
     let isCarried: Bool
     /// The record of the replayed message; nil when this is no replay.
     let replayOf: UInt64?
     /// The kind of a proactive message; nil for a customer's message.
     let outboundKind: Kind?
-    /// Whether this is the event of a failed reply; its record is the one that ended the reply.
+    /// Whether this is the event that reports a failed reply; the record that ended the reply is also the
+    /// event's record.
     let isReplyFailure: Bool
     /// The message's effect on the conversation.
     let act: ReceivedMessage.Act
     /// Whether the message's payload reference is unresolved.
     private(set) var awaitsReference: Bool
-    /// The places of the message's further records (resolved, files, outcome, and the end after a refused answer), in
-    /// order.
+    /// The places of the message's later records (resolved, files, outcome, and the end after a refused
+    /// answer), in order.
     private(set) var related: [RecordLocation] = []
-    /// Whether the results of the message's attachments are known.
+    /// Whether the results of the message's attachments were recorded.
     private var hasFiles = false
-    /// The place of the message with its resolved payload.
+    /// The place of the record with the resolved payload, or with the failure; nil until then.
     private(set) var resolved: RecordLocation?
     /// The record of the decided outcome; for a proactive message, its own record.
     private(set) var decision: (record: UInt64, location: RecordLocation)?
     /// The decided replies, by index.
     private(set) var replies: [ReplyState] = []
     private(set) var kind: Kind?
-    /// The message that this one repeats.
+    /// The id of the recent message whose choice this message repeated.
     private(set) var original: MessageID?
     private(set) var status = JournalEvent.Status.pending
     private(set) var reason: String?
-    /// The number of attempts without an outcome, which are numbered from 1.
+    /// The number of the last attempt that ended without an outcome; attempts count from 1.
     private(set) var attempts: Int32 = 0
-    /// How often the process crashed while it delivered or recorded this message alone.
+    /// How often the process crashed while it recorded or delivered this message and no other.
     private(set) var crashes: UInt8 = 0
     /// The time of the next attempt.
     private(set) var next: Timestamp?
@@ -60,7 +61,7 @@ struct MessageState: Sendable {
         awaitsReference = message.hasReference
         kind = message.outboundKind
         guard message.outboundKind != nil else { return }
-        // A proactive message is decided when it is stored.
+        // The reply of a proactive message is the message itself, and is decided when the message is stored.
         decision = (record, location)
         replies = [ReplyState(decidedAt: message.at ?? Timestamp(milliseconds: 0))]
     }
@@ -77,7 +78,7 @@ struct MessageState: Sendable {
         awaitsReference = false
     }
 
-    /// Creates the state from the copy of a dead letter: the event, or one of its replies.
+    /// Creates the state from the copy of a dead letter, which is an event or one of its replies.
     init(carried record: UInt64, reply index: Int?, at location: RecordLocation) {
         self.record = record
         self.location = location
@@ -92,7 +93,7 @@ struct MessageState: Sendable {
         addCarried(index, at: location)
     }
 
-    /// Whether the delivery ended, or the message never had one.
+    /// Whether the delivery has ended, or there is none because the message is proactive.
     var isDelivered: Bool { end != nil || outboundKind != nil }
 
     /// Whether the replies are decided, by a handler or by the creator of a proactive message.
@@ -106,10 +107,13 @@ struct MessageState: Sendable {
         replies.indices.contains(index) && replies[index].status == .queued
     }
 
-    /// Whether the reply with this index is unknown, because only others were carried.
+    /// Whether nothing is known about the reply with this index, because only copies of other replies are
+    /// left.
     func isPlaceholder(_ index: Int) -> Bool { decision == nil && replies[index].carried == nil }
 
-    /// The record that may have the broken rules of a refused answer.
+    /// The place of the record that has the broken rules, if the handler's answer was refused.
+    ///
+    /// After another failure, the record at this place has no broken rules.
     var refusal: RecordLocation? {
         switch status {
         case .failed, .dropped, .retried: related.last
@@ -121,7 +125,7 @@ struct MessageState: Sendable {
     /// The last record that ended the delivery or a reply; 0 when nothing ended.
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
-    /// Applies a later record; a record that is written twice changes nothing the second time.
+    /// Applies a later record; a second record of the same change has no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
         case .resolved where resolved == nil:
@@ -139,7 +143,7 @@ struct MessageState: Sendable {
             finish(finished, by: number)
             if finished.isRefusal { related.append(location) }
         case .dropped(_, let index?): change(index) { $0.drop() }
-        // A carried record without another status is a dead letter.
+        // A copied event is a dead letter unless a later record says otherwise.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?, _): addCarried(index, at: location)
         case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
@@ -152,7 +156,7 @@ struct MessageState: Sendable {
     mutating func applyRetry(of reply: Int?, as record: UInt64) {
         if reply == nil { replayedAs = record }
         if let reply { return change(reply) { $0.retry(as: record) } }
-        // A proactive message has one reply; a replay of the message retries that dead letter.
+        // A proactive message has one reply: the replay of the message sends this reply again.
         if outboundKind != nil { change(0) { $0.retry(as: record) } }
         if status.isDeadLetter || (isCarried && status == .pending) { status = .retried }
     }
@@ -185,9 +189,10 @@ struct MessageState: Sendable {
         next = nil
         end = number
         guard finished.result == .failed, isDecided, !finished.isRefusal else { return }
-        // Earlier versions ended a delivery together with its replies: unsent ones are dead letters now.
+        // Earlier versions ended a delivery together with its replies, so its unsent replies become dead
+        // letters.
         for index in replies.indices { replies[index].fail(finished.reason) }
-        // For a proactive message the reply is the dead letter.
+        // The dead letter of a proactive message is its reply, not the message.
         if outboundKind != nil { status = .handled }
     }
 
@@ -198,13 +203,15 @@ struct MessageState: Sendable {
         change(index) { $0.carry(to: location) }
     }
 
-    /// Changes the state of one reply; ignores an index that the outcome lacks, which is damage or comes from a newer
-    /// version.
+    /// Changes the state of one reply; ignores an index without a reply.
+    ///
+    /// Such an index comes from damage or from a newer version.
     private mutating func change(_ index: Int, _ change: (inout ReplyState) -> Void) {
         guard replies.indices.contains(index) else { return }
         change(&replies[index])
     }
 
-    /// The limit for an index, which is a number from a file.
+    /// The maximum number of replies; an index in a file may be any number, and must not take unlimited
+    /// memory.
     private static let maximumReplies = 10_000
 }

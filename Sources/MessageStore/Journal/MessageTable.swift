@@ -1,8 +1,8 @@
 /// A hash table from message keys to record numbers that grows a page at a time.
 ///
-/// Extendible hashing: the first bits of a key's hash select a page, and a full page is split by the next
-/// bit. Growing moves one page of 6 KiB and never the whole table, so that no caller waits long. A slot has
-/// 24 bytes, and pages are 44 to 88 percent full, which results in 27 to 56 bytes per message.
+/// It uses extendible hashing: the first bits of a key's hash select a page, and a full page is split by the
+/// next bit. Growing moves one page of 6 KiB and never the whole table, so that no caller waits long. A slot
+/// has 24 bytes, and pages are 44 to 88 percent full. Each message therefore takes 27 to 56 bytes.
 struct MessageTable: Sendable {
     /// A message; the record is 0 in an empty slot.
     struct Slot: Sendable {
@@ -16,7 +16,7 @@ struct MessageTable: Sendable {
     fileprivate struct Page: Sendable {
         var slots: [Slot]
         var count = 0
-        /// The number of bits in the prefix that the page's keys share.
+        /// The number of first bits that the hashes of all keys in the page have in common.
         var depth: Int
 
         init(depth: Int, slots: Int) {
@@ -28,10 +28,10 @@ struct MessageTable: Sendable {
     /// The number of messages.
     private(set) var count = 0
     private var pages = [Page(depth: 0, slots: firstSlots)]
-    /// The page for each value of the first ``depth`` bits.
+    /// The index of the page for each value of the hash's first ``depth`` bits.
     private var directory: [UInt32] = [0]
     private var depth = 0
-    // Senders choose message identifiers; the seed prevents them from choosing the page.
+    // Senders choose message ids; because of the random seed, they cannot choose the page.
     private let seed = UInt64.random(in: .min ... .max)
     private let factor = UInt64.random(in: .min ... .max) | 1
 
@@ -47,7 +47,7 @@ struct MessageTable: Sendable {
         return record == 0 ? nil : record
     }
 
-    /// Adds a message; returns nil, or the record of the message when it was known and nothing was added.
+    /// Adds a message unless it is known; returns the record of a known message, or nil when it was added.
     ///
     /// The record must not be 0.
     mutating func insert(_ key: MessageKey, record: UInt64) -> UInt64? {
@@ -99,7 +99,7 @@ struct MessageTable: Sendable {
         }
     }
 
-    /// Calls `body` with every message, in no order.
+    /// Calls `body` with every message; the order is undefined.
     func forEach(_ body: (MessageKey, UInt64) -> Void) {
         for page in pages {
             for slot in page.slots where slot.record != 0 { body(slot.key, slot.record) }
@@ -115,8 +115,8 @@ struct MessageTable: Sendable {
     private mutating func makeRoom(in page: Int) {
         if pages[page].slots.count < Self.pageSlots { return pages[page].grow() }
         if pages[page].depth == depth {
-            // When the directory is large already, the keys of this page were chosen to collide, and splitting it
-            // would not help.
+            // A directory that is large for the number of messages shows keys that were chosen to collide. A
+            // split would not separate such keys, so the page grows instead.
             guard directory.count <= 64 + count / 16 else { return pages[page].grow() }
             directory = directory.flatMap { [$0, $0] }
             depth += 1
@@ -124,7 +124,7 @@ struct MessageTable: Sendable {
         split(page)
     }
 
-    /// Moves the keys with the next bit set to a new page.
+    /// Moves the keys whose next hash bit is 1 to a new page.
     private mutating func split(_ page: Int) {
         let full = pages[page]
         let pageDepth = full.depth + 1
@@ -135,7 +135,8 @@ struct MessageTable: Sendable {
         for slot in full.slots where slot.record != 0 {
             if hash(slot.key) & bit == 0 { low.add(slot) } else { high.add(slot) }
         }
-        // The directory entries of a page are consecutive; the second half becomes the new page's.
+        // The directory entries of a page are consecutive; the second half of them now points to the new
+        // page.
         let length = 1 << (depth - full.depth)
         var first = 0
         if let any = full.slots.first(where: { $0.record != 0 }) {
@@ -148,10 +149,10 @@ struct MessageTable: Sendable {
 }
 
 extension MessageTable.Page {
-    /// Whether the page is so full that another key would make searches long.
+    /// Whether the page is 7/8 full; with more keys, searches would take long.
     var isFull: Bool { count >= slots.count / 8 * 7 }
 
-    /// The slot of a key, or the empty slot for it.
+    /// Returns the slot of a key, or the empty slot in which to insert it.
     func slot(of key: MessageKey) -> Int {
         let mask = slots.count - 1
         var slot = home(of: key)
@@ -170,14 +171,14 @@ extension MessageTable.Page {
         self = larger
     }
 
-    /// Removes a key and closes the gap, so that no search stops early at an empty slot.
+    /// Removes a key, and moves later keys into the gap, because a search stops at the first empty slot.
     mutating func remove(_ key: MessageKey) -> Bool {
         let mask = slots.count - 1
         var gap = slot(of: key)
         guard slots[gap].record != 0 else { return false }
         var next = (gap + 1) & mask
         while slots[next].record != 0 {
-            // A key may move when its own slot is not between the gap and its current slot.
+            // A key may move into the gap when its home slot is not between the gap and its current slot.
             if (next - home(of: slots[next].key)) & mask >= (next - gap) & mask {
                 slots[gap] = slots[next]
                 gap = next

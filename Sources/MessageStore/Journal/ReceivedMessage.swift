@@ -7,11 +7,12 @@ package struct ReceivedMessage: Sendable {
     package let business: BusinessID
     /// The customer of the conversation.
     package let customer: CustomerID
-    /// The message's id, by which a repetition is detected.
+    /// The message's id, by which a copy of the message is detected.
     package let id: MessageID
     /// The attributes of the message.
     package let attributes: ReceivedAttributes
-    /// The message: a valid JSON object, kept verbatim except that line breaks between tokens become spaces.
+    /// The message: a valid JSON object as received, except that line breaks between tokens become spaces in
+    /// the journal.
     package let message: [UInt8]
     /// Whether the message has a payload reference that must be resolved before the delivery.
     package let hasPayloadReference: Bool
@@ -20,23 +21,27 @@ package struct ReceivedMessage: Sendable {
     /// A proactive message keeps its place in the conversation's order, is sent unchanged, and no handler
     /// receives it.
     package let outboundKind: Kind?
-    /// The author of a proactive message; nil for a customer's message, and where an earlier version did not record the author.
+    /// The author of a proactive message; nil for a customer's message, and when an earlier version stored
+    /// the message.
     package let author: MessageAuthor?
-    /// The SHA-256 of the request that brought a proactive message, in hexadecimal, to compare its repetitions; nil without one.
+    /// The SHA-256 of the API request that sent a proactive message, in hexadecimal; nil for other messages.
+    ///
+    /// It shows whether a repeated request has the same content.
     package let requestDigest: String?
     /// The message's effect on the conversation.
     package let act: Act
     /// The arrival time.
     package let receivedAt: Timestamp
 
-    /// The effect of a message on the conversation: after `closes` nothing is sent until the customer
-    /// `writes` again.
+    /// The effect of a message on the conversation.
+    ///
+    /// After `closes`, nothing is sent to the customer until the customer `writes` again.
     package enum Act: String, Sendable {
         /// The customer sends content.
         case writes
         /// The customer closes the conversation.
         case closes
-        /// The customer begins or stops typing.
+        /// The customer starts or stops typing, which does not change the conversation.
         case neither
 
         /// Derives the effect from the body's `type`.
@@ -70,10 +75,10 @@ package struct ReceivedMessage: Sendable {
     }
 }
 
-/// The attributes of a message from headers or body, in their original spelling.
+/// The attributes of a message from its headers or its body, in their original spelling.
 ///
-/// In the journal `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`; absent ones
-/// are omitted.
+/// In the journal they are `{"capabilityList":"QUICK,LIST","locale":"en_US","intent":"…","group":"…"}`;
+/// attributes that the message lacks are omitted.
 package struct ReceivedAttributes: Sendable, Hashable {
     /// The header `capability-list`.
     package var capabilityList: String?
@@ -115,8 +120,8 @@ package enum AppendResult: Hashable, Sendable {
     case duplicate
     /// The message does not count as stored; the sender must try again.
     ///
-    /// After ``StoreError/notDurable(_:)`` and a crash right after it, the message may be on disk nevertheless: it is then
-    /// delivered, and its repetition is a duplicate.
+    /// When the process crashes right after ``StoreError/notDurable(_:)``, the message may be on disk
+    /// nevertheless. It is then delivered, and the sender's next attempt is a duplicate.
     case failed(StoreError)
 }
 

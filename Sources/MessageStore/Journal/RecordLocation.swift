@@ -1,8 +1,8 @@
-/// The place of a record's line.
+/// The place of a record's line in the journal.
 ///
-/// Used in memory only: files refer to records by number.
+/// Places are used in memory and in snapshots; all other files refer to records by number.
 struct RecordLocation: Hashable, Sendable {
-    /// The segment, by its first record's number.
+    /// The segment, as the number of its first record.
     let segment: UInt64
     /// The offset of the line in the segment.
     let offset: UInt32

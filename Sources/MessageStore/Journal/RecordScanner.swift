@@ -1,18 +1,18 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Parses the members of a record that have simple values, without building a JSON index.
+/// Parses the members of a record that have simple values, without building a JSON document.
 ///
-/// This is fast, because a start of the server may parse a million records. The scanner returns nil at anything
-/// unexpected, and its caller parses the record as general JSON instead.
+/// This is faster, which matters because a start of the server may parse a million records. The scanner
+/// returns nil for any value that is not simple; the caller then parses the record as general JSON.
 struct RecordScanner {
     /// A member's value.
     enum Value {
-        /// A string without escapes, as its range between the quotation marks.
+        /// A string without escapes, as the range of the bytes between its quotation marks.
         case string(Range<Int>)
         case number(UInt64)
         case `true`
-        /// An object whose members are strings.
+        /// An object whose members all are strings.
         case object
     }
 
@@ -99,7 +99,9 @@ struct RecordScanner {
 }
 
 extension JournalRecord {
-    /// Parses a `message` or a `finished` record, the two most frequent types; nil for another type or spelling.
+    /// Parses a `message` or a `finished` record, the two most frequent types.
+    ///
+    /// Returns nil for another type, and for a record with a value that is not simple.
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
         let scanner = RecordScanner(line, header)
         if scanner.name(header.type, is: Names.message) { return Message(scanner).map { .message($0) } }
@@ -118,7 +120,7 @@ extension JournalRecord.Message {
         var hasReference = false
         var replayOf: UInt64?
         while let name = scanner.nextName() {
-            // The message is the last member that the scanner needs, so the scan ends here.
+            // All members that the scanner needs precede the message, so the scan ends here.
             if scanner.name(name, is: Names.message) { break }
             guard let value = scanner.value() else { return nil }
             switch value {
@@ -160,7 +162,7 @@ extension JournalRecord.Finished {
             case .string(let text) where scanner.name(name, is: Names.result):
                 result = JournalEvent.Status(rawValue: scanner.text(text))
             case .string where scanner.name(name, is: Names.at): break
-            // Other members, such as a reason, are rare; such a record is parsed as general JSON.
+            // Other members, such as a reason, are rare; a record that has them is parsed as general JSON.
             default: return nil
             }
         }

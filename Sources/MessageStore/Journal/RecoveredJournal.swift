@@ -3,43 +3,48 @@ import BusinessMessages
 
 /// The state of a journal, computed from its records in order.
 struct RecoveredJournal: Sendable {
-    /// A message with its conversation and state.
+    /// A message, with its conversation and its state.
     struct Recovered: Sendable {
         let conversation: ConversationKey
         var state: MessageState
-        /// The identity of a message of the business's own accord; nil for others.
+        /// The identity of a proactive message; nil for other messages.
         var key: MessageKey?
     }
 
-    /// The number of the next record.
+    /// The number of the next record to be written.
     private(set) var nextRecord: UInt64 = 1
     private(set) var index: MessageIndex
     /// Whether a sync of conversations failed after the last checkpoint.
     private(set) var isUnsynced = false
     /// The arrival time of the latest message; nil when there is none.
     private(set) var latestMessageAt: Timestamp?
-    /// The reasons to keep each segment.
+    /// The ledger of segments: the reasons why each segment is still needed.
     private(set) var ledger = SegmentLedger()
     /// The assignments of conversations.
     private(set) var assignments = AssignmentTable()
-    /// The messages with open work: a delivery, a reply, or a line that may not be on disk.
+    /// The messages with unfinished work: a delivery, a reply, or a conversation line that may not be on
+    /// disk.
     private var open: [UInt64: Recovered] = [:]
-    /// The records that ended deliveries and replies whose lines may not be on disk, in order, with their messages.
+    /// The records that ended a delivery or a reply after the last checkpoint, in order, each with its
+    /// message.
+    ///
+    /// The conversation lines of these deliveries and replies may not be on disk.
     private var unsynced: [(end: UInt64, message: UInt64)] = []
-    /// The places of the lines of unfinished messages, in the order of their records; may contain lines of finished
-    /// messages.
+    /// The places of the journal lines of unfinished messages, in the order of the lines' records.
+    ///
+    /// The list may also have lines of messages that have finished since.
     private var lines: [JournalSnapshot.Line] = []
-    /// The number of `lines` at which those of finished messages are removed.
+    /// The size of `lines` at which the lines of finished messages are removed from it.
     private var maximumLines = 4096
-    /// Whether lines of a snapshot are being read, all of which are valid.
+    /// Whether the records of a snapshot's lines are being applied; they are known to be valid.
     private var isRestoring = false
 
-    /// The places of the lines of unfinished messages, in the order of their records.
+    /// The places of the journal lines of unfinished messages, in the order of the lines' records.
     var openLines: [JournalSnapshot.Line] { lines.filter { open[$0.message] != nil } }
 
-    /// Restores the state of a snapshot, with the records of its open lines in order.
+    /// Restores the state from a snapshot, and from the records of the snapshot's open lines in order.
     ///
-    /// `first` is the first existing segment: messages of earlier ones are dropped.
+    /// `first` is the first segment that still exists: the messages of earlier segments are dropped.
     init(
         _ configuration: StoreConfiguration, _ snapshot: JournalSnapshot, first: UInt64,
         records: [(JournalRecord, JournalSnapshot.Line)]
@@ -47,7 +52,7 @@ struct RecoveredJournal: Sendable {
         self.init(configuration)
         isRestoring = true
         var last: UInt64 = 0
-        // A line that concerns two messages is listed twice.
+        // A line that concerns two messages is listed twice, but must be applied once.
         for (record, line) in records where line.record > last {
             apply(record, number: line.record, at: line.location)
             last = line.record
@@ -66,7 +71,7 @@ struct RecoveredJournal: Sendable {
         assignments = snapshot.assignments
     }
 
-    /// Creates the state of an empty journal, for a store with this configuration.
+    /// Creates the state of an empty journal, with the limits of this configuration.
     init(_ configuration: StoreConfiguration) {
         index = MessageIndex(
             window: configuration.deduplicationWindow,
@@ -79,29 +84,31 @@ struct RecoveredJournal: Sendable {
     /// The messages with an unfinished delivery or reply.
     var unended: [Recovered] { open.values.filter { !$0.state.isDelivered || $0.state.hasQueuedReply } }
 
-    /// The messages with unfinished replies, in the order of the decisions.
+    /// The messages with unfinished replies, in the order in which the replies were decided.
     var withQueuedReplies: [Recovered] {
         open.values.filter { $0.state.hasQueuedReply }
             .sorted { ($0.state.decision?.record ?? 0) < ($1.state.decision?.record ?? 0) }
     }
 
-    /// The messages whose conversation lines may be missing, in the order of their records.
+    /// The messages whose conversation lines may be missing from the files, in the order of their records.
     var unwritten: [Recovered] { messages { $0.kind != nil || $0.isReplyFailure } }
 
-    /// The messages that satisfy `isWanted`, in the order of their records; sorts numbers instead of messages,
-    /// because a message takes hundreds of bytes.
+    /// Returns the messages that satisfy `isWanted`, in the order of their records.
+    ///
+    /// Sorts record numbers instead of messages, because a message takes hundreds of bytes.
     private func messages(_ isWanted: (MessageState) -> Bool) -> [Recovered] {
         open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
     }
 
-    /// Ensures that no record gets a number below this one.
+    /// Ensures that the next records get this number or a higher one.
     mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
 
-    /// Applies a record; unknown types stay in the file and have no effect.
+    /// Applies a record; a record of an unknown type has no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         skip(to: number + 1)
         keepLine(of: record, number: number, at: location)
-        // The snapshot contains the assignments, so the restored lines must not change them.
+        // The snapshot has the assignments after all of its records, so the restored lines must not change
+        // them.
         if !isRestoring {
             let open = open
             assignments.apply(record, number: number, segment: location.segment) {
@@ -121,8 +128,8 @@ struct RecoveredJournal: Sendable {
         case .replyAttempt(let attempt): fold(record, into: attempt.of, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)
         case .reply(let reply):
-            // The segment of the answered message may be deleted although the handler was not told of the failure
-            // yet.
+            // The answered message may be unknown, because its segment was deleted, while the failure is not
+            // reported to the handler yet.
             let isKnown = open[reply.of] != nil
             let isFirst = end(reply, record, number: number, at: location)
             if isFirst || isRestoring || !isKnown { report(reply, record, number: number, at: location) }
@@ -132,7 +139,8 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Keeps the identity of an erased message, so that its repetition is still detected; nothing of it is open.
+    /// Adds the identity of an erased message, so that a copy of it is still detected; the message has no
+    /// unfinished work.
     private mutating func add(_ erased: JournalRecord.Erased, record: UInt64, at location: RecordLocation) {
         guard let key = erased.key else { return }
         let at = erased.at ?? .now()
@@ -141,7 +149,8 @@ struct RecoveredJournal: Sendable {
         _ = index.recover(key, record: record, at: at)
     }
 
-    /// Counts a crash for each undecided delivery; returns the journal entries that record these crashes.
+    /// Counts a crash for each of these deliveries that is undecided; returns the journal entries for the
+    /// crashes.
     mutating func countCrashes(of deliveries: Set<UInt64>) -> [JournalEntry] {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
@@ -153,8 +162,9 @@ struct RecoveredJournal: Sendable {
         }
     }
 
-    /// Returns those of the conversations that have an unfinished delivery up to the record that is given for each of
-    /// them.
+    /// Returns the conversations with an unfinished delivery whose record is at most the given one.
+    ///
+    /// `conversations` gives that record for each conversation in question.
     private static func withUnfinished(
         _ conversations: [ConversationKey: UInt64], among open: [UInt64: Recovered]
     ) -> Set<ConversationKey> {
@@ -171,8 +181,8 @@ struct RecoveredJournal: Sendable {
         let at = message.at ?? .now()
         latestMessageAt = max(latestMessageAt ?? at, at)
         ledger.begin(location.segment, at: at)
-        // Of two messages with one identity the first is valid. A copy that arrived after the first was
-        // dropped from the index was accepted as a new message.
+        // While the first of two messages with the same identity is unfinished, the second is ignored. If the
+        // first has ended, the second was accepted as a new message after the index had dropped the first.
         if let replayed = message.replayOf {
             ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
         } else if !isRestoring, let first = index.recover(message.key, record: record, at: at),
@@ -212,11 +222,12 @@ struct RecoveredJournal: Sendable {
             state.apply(record, number: number, at: location)
             return state.location.segment
         }
-        // The replies count in the message's own segment, because an outcome is useless without its message.
+        // Replies are counted in the segment of their message, because an outcome cannot be used without the
+        // message.
         if let segment { ledger.recordOpen(outcome.replies, in: segment) }
     }
 
-    /// Ends a reply; returns whether it had no end before.
+    /// Ends a reply; returns false when it had ended before.
     private mutating func end(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) -> Bool {
@@ -232,7 +243,7 @@ struct RecoveredJournal: Sendable {
         return true
     }
 
-    /// Adds the event of a failed reply.
+    /// Adds the event that reports a failed reply, if the record says that the failure is reported.
     private mutating func report(
         _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
     ) {
@@ -249,7 +260,7 @@ struct RecoveredJournal: Sendable {
             if state.end != nil { return nil }
             let queued = state.replies.indices.filter { state.isQueued($0) }
             state.apply(record, number: number, at: location)
-            // Earlier versions ended replies together with their delivery.
+            // Earlier versions ended a delivery together with its replies.
             return (
                 state.location.segment, state.outboundKind == nil, queued.filter { !state.isQueued($0) }
             )
@@ -257,7 +268,7 @@ struct RecoveredJournal: Sendable {
         guard let ended, let key = open[finished.of]?.conversation else { return }
         if !isRestoring, finished.result.reachedHandler { assignments.finish(finished.of, of: key) }
         unsynced.append((number, finished.of))
-        // A proactive message has no delivery: its reply is counted.
+        // A proactive message has no delivery to count; its reply is counted instead.
         if ended.hasDelivery {
             let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
             ledger.recordEnd(in: ended.segment, deadLetter: letter, of: key.business, by: number)

@@ -2,22 +2,22 @@ import BalloonPOSIX
 
 /// Reads a segment's lines in sequence, in pieces that fit into the processor's cache.
 ///
-/// It holds one such piece in memory, or the longest line.
+/// The memory has one such piece, or the longest line.
 struct SegmentLines {
     private let file: File
     /// The assessment of the lines so far.
     private(set) var scan: SegmentScan
-    /// A piece of the file, which contains the last returned line until the next call.
+    /// The bytes of the file that are in memory; they contain the last returned line until the next call.
     private(set) var buffer: [UInt8]
-    /// The offset of the buffer in the file.
+    /// The offset, in the file, of the buffer's first byte.
     private var origin = 0
-    /// The bytes that were read and not processed yet.
+    /// The range of bytes in the buffer that were read and not processed yet.
     private var rest = 0..<0
     private var number = 0
     private var isAtEnd = false
-    /// Where the first bytes since the last valid line begin that are blank or no valid line.
+    /// The place of the first blank or broken text since the last valid line; nil when there is none.
     private var suspect: Suspect?
-    /// The offset from which the file was read again most recently; it is not read again from there a second time.
+    /// The offset from which the file was last read a second time; it is not read from there a third time.
     private var readAgainAt: Int?
 
     /// A place in the file, and the assessment of the lines before it.
@@ -33,7 +33,7 @@ struct SegmentLines {
         buffer = [UInt8](repeating: 0, count: stepBytes)
     }
 
-    /// Continues behind a line that was read earlier, with the assessment of the lines up to there.
+    /// Continues after a line that was read earlier; `scan` is the assessment of the lines up to there.
     init(_ file: File, continuing scan: SegmentScan, at offset: Int, stepBytes: Int = 512 << 10) {
         self.file = file
         self.scan = scan
@@ -41,7 +41,7 @@ struct SegmentLines {
         buffer = [UInt8](repeating: 0, count: stepBytes)
     }
 
-    /// The next valid line, with its range in ``buffer``; nil at the end.
+    /// Returns the next valid line, with its range in ``buffer``; nil at the end of the file.
     mutating func next() throws(SystemError) -> SegmentScan.Line? {
         while true {
             guard let (piece, isComplete) = try nextPiece() else { return nil }
@@ -62,7 +62,7 @@ struct SegmentLines {
         }
     }
 
-    /// Passes the blank lines at the beginning of the rest at once: half a million follow the last record of a journal.
+    /// Skips all blank lines at once, because half a million of them may follow the last record of a journal.
     private mutating func skipBlankLines() {
         var position = rest.lowerBound
         while position < rest.upperBound, buffer[position] == UInt8(ascii: "\n") { position += 1 }
@@ -70,11 +70,12 @@ struct SegmentLines {
         rest = position..<rest.upperBound
     }
 
-    /// Reads again from the first blank or broken piece since the last line; returns whether the text differs.
+    /// Reads the file again from the first blank or broken text since the last line; returns whether it has
+    /// changed.
     ///
-    /// A running server writes a batch over blank lines. A reader may get the beginning of the batch before the write, as
-    /// blank lines, and its end after the write. Bytes are written in ascending order, so that the beginning is in
-    /// the file once text behind it was seen. Each place is read again once.
+    /// A running server writes a batch over blank lines. A reader may read the beginning of that place before
+    /// the write, as blank lines, and the end after the write. Bytes are written in ascending order: once a
+    /// reader has seen the end of a batch, its beginning is in the file. Each place is read again only once.
     private mutating func readAgain(through piece: Range<Int>) throws(SystemError) -> Bool {
         guard let suspect, suspect.offset < origin + piece.lowerBound, suspect.offset != readAgainAt else {
             return false
@@ -94,14 +95,15 @@ struct SegmentLines {
         return true
     }
 
-    /// The place of a line in the file.
+    /// Returns the place of a line in the segment.
     func location(of line: SegmentScan.Line, in segment: UInt64) -> RecordLocation {
         RecordLocation(
             segment: segment, offset: UInt32(origin + line.range.lowerBound),
             lengthBytes: UInt32(line.range.count))
     }
 
-    /// The bytes before the next line feed, or at the end without one.
+    /// Returns the bytes before the next line feed; at the end of the file, the bytes that no line feed
+    /// follows.
     private mutating func nextPiece() throws(SystemError) -> (range: Range<Int>, isComplete: Bool)? {
         var searched = rest.lowerBound
         while true {

@@ -10,7 +10,7 @@ final class SegmentReader: Sendable {
 
     init(directory: String) { self.directory = directory }
 
-    /// Adds an open segment; closes the oldest one when too many are open.
+    /// Adds an open segment; closes the open segment with the lowest number when too many are open.
     func add(_ file: File, firstRecord: UInt64) {
         files.withLock { files in
             if files.count >= Self.maximumOpenFiles, let oldest = files.keys.min() { files[oldest] = nil }
@@ -21,10 +21,11 @@ final class SegmentReader: Sendable {
     /// Closes a segment, because its file is deleted.
     func remove(firstRecord: UInt64) { files.withLock { $0[firstRecord] = nil } }
 
-    /// Reads the line of a record; throws when it is unreadable or damaged.
+    /// Reads the line of a record; throws when the line is unreadable or damaged.
     func line(at location: RecordLocation) throws(StoreError) -> JSONDocument {
         let bytes = try bytes(at: location)
-        // The checksum is correct, and the JSON was validated before it was written.
+        // The checksum is correct, and the JSON was valid when it was written, so only another program can
+        // cause this error.
         guard let document = try? JSONDocument(bytes, limits: .journal) else {
             throw .damaged(file: path(firstRecord: location.segment), line: 0)
         }
@@ -60,7 +61,7 @@ final class SegmentReader: Sendable {
 }
 
 extension JSONLimits {
-    /// Limits that every accepted message and its record are within.
+    /// The limits for parsing records: every message that was accepted is within them.
     static var journal: JSONLimits {
         JSONLimits(
             maximumDepth: 1 << 20, maximumBytes: JSONLimits.addressableBytes,

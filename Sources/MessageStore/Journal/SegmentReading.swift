@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Reads the records of several segments at the same time, and returns them in order.
+/// Reads the records of several segments in parallel, and returns them in the order of the segments.
 final class SegmentReading: Sendable {
     private struct State {
         /// The index of the next segment to read.
@@ -16,7 +16,7 @@ final class SegmentReading: Sendable {
     private let state = Mutex(State())
     private let hasRead = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "balloon.recovery", attributes: .concurrent)
-    /// The maximum number of segments that are read ahead; each contains the records of up to 64 MiB.
+    /// The maximum number of segments that are read before they are needed; each has up to 64 MiB of records.
     private static let maximumAhead = 4
 
     /// Starts reading the first segments.
@@ -27,7 +27,7 @@ final class SegmentReading: Sendable {
         for _ in 0..<min(Self.maximumAhead, ProcessorCount.available() + 1) { readNext() }
     }
 
-    /// Passes each segment to `body`, in order; rethrows errors of reading and of `body`.
+    /// Calls `body` with the records of each segment, in order; rethrows errors of reading and of `body`.
     func forEach(_ body: (SegmentRecords) throws(StoreError) -> Void) throws(StoreError) {
         for index in segments.indices {
             var result: Result<SegmentRecords, StoreError>?

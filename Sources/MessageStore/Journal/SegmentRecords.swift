@@ -8,7 +8,7 @@ struct SegmentRecords: Sendable {
     let segment: UInt64
     private(set) var entries: [Entry] = []
     private(set) var scan: SegmentScan
-    /// Where the records end; nil when there are none.
+    /// The last record's end in the file and its checksum; nil when the segment has no records.
     private(set) var end: JournalSnapshot.Segment?
     /// Whether a line with a correct checksum is not JSON; only another program can have written such a line.
     private(set) var isForeign = false

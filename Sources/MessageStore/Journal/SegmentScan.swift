@@ -1,13 +1,14 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// Assesses a segment's lines in sequence: which are valid, which records are lost, and whether a power failure
-/// explains the losses.
+/// Assesses a segment's lines in sequence: which are valid, which records are lost, and whether a power
+/// failure explains the losses.
 ///
-/// A value without side effects. Lines of abandoned records are not valid; readers skip blank lines. Lines
-/// after damage are valid too, because their checksums and numbers prove that they were written.
+/// A value without side effects. Lines of abandoned records are not valid. Lines after damage are valid,
+/// because their checksums and numbers prove that they were written. Blank lines are skipped before they get
+/// here.
 struct SegmentScan: Sendable {
-    /// An intact line.
+    /// A line with a correct checksum and a parsed start.
     struct Line: Sendable {
         /// The range of the line in the buffer, without its line feed.
         let range: Range<Int>
@@ -20,13 +21,14 @@ struct SegmentScan: Sendable {
     enum Verdict: Hashable, Sendable {
         /// All lines are valid, and no record is missing.
         case sound
-        /// The last batch was not written completely: all acknowledged records exist.
+        /// The last batch was not written completely, so its callers got no answer; all acknowledged records
+        /// exist.
         case powerCut(line: Int)
         /// A line that was on disk once is broken or missing. Lines count from 1.
         case damaged(line: Int)
     }
 
-    /// Lost records that were on disk once.
+    /// A range of lost records that were on disk once.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
         /// The line at which the loss was detected.
@@ -36,35 +38,35 @@ struct SegmentScan: Sendable {
     private(set) var verdict = Verdict.sound
     /// The number of valid lines.
     private(set) var lines = 0
-    /// The number of texts between two line feeds that contain no intact line.
+    /// The number of broken pieces: texts between two line feeds that contain no intact line.
     private(set) var brokenPieces = 0
     /// The record number of the first valid line; nil when there is none.
     private(set) var firstRecord: UInt64?
     /// The record number that the next line should have.
     private(set) var expected: UInt64
-    /// The losses that no power failure explains.
+    /// The losses that a power failure cannot explain.
     private(set) var losses: [Loss] = []
-    /// Lost records whose broken lines still show that they were not messages.
+    /// The lost records that were not messages, which their broken lines still show.
     private(set) var lostNotes: Set<UInt64> = []
 
     private let abandoned: AbandonedRecords
     private var lastBatch: UInt64 = 0
-    /// The missing records of the current batch: a power failure explains them when it is the last batch.
+    /// The missing records that a power failure explains if no later batch follows.
     private var gaps: [Loss] = []
-    /// The first missing record of that batch, and the line at which it was detected.
+    /// The first of these missing records, and the line at which it was detected.
     private var firstMissing: (record: UInt64, line: Int)?
     /// The batch of the lines after the first missing record.
     private var lateBatch: UInt64?
 
-    /// Starts a segment whose name contains `firstRecord`.
+    /// Starts the assessment of the segment whose name has the number `firstRecord`.
     init(firstRecord: UInt64, abandoned: AbandonedRecords) {
         expected = firstRecord
         self.abandoned = abandoned
     }
 
-    /// The intact line at the end of a piece of the text; nil when there is none.
+    /// Returns the intact line at the end of a piece of the text; nil when there is none.
     ///
-    /// A block that never reached the disk reads as zeros; the line after it may be intact.
+    /// Zeros before the line are skipped: a block that never reached the disk reads as zeros.
     static func line(in bytes: [UInt8], _ piece: Range<Int>) -> Line? {
         let text = bytes[start(of: bytes, piece)..<piece.upperBound]
         guard JournalLine.isIntact(text), let header = JournalLine.header(of: text) else { return nil }
@@ -77,11 +79,11 @@ struct SegmentScan: Sendable {
         return start
     }
 
-    /// Assesses the next piece of the text, which is not empty, with the intact `line` in it, if any.
+    /// Assesses the next piece of the text; returns the intact `line` in it when that line is valid,
+    /// otherwise nil.
     ///
-    /// Returns the line when it is valid, otherwise nil.
-    ///
-    /// `number` is the line's number in the file; `isComplete` tells whether a line feed followed.
+    /// The piece is not empty. `number` is its line number in the file, and `isComplete` tells whether a line
+    /// feed followed.
     mutating func judge(
         _ line: Line?, in bytes: [UInt8], _ piece: Range<Int>, number: Int, isComplete: Bool
     ) -> Line? {
@@ -125,8 +127,8 @@ struct SegmentScan: Sendable {
 
     /// Decides whether missing lines are damage.
     ///
-    /// A power cut may remove lines of the last batch only, so the gap is harmless while all following lines belong
-    /// to a batch that began before the gap.
+    /// A power failure may remove lines of the last batch only. The gap is therefore harmless while all
+    /// following lines belong to the batch of the missing lines.
     private mutating func judgeGaps(before header: JournalLine.Header) {
         guard let firstMissing else { return }
         let late = lateBatch ?? header.batch
@@ -151,10 +153,10 @@ struct SegmentScan: Sendable {
         if cut, verdict == .sound { verdict = .powerCut(line: line) }
     }
 
-    /// The number of the line at which the end is broken; 0 when the end is intact.
+    /// The number of the line at which the segment's end is broken; 0 when the end is intact.
     var endLine: Int { if case .powerCut(let line) = verdict { line } else { 0 } }
 
-    /// The losses when other segments follow this one: a power failure explains none of them then.
+    /// The losses if this is not the last segment: then a power failure explains none of them.
     var lossesInside: [Loss] {
         if case .sound = verdict { return losses }
         return losses + gaps

@@ -14,7 +14,7 @@ struct SnapshotFile: Sendable {
         self.configuration = configuration
     }
 
-    /// The restored state of the journal, from which a start continues.
+    /// The state that a usable snapshot restores; a start applies the later records to it.
     struct Restored {
         let state: RecoveredJournal
         let lastRecord: UInt64
@@ -22,9 +22,9 @@ struct SnapshotFile: Sendable {
         let segments: [JournalSnapshot.Segment]
     }
 
-    /// Reads the snapshot; nil when the file is missing, or does not match the journal, which is logged.
+    /// Reads the snapshot; nil when the file is missing or does not match the journal.
     ///
-    /// A start then reads the whole journal.
+    /// A mismatch is logged. After nil, the caller reads the whole journal.
     func read(_ segments: ArraySlice<UInt64>, logger: Logger) -> Restored? {
         guard Directory.exists(path) else { return nil }
         switch restore(segments) {
@@ -44,7 +44,8 @@ struct SnapshotFile: Sendable {
 
     /// Removes the snapshot.
     func discard() {
-        // A snapshot that cannot be removed does not match the changed segments, and is not used.
+        // An error is ignored: a snapshot that cannot be removed does not match the changed segments, so no
+        // start uses it.
         try? Directory.remove(path)
         try? Directory.synchronize(Directory.parent(of: path))
     }
@@ -67,7 +68,7 @@ struct SnapshotFile: Sendable {
         }
         let covered = segments.prefix { $0 <= last.first }
         let kept = snapshot.segments.suffix(covered.count)
-        // Since the snapshot was written, only its oldest segments may have been deleted.
+        // Since the snapshot was written, only the oldest of its segments may have been deleted.
         guard let first = covered.first, kept.map(\.first) == Array(covered) else {
             return .failure(Misfit(reason: "the file covers other segments"))
         }
