@@ -28,7 +28,7 @@ package struct Person: Hashable, Sendable {
 package struct Assignment: Hashable, Sendable {
     /// The states of a conversation.
     package enum State: String, CaseIterable, Sendable {
-        /// The handler answers; the state of every conversation whose assignment never changed.
+        /// The handler answers; this is the state of a conversation whose assignment never changed.
         case handler
         /// The conversation waits for a person, and no handler is called.
         case waiting
@@ -40,29 +40,29 @@ package struct Assignment: Hashable, Sendable {
 
     /// The point at which the handler stopped answering in the conversation.
     package struct Beginning: Hashable, Sendable {
-        /// The journal record of the change.
+        /// The number of the journal record that stored the change.
         package let record: UInt64
-        /// The number of the conversation's first line after the change.
+        /// The sequence number of the first line in the conversation's file after the change.
         package let sequence: Int
     }
 
     /// The current state.
     package internal(set) var state: State
-    /// The journal record of the latest change; 0 when there was none.
+    /// The number of the journal record of the latest change; 0 when there was none.
     package internal(set) var record: UInt64
     /// The time of the latest change; nil when there was none.
     package internal(set) var since: Timestamp?
     /// The person who answers; nil unless the state is `person`.
     package internal(set) var person: Person?
-    /// The reason of the hand-off; nil when none was given.
+    /// The reason that the hand-off to a person gave; nil when none was given.
     package internal(set) var reason: String?
-    /// The note of the last release; nil when none was given.
+    /// The note that the person left at the last release; nil when none was given.
     package internal(set) var note: String?
-    /// The point at which the handler stopped answering; nil again after the first event that the handler got since.
+    /// The point at which the handler stopped answering; nil once the handler has received a later event.
     package internal(set) var began: Beginning?
-    /// The time of the person's last sign of life: the claim, or a message.
+    /// The time of the person's latest activity: the claim, or a message that the person wrote.
     package internal(set) var lastSeen: Timestamp?
-    /// Whether replies of the handler were sent with the hand-off, so that the server need not tell the customer.
+    /// Whether the handler sent replies with the hand-off; if so, the server need not tell the customer.
     package internal(set) var isAnnounced = false
 
     /// The assignment of a conversation in which the handler always answered.
@@ -73,15 +73,15 @@ package struct Assignment: Hashable, Sendable {
         self.record = record
     }
 
-    /// Whether a person has the conversation or it waits for one, so that no handler is called.
+    /// Whether the conversation is with a person or waits for one; no handler is called in either case.
     package var isAssigned: Bool { state == .waiting || state == .person }
 
-    /// The maximum length of a reason or a note in bytes; a longer one is cut.
+    /// The maximum length of a reason or a note in bytes; longer texts are truncated.
     package static let maximumTextBytes = 1000
 }
 
 extension Assignment {
-    /// Writes the members of an assignment, without its record.
+    /// Writes the members of an assignment, without the number of its journal record.
     package func write(to writer: inout JSONWriter) {
         writer.field("state", state.rawValue)
         writer.field("since", since?.rfc3339)
@@ -110,9 +110,9 @@ extension Person {
 }
 
 extension Assignment {
-    /// The refusal of a message of this kind from a handler or another program; nil when it may be sent.
+    /// Returns the refusal of such a message from a handler or another program; nil when it may be sent.
     ///
-    /// A request to sign in may be sent beside a person, who sees its result in the conversation.
+    /// A sign-in request may be sent while a person has the conversation; the person sees its result there.
     package func refusal(ofProgramSending kind: Kind?) -> AssignmentRefusal? {
         isAssigned && kind != .authentication ? .withPerson(person) : nil
     }

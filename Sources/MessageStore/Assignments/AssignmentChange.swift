@@ -2,15 +2,15 @@ package import BalloonPOSIX
 
 /// A change of the assignment of a conversation.
 package enum AssignmentChange: Hashable, Sendable {
-    /// The handler, or a word of the customer, asks for a person.
+    /// The handler asks for a person, or the customer does so with a configured word.
     case handOff(reason: String?, isAnnounced: Bool = false)
-    /// A person claims the conversation; with `takes`, also from another person.
+    /// A person claims the conversation; with `takes`, even when another person has it.
     case claim(Person, takes: Bool = false)
     /// The person ends the work: the handler answers again.
     case releaseToHandler(note: String? = nil)
     /// The person ends the work: the conversation waits for another person.
     case releaseToWaiting(note: String? = nil)
-    /// The person has given no sign of life since this time: the conversation waits for another person.
+    /// The person has been inactive since this time: the conversation waits for another person.
     case silence(since: Timestamp)
     /// The wait for a person lasted too long: the handler answers again.
     case unclaimed
@@ -21,7 +21,7 @@ package enum AssignmentChange: Hashable, Sendable {
     /// The customer writes a message.
     case customerMessage
 
-    /// The name in the journal.
+    /// The name of the change in its journal record.
     var name: String {
         switch self {
         case .handOff: "handOff"
@@ -42,13 +42,13 @@ package enum AssignmentRefusal: Error, Hashable, Sendable {
     case closed
     /// Another person has the conversation.
     case claimed(by: Person)
-    /// A person has the conversation, or it waits for one: a program must not write.
+    /// A person has the conversation, or it waits for one: no program may write to the customer.
     case withPerson(Person?)
     /// The conversation is with its handler, so there is nothing to release.
     case nothingToRelease
     /// The conversation has changed since the caller read it.
     case changed
-    /// Too many conversations are with persons or wait for one.
+    /// The limit of conversations that are with a person or wait for one is reached.
     case tooMany(maximum: Int)
 }
 
@@ -68,24 +68,25 @@ extension AssignmentRefusal: CustomStringConvertible {
 }
 
 extension Person: CustomStringConvertible {
-    /// `Ana (agent-7)`, or the identifier alone.
+    /// The name and identifier, such as `Ana (agent-7)`; the identifier alone without a name.
     package var description: String { name.map { "\($0) (\(id))" } ?? id }
 }
 
 extension Assignment {
     /// The result of a change.
     enum Transition: Hashable {
-        /// The assignment after the change; its record is still that of the previous assignment.
+        /// The assignment after the change; `record` still has the value of the previous assignment.
         case to(Assignment)
         /// The conversation is already in the state that the change leads to, so no record is needed.
         case unchanged
         case refused(AssignmentRefusal)
     }
 
-    /// Returns the assignment after `change`, or a refusal; a pure function, and the only table of allowed changes.
+    /// Returns the assignment after `change`, or a refusal; only this function decides what is allowed.
     ///
-    /// `at` is the time of the change, and `isClosed` says whether the customer closed the conversation and has not written
-    /// since. The caller sets `record`, and `began` when it is nil.
+    /// The function has no side effects. `at` is the time of the change. `isClosed` says whether the customer
+    /// closed the conversation and has not written since. The caller sets `record`, and sets `began` when it
+    /// is nil.
     func applying(_ change: AssignmentChange, at: Timestamp, isClosed: Bool = false) -> Transition {
         switch (state, change) {
         // A person cannot write to a customer who has closed the conversation.
@@ -138,7 +139,8 @@ extension Assignment {
         case (.closed, .close): return .unchanged
         case (.handler, .close), (.waiting, .close), (.person, .close): return .to(next(.closed, at))
         case (.waiting, .customerClose), (.person, .customerClose): return .to(next(.closed, at))
-        // While the handler answers, the close in the conversation's file suffices, and no entry is needed.
+        // While the handler answers, the line of the close in the conversation's file suffices; no entry is
+        // needed.
         case (.handler, .customerClose), (.closed, .customerClose): return .unchanged
 
         case (.closed, .customerMessage): return .to(next(.handler, at))
@@ -154,7 +156,7 @@ extension Assignment {
         return next
     }
 
-    /// This assignment in another state, without the person and the person's times.
+    /// Returns this assignment in another state, without the person, `lastSeen` and `isAnnounced`.
     private func next(_ state: State, _ at: Timestamp) -> Assignment {
         var next = self
         next.state = state
@@ -167,7 +169,7 @@ extension Assignment {
 }
 
 extension String {
-    /// The text, cut to the maximum length of a reason or a note.
+    /// The text, truncated to `Assignment/maximumTextBytes` between two characters.
     fileprivate var cut: String {
         if utf8.count <= Assignment.maximumTextBytes { return self }
         var text = ""

@@ -5,12 +5,11 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The assignments as small JSON files, one for each conversation whose assignment is shown: see
-/// ``AssignmentTable/shown``.
+/// The assignments as small JSON files, one for each conversation in ``AssignmentTable/shown``.
 ///
-/// `{"format":1,"record":57,"business":"…","customer":"…","state":"person","since":"…","person":{"id":"…","name":"…"},…}` with
-/// the members of the journal's record. People and commands read the files, which are derived from the journal; the
-/// server corrects them when it starts.
+/// `{"format":1,"record":57,"business":"…","customer":"…","state":"person","since":"…",`
+/// `"person":{"id":"…","name":"…"},…}` has the members of the journal's record. People and commands read the
+/// files. The files are derived from the journal, and the server corrects them when it starts.
 final class AssignmentFiles: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.assignments.files")
@@ -21,7 +20,7 @@ final class AssignmentFiles: Sendable {
         self.logger = logger
     }
 
-    /// Queues a task that writes or removes the files of these conversations, as their entries are when it runs.
+    /// Queues a task that writes or removes these conversations' files from the table's entries at that time.
     func update(_ keys: [ConversationKey], from assignments: Assignments) {
         if keys.isEmpty { return }
         queue.async { [self] in
@@ -36,8 +35,7 @@ final class AssignmentFiles: Sendable {
         }
     }
 
-    /// Writes the files that are missing or differ, and removes those without an entry; returns the number of changed
-    /// files.
+    /// Writes missing and different files, and removes files without an entry; returns how many it changed.
     func correctAll(from assignments: Assignments) async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
@@ -81,7 +79,7 @@ final class AssignmentFiles: Sendable {
         return corrected
     }
 
-    /// Writes or removes one file; returns whether it differed.
+    /// Writes one file, or removes it when `entry` is nil; returns whether the file had to change.
     private static func write(
         _ entry: AssignmentTable.Entry?, of key: ConversationKey, in directory: String
     ) throws(StoreError) -> Bool {
@@ -108,7 +106,7 @@ final class AssignmentFiles: Sendable {
         }
     }
 
-    /// The content of a file.
+    /// Returns the content of a conversation's file: one JSON object and a line feed.
     static func text(_ entry: AssignmentTable.Entry, of key: ConversationKey) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("format", 1)
@@ -159,7 +157,7 @@ package struct AssignmentFolder: Sendable {
     /// Uses the data directory at this path.
     package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).assignments }
 
-    /// Returns every assignment, sorted by the time of its latest change, oldest first; reads one small file for each.
+    /// Returns every assignment, the one with the oldest change first; reads one small file for each.
     package func list() throws -> [Item] {
         try AssignmentFiles.paths(in: directory).compactMap { path throws(StoreError) in try item(path) }
             .sorted { ($0.assignment.since?.milliseconds ?? 0) < ($1.assignment.since?.milliseconds ?? 0) }

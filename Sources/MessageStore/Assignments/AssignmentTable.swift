@@ -1,29 +1,30 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The assignments of all conversations in which a person answers, answered or was waited for, computed from the
-/// journal.
+/// The assignments of all conversations that are or were with a person or waiting for one.
 ///
-/// Recovery, the running store and verification all use this table. Conversations that have left a person or
-/// a waiting line are kept until their handler gets an event, and then as ``Entry/isQuiet`` until no earlier event is
-/// unfinished. Of those and of closed ones only the latest ``maximumEnded`` are kept, besides those with an unfinished event
+/// The table is computed from the journal; recovery, the running store and verification use it. An entry
+/// whose conversation is again with its handler stays until the handler gets an event. The entry is then
+/// ``Entry/isQuiet``, and stays until no earlier event is unfinished. Of these and of the closed
+/// conversations, the table keeps the latest ``maximumEnded``. It also keeps all with an unfinished event
 /// that is left to a person.
 struct AssignmentTable: Sendable {
-    /// Gets conversations, each with the last record that is left to a person; returns those that have an unfinished
-    /// event up to that record.
+    /// Receives conversations, each with the last record that is left to a person.
+    ///
+    /// Returns the conversations that have an unfinished event up to that record.
     typealias Unfinished = ([ConversationKey: UInt64]) -> Set<ConversationKey>
 
     /// The assignment of one conversation.
     struct Entry: Hashable, Sendable {
         var assignment: Assignment
-        /// The record at which the conversation last left a person or the waiting line; earlier events are not for the handler.
+        /// The record that last ended `person` or `waiting`; the handler does not get earlier events.
         var endedIn: UInt64
-        /// The journal segment of the record that the entry comes from; it must not be deleted before the record is
-        /// copied.
+        /// The journal segment of the entry's record; kept until the record is copied to a later segment.
         var segment: UInt64
 
-        /// Whether the handler answers again and has got an event since, so that only earlier events are still left to
-        /// a person.
+        /// Whether the handler answers again and has got an event since.
+        ///
+        /// Only earlier events are still left to a person.
         var isQuiet: Bool { assignment.state == .handler && assignment.began == nil }
     }
 
@@ -34,30 +35,33 @@ struct AssignmentTable: Sendable {
     private var dropped: [ConversationKey] = []
     /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
     var maximumAssigned = 100_000
-    /// The number of entries without a person that the last call of `dropOldest` kept.
+    /// The number of ended entries that the last `dropOldest` kept, and at least ``maximumEnded``.
     private var maximumKept = maximumEnded
 
-    /// The maximum number of entries whose conversations neither are with a person nor wait for one.
+    /// The maximum number of entries of conversations that are with their handler or closed.
     static let maximumEnded = 10_000
 
-    /// The assignment of a conversation.
+    /// Returns the assignment of a conversation; a conversation without an entry is with its handler.
     func assignment(of key: ConversationKey) -> Assignment {
         guard !entries.isEmpty, let entry = entries[key], !entry.isQuiet else { return .handler }
         return entry.assignment
     }
 
-    /// The entries that have a file: all but the quiet ones.
+    /// The entries that have a file: all entries that are not quiet.
     var shown: [ConversationKey: Entry] { entries.filter { !$0.value.isQuiet } }
 
-    /// Whether the event with this record is left to a person: a person has the conversation or it waits for one, or
-    /// the event arrived while that was so.
+    /// Returns whether the event with this record is left to a person.
+    ///
+    /// That is so while the conversation is with a person or waits for one. Events that arrived in such a
+    /// time stay left to a person.
     func isWithPerson(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard !entries.isEmpty, let entry = entries[key] else { return false }
         return entry.assignment.isAssigned || record <= entry.endedIn
     }
 
-    /// For the handler's first event after a person answered, the number of the first line that the handler did not
-    /// see; else nil.
+    /// Returns the number of the first line that the handler did not see.
+    ///
+    /// Nil unless the event is the handler's first one after a person answered.
     func afterPerson(_ record: UInt64, of key: ConversationKey) -> Int? {
         guard !entries.isEmpty, let entry = entries[key], entry.assignment.state == .handler,
             record > entry.endedIn
@@ -113,7 +117,7 @@ struct AssignmentTable: Sendable {
         return true
     }
 
-    /// Records that the person who has the conversation wrote a message.
+    /// Sets `lastSeen` when the person who has the conversation wrote a message.
     mutating func recordSign(of person: Person, in key: ConversationKey, at: Timestamp) {
         guard let assignment = entries[key]?.assignment, assignment.person?.id == person.id,
             assignment.lastSeen.map({ $0 < at }) ?? true
@@ -121,7 +125,7 @@ struct AssignmentTable: Sendable {
         entries[key]?.assignment.lastSeen = at
     }
 
-    /// Sets an assignment that the record `number` made; a record number 0 inside the assignment stands for `number`.
+    /// Sets the assignment that record `number` stores; a record number 0 in `assignment` means `number`.
     mutating func set(
         _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, by number: UInt64,
         in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
@@ -142,15 +146,16 @@ struct AssignmentTable: Sendable {
         dropOldest(unfinished)
     }
 
-    /// Removes the entry of a conversation, unless a later record than `through` made it.
+    /// Removes the entry of a conversation, unless a record after `through` made the entry.
     mutating func remove(_ key: ConversationKey, through: UInt64) {
         guard let entry = entries[key], entry.assignment.record <= through else { return }
         if entry.assignment.isAssigned { assignedCount -= 1 }
         entries[key] = nil
     }
 
-    /// Records that the handler got an event of the conversation, which makes its entry quiet; returns false if nothing
-    /// changed.
+    /// Records that the handler got an event of the conversation, which makes the entry quiet.
+    ///
+    /// Returns false if nothing changed.
     @discardableResult
     mutating func finish(_ record: UInt64, of key: ConversationKey) -> Bool {
         guard afterPerson(record, of: key) != nil, let entry = entries[key] else { return false }
@@ -172,17 +177,17 @@ struct AssignmentTable: Sendable {
         for key in quiet.keys where !kept.contains(key) { entries[key] = nil }
     }
 
-    /// Returns the conversations whose entries were dropped since the last call, and forgets them.
+    /// Returns the conversations whose entries were dropped since the last call, and clears that list.
     mutating func takeDropped() -> [ConversationKey] {
         defer { dropped = [] }
         return dropped
     }
 
-    /// Drops the oldest entries above ``maximumEnded`` whose conversations neither are with a person nor wait for one.
+    /// Drops the oldest entries of unassigned conversations, down to ``maximumEnded``.
     private mutating func dropOldest(_ unfinished: Unfinished) {
         var ended: Int { entries.count - assignedCount }
         if ended <= Self.maximumEnded { maximumKept = Self.maximumEnded }
-        // Entries are dropped only after an eighth more have been added, so that sorting is rare.
+        // Entries are dropped only after an eighth of the maximum has been added, so that sorting is rare.
         guard ended > maximumKept + Self.maximumEnded / 8 else { return }
         removeQuiet(nil, unfinished)
         guard ended > Self.maximumEnded else { return }
@@ -201,9 +206,9 @@ struct AssignmentTable: Sendable {
 /// The part of a journal record that changes an assignment.
 struct AssignmentRecord: Sendable {
     let conversation: ConversationKey
-    /// The assignment after the record; its `record` is 0 when it means the journal record that contains it.
+    /// The assignment after the record; its `record` is 0 when it is the journal record that contains it.
     let assignment: Assignment
-    /// For a copy in a later segment, the record at which the conversation last left a person; otherwise nil.
+    /// For a copy in a later segment, the value of `AssignmentTable/Entry/endedIn`; otherwise nil.
     let endedIn: UInt64?
 }
 

@@ -4,20 +4,22 @@ import Synchronization
 
 /// The assignments of a running store.
 ///
-/// Every change and every decided outcome of a conversation is appended to the journal under the lock of this class.
-/// The journal therefore never contains a handler's outcome after a claim. While a change is on its way to the disk,
-/// later changes and outcomes of its conversation wait, so that nothing must be undone when the sync fails.
+/// Every change and every decided outcome of a conversation is appended to the journal under the lock of this
+/// class. The journal therefore never contains a handler's outcome after a claim. Until a change is durable,
+/// later changes and outcomes of its conversation wait. A failed sync therefore needs no rollback.
 final class Assignments: Sendable {
     /// The result of a step under the lock.
     enum Step {
-        /// A change was appended: later steps of the conversation wait for its result.
+        /// A change was appended: later steps of the conversation wait until it is durable or has failed.
         case appended
         /// No change was appended; the action runs after the lock is released.
         case done(@Sendable () -> Void)
     }
 
-    /// A step gets the table, and whether the customer's last message since the watch began closes the conversation;
-    /// nil when the conversation is not watched, or no such message came.
+    /// A step that receives the table, and whether the customer's latest message closes the conversation.
+    ///
+    /// The latest message is that since the watch began. The second value is nil when the conversation is not
+    /// watched, or no such message arrived.
     typealias Body = @Sendable (_ table: AssignmentTable, _ closes: Bool?) -> Step
 
     private struct Waiting: Sendable {
@@ -25,27 +27,27 @@ final class Assignments: Sendable {
         let endsWatch: Bool
     }
 
-    /// Counts the changes that read a conversation's file, each from before it reads the file until its step runs.
+    /// Counts the changes that are prepared: each reads the conversation's file, and its step has not run.
     private struct Watch {
         var count = 0
-        /// Whether the customer's last durable message since the first of them closes the conversation.
+        /// Whether the customer's latest durable message since the watch began closes the conversation.
         var closes: Bool?
     }
 
     private struct State {
         var table: AssignmentTable
-        /// The conversations with a change on its way to the disk, and the steps that wait for it.
+        /// The conversations with a change that is not durable yet, and the steps that wait for it.
         var inFlight: [ConversationKey: [Waiting]] = [:]
         var watches: [ConversationKey: Watch] = [:]
     }
 
     private let state: Mutex<State>
-    /// The number of entries, changes in flight and watches: most stores have none, and their messages skip the lock.
+    /// The number of entries, changes in flight and watched conversations; at 0, messages skip the lock.
     private let count: Atomic<Int>
     private let files: AssignmentFiles
     private let unfinished: @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
 
-    /// Uses `unfinished` to find the conversations that ``AssignmentTable/Unfinished`` describes, under the lock.
+    /// Creates the assignments; `unfinished` (see ``AssignmentTable/Unfinished``) is called under the lock.
     init(
         _ table: AssignmentTable, files: AssignmentFiles,
         unfinished: @escaping @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
@@ -64,9 +66,9 @@ final class Assignments: Sendable {
         state.withLock { body($0.table) }
     }
 
-    /// The entries at this moment, to be read without the lock.
+    /// A copy of the entries at this moment, which the caller reads without the lock.
     ///
-    /// The dictionary is copied only when a change comes while a caller still reads it.
+    /// The dictionary's storage is copied only when an entry changes while a caller still reads the copy.
     var entries: [ConversationKey: AssignmentTable.Entry] {
         isEmpty ? [:] : state.withLock { $0.table.entries }
     }
@@ -80,8 +82,9 @@ final class Assignments: Sendable {
         if isChanged { files.update([key], from: self) }
     }
 
-    /// Removes the entries of the conversations that satisfy `isErased`, and their files, unless a later record than `through`
-    /// made them.
+    /// Removes the entries of the conversations that satisfy `isErased`, and their files.
+    ///
+    /// Entries that a record after `through` made stay.
     func remove(through: UInt64, where isErased: @Sendable (ConversationKey) -> Bool) {
         let keys = state.withLock { state in
             let keys = state.table.entries.keys.filter(isErased)
@@ -92,7 +95,7 @@ final class Assignments: Sendable {
         files.update(keys, from: self)
     }
 
-    /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event needs it.
+    /// Removes one or all quiet entries, except those on which an unfinished event depends.
     func removeQuiet(_ key: ConversationKey? = nil) {
         state.withLock { state in
             state.table.removeQuiet(key, unfinished)
@@ -100,8 +103,9 @@ final class Assignments: Sendable {
         }
     }
 
-    /// Records from now on whether the customer closes the conversation, until ``unwatch(_:)``, or a
-    /// ``run(_:endingWatch:_:)`` that ends the watch; must be called before the caller reads the conversation's file.
+    /// Starts to record whether the customer closes the conversation; must precede the read of its file.
+    ///
+    /// The watch ends with ``unwatch(_:)``, or with a ``run(_:endingWatch:_:)`` that ends it.
     func watch(_ key: ConversationKey) {
         state.withLock { state in
             state.watches[key, default: Watch()].count += 1
@@ -112,7 +116,7 @@ final class Assignments: Sendable {
     /// Whether any change is reading the file of its conversation or waits for its step.
     var isWatching: Bool { state.withLock { !$0.watches.isEmpty } }
 
-    /// Ends a watch.
+    /// Ends one watch that ``watch(_:)`` began.
     func unwatch(_ key: ConversationKey) {
         state.withLock { state in
             Self.endWatch(of: key, in: &state)
@@ -125,7 +129,7 @@ final class Assignments: Sendable {
         if count > 1 { state.watches[key]?.count = count - 1 } else { state.watches[key] = nil }
     }
 
-    /// Runs `step` under the lock: now, or after the change of the conversation that is being written to the disk.
+    /// Runs `step` under the lock: at once, or after the conversation's change in flight has ended.
     func run(_ key: ConversationKey, endingWatch endsWatch: Bool = false, _ step: @escaping Body) {
         run(key, Waiting(step: step, endsWatch: endsWatch))
     }
@@ -149,10 +153,10 @@ final class Assignments: Sendable {
         action?()
     }
 
-    /// Applies the records of a batch in their order, then runs the steps that waited for them; called on the journal's
-    /// queue before the callers learn the result.
+    /// Applies the records of a batch in their order, then runs the steps that waited for these records.
     ///
-    /// Returns the conversations that are with a person or wait for one because of the batch.
+    /// Called on the journal's queue before the callers learn the result. Returns the conversations that the
+    /// batch assigned to a person or to the waiting state.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) -> [ConversationKey] {
         if isEmpty, !entries.contains(where: { $0.assignment != nil }) { return [] }
         var records: [JournalledRecord]?
@@ -190,8 +194,7 @@ final class Assignments: Sendable {
         return assigned
     }
 
-    /// Writes a new record for each entry whose record is in this or an earlier segment, so that those segments can be
-    /// deleted.
+    /// Copies each entry of this or an earlier segment to a new record, so that those can be deleted.
     func copy(through segment: UInt64, to journal: Journal) async throws {
         removeQuiet()
         let keys = withTable { $0.entries.filter { $0.value.segment <= segment }.map(\.key) }
@@ -222,7 +225,7 @@ final class Assignments: Sendable {
                                 conversation: key, assignment: entry.assignment, endedIn: entry.endedIn)))
                     return .appended
                 } catch .assignment {
-                    // The customer's close is on its way to the disk, and its record replaces the entry.
+                    // The customer's close is being written, and its record will replace the entry.
                     return .done { continuation.resume() }
                 } catch {
                     return .done { continuation.resume(throwing: error) }
@@ -237,11 +240,11 @@ final class Assignments: Sendable {
     }
 }
 
-/// The effect of a journal entry on the assignment of its conversation, once it is on disk.
+/// The change that a journal entry makes to the assignment of its conversation once the entry is on disk.
 struct AssignmentEffect: Sendable {
     let conversation: ConversationKey
     let assignment: Assignment
-    /// For a copy in a later segment, the record at which the conversation last left a person; otherwise nil.
+    /// For a copy in a later segment, the value of `AssignmentTable/Entry/endedIn`; otherwise nil.
     var endedIn: UInt64?
 }
 
@@ -254,7 +257,7 @@ extension AssignmentTable {
             in: record.location.segment, unfinished)
     }
 
-    /// Returns whether the message changed the state of its conversation.
+    /// Applies a durable message; returns whether it changed the state of its conversation.
     fileprivate mutating func apply(
         _ accepted: AcceptedMessage, _ record: JournalledRecord, _ unfinished: Unfinished
     ) -> Bool {

@@ -7,8 +7,9 @@ struct ExpectedAssignments {
     /// The record that last changed or removed the entry of each conversation.
     private var changes: [ConversationKey: UInt64] = [:]
     private var checkpoint: UInt64 = 0
-    /// The conversations whose entries were dropped here; a running store keeps those with unfinished events, and their
-    /// files.
+    /// The conversations whose entries this table dropped.
+    ///
+    /// A running store may have kept their entries and files, because it keeps those with unfinished events.
     private var dropped: Set<ConversationKey> = []
 
     /// Applies a journal record; must be called before `fold` applies the same record.
@@ -36,10 +37,10 @@ struct ExpectedAssignments {
         for key in table.takeDropped() { dropped.insert(key) }
     }
 
-    /// The files that are missing, damaged, superfluous or different, as paths below the folder.
+    /// Returns the files that are missing, damaged, superfluous or different, as paths below the folder.
     ///
-    /// Files of conversations that changed after the last checkpoint are not checked, because they may be older than
-    /// the journal.
+    /// Files of conversations that changed after the last checkpoint are not checked. Such a file may be
+    /// older than the journal.
     func problems(in directory: String) throws(StoreError) -> [String] {
         var problems: [String] = []
         var entries = table.shown
@@ -71,8 +72,9 @@ struct ExpectedAssignments {
 }
 
 extension AssignmentTable.Entry {
-    /// Whether a file's assignment equals this one except for `lastSeen`, which is not written to the file at every
-    /// message.
+    /// Returns whether a file's assignment equals this one, apart from `lastSeen`.
+    ///
+    /// The file is not rewritten at every message, so its `lastSeen` may be older.
     fileprivate func hasFile(_ found: Assignment) -> Bool {
         var found = found
         found.lastSeen = assignment.lastSeen

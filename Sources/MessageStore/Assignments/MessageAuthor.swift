@@ -2,21 +2,21 @@ package import BalloonJSON
 
 /// The author of a sent message.
 ///
-/// In the journal and in a conversation's file it is `"author":"handler"` or, for a known person, `"author":"person"`
-/// with `"person":{"id":"…","name":"…"}`.
+/// The JSON in the journal and in a conversation's file is `"author":"handler"`, for example. A known person
+/// is `"author":"person"` with `"person":{"id":"…","name":"…"}`.
 package enum MessageAuthor: Hashable, Sendable {
     /// The business's handler, or its fallback.
     case handler
     /// A program other than the handler.
     case program
-    /// The server itself, with a text from the business's file.
+    /// The server itself, with a text from the business's configuration file.
     case server
     /// A person; nil for a person without an identifier.
     case person(Person?)
-    /// A person, in a record of an earlier version of the server, whose lines name no author.
+    /// A person, in a record of an earlier version of the server that names no author.
     case unnamedPerson
 
-    /// Whether a person wrote the message, which a header field of the request tells Apple.
+    /// Whether a person wrote the message; the server tells Apple so in a header field of the request.
     package var isPerson: Bool {
         switch self {
         case .person, .unnamedPerson: true
@@ -27,7 +27,7 @@ package enum MessageAuthor: Hashable, Sendable {
     /// The person, if known.
     package var person: Person? { if case .person(let person) = self { person } else { nil } }
 
-    /// The value of `author` in the journal and in conversations' files; nil for ``unnamedPerson``, which has none.
+    /// The value of `author` in the journal and in conversations' files; nil for ``unnamedPerson``.
     package var name: String? {
         switch self {
         case .handler: "handler"
@@ -38,7 +38,7 @@ package enum MessageAuthor: Hashable, Sendable {
         }
     }
 
-    /// Parses the author from a journal record or a conversation's line; nil when it names none.
+    /// Parses the author from a journal record or a conversation's line; nil when no author is named.
     package init?(_ root: JSONValue) {
         switch root["author"]?.string {
         case "handler": self = .handler
@@ -62,8 +62,9 @@ extension JSONWriter {
         person.write(to: &self)
     }
 
-    /// Writes the author's members of a journal record: those of a line, or `"person":true` for a person whose
-    /// line names no author.
+    /// Writes the author's members of a journal record.
+    ///
+    /// They are those of a conversation's line, or `"person":true` for `MessageAuthor.unnamedPerson`.
     mutating func record(author: MessageAuthor?) {
         if author == .unnamedPerson { field("person", true) }
         line(author: author)

@@ -4,8 +4,8 @@ import Dispatch
 
 /// Reads and changes the assignments of conversations.
 ///
-/// The order of the journal decides races: a change, and an outcome that a handler decides, are appended under one
-/// lock, and each sees every record before it.
+/// Changes, and the outcomes that handlers decide, are appended to the journal under one lock. Each of them
+/// sees every earlier record, so the journal's order decides between concurrent ones.
 extension Store {
     /// A conversation that is with a person, or waits for one.
     package struct AssignedConversation: Sendable {
@@ -17,10 +17,10 @@ extension Store {
         package let assignment: Assignment
     }
 
-    /// The assignment of a conversation; never blocks.
+    /// Returns the assignment of a conversation; never blocks.
     ///
-    /// A conversation that was closed long ago, and one that the customer closed while its handler answered, counts as with the
-    /// handler.
+    /// The result is that of a conversation with its handler in two more cases: the conversation was closed
+    /// long ago, or the customer closed it while the handler answered.
     package func assignment(of business: BusinessID, _ customer: CustomerID) -> Assignment {
         if assignments.isEmpty { return .handler }
         let key = ConversationKey(business: business, customer: customer)
@@ -36,8 +36,7 @@ extension Store {
         }
     }
 
-    /// The customers whose conversations are not assigned to the handler and have an assignment that `isWanted`
-    /// accepts.
+    /// Returns the customers whose conversation is not with its handler and satisfies `isWanted`.
     package func heldConversations(
         of business: BusinessID, where isWanted: (Assignment) -> Bool
     ) -> [CustomerID] {
@@ -47,7 +46,7 @@ extension Store {
         }
     }
 
-    /// The numbers of conversations that wait for a person, and that are with one, of each business that has any.
+    /// The numbers of waiting conversations and of those with a person, for each business that has any.
     ///
     /// Never blocks and opens no file.
     package var assignedCounts: [BusinessID: (waiting: Int, person: Int)] {
@@ -60,7 +59,7 @@ extension Store {
         }
     }
 
-    /// The number of conversations of a business that wait for a person, and that are with one; never blocks.
+    /// Returns how many of the business's conversations wait for a person and are with one; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
         assignments.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
             guard entry.key.business == business else { return }
@@ -72,11 +71,12 @@ extension Store {
         }
     }
 
-    /// Changes who answers in a conversation; durable when it returns the new assignment.
+    /// Changes the assignment of a conversation; the change is durable when the new assignment is returned.
     ///
-    /// A change to the current state succeeds without a record. With `expected`, the record of the assignment that the caller
-    /// saw, the change is refused when a later change was made. Throws ``StoreError/assignment(_:)`` for a refusal, and
-    /// another ``StoreError`` when the change cannot be stored; a call that throws has changed nothing.
+    /// A change to the current state succeeds without a record. `expected` is the record of the assignment
+    /// that the caller saw; the change is refused when a later change was made. Throws
+    /// ``StoreError/assignment(_:)`` for a refusal, and another ``StoreError`` when the change cannot be
+    /// stored. A call that throws has changed nothing.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         expecting expected: UInt64? = nil
@@ -86,11 +86,12 @@ extension Store {
         }
     }
 
-    /// Changes who answers in a conversation, unless `isExpected` refuses the state that the change would replace.
+    /// Changes the assignment of a conversation if `isExpected` accepts the current assignment.
     ///
-    /// `isExpected` gets that assignment, and whether the customer closed the conversation and has not written since. It is
-    /// called when no other change can come between, and must not block. Otherwise like ``assign(_:_:_:expecting:)``; throws
-    /// ``AssignmentRefusal/changed`` for an unexpected state.
+    /// `isExpected` receives the current assignment, and whether the customer closed the conversation and has
+    /// not written since. It is called under the lock that orders changes, and must not block. Throws
+    /// ``AssignmentRefusal/changed`` when it returns false. Apart from that, this function is like
+    /// ``assign(_:_:_:expecting:)``.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         where isExpected: @escaping @Sendable (_ current: Assignment, _ isClosed: Bool) -> Bool
@@ -100,15 +101,16 @@ extension Store {
         let assignment = try await withCheckedThrowingContinuation { continuation in
             assign(change, key, context, where: isExpected) { continuation.resume(with: $0) }
         }
-        // Wait for the file of the assignment, so that a command that lists the files next finds the change.
+        // Wait until the file of the assignment is written: a command that lists the files next must see the
+        // change.
         await assignmentFiles.rest()
         return assignment
     }
 
-    /// Changes who answers in a conversation; calls the completion once, when the change is durable or refused.
+    /// Changes the assignment of a conversation; calls the completion once, when that is durable or refused.
     ///
-    /// Blocks only while it reads the conversation's file; used in the `record` stage. The completion may run on the
-    /// journal's queue, and must be short.
+    /// Blocks only while it reads the conversation's file; used in the `record` stage. The completion may run
+    /// on the journal's queue, and must return quickly.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
         completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
@@ -123,11 +125,12 @@ extension Store {
         }
     }
 
-    /// Stores a message of the business's own accord, to be sent in its conversation's order; durable when it returns.
+    /// Stores an outbound message that is not a handler's reply to an event; durable on return.
     ///
-    /// A message with a person claims the conversation in the same record; with `takes` also from another person. A handler's
-    /// or a program's message is refused while a person has the conversation or it waits for one. Throws
-    /// ``StoreError/assignment(_:)`` for a refusal.
+    /// It is sent in the order of its conversation. A person's message also claims the conversation in the
+    /// same record; with `takes`, even when another person has it. A handler's or a program's message is
+    /// refused while the conversation is with a person or waits for one. Throws ``StoreError/assignment(_:)``
+    /// for a refusal.
     package func send(_ message: ReceivedMessage, takes: Bool = false) async throws -> AppendResult {
         let key = ConversationKey(business: message.business, customer: message.customer)
         let context = message.author?.person == nil ? nil : try await assignmentContext(of: key)
@@ -135,7 +138,7 @@ extension Store {
             assignments.run(key, endingWatch: context != nil) { [self] table, closes in
                 let context = context?.updated(closes, scheduler.closes(key))
                 var claim: AssignmentEffect?
-                // A repetition of a stored message neither claims nor is refused, because that was decided for the
+                // A duplicate of a stored message is neither refused nor a claim: both were decided for the
                 // stored message.
                 if !deduplicator.holds(message) {
                     switch table.claim(with: message, of: key, context, takes: takes) {
@@ -152,9 +155,10 @@ extension Store {
         }
     }
 
-    /// Whether the delivery is left to a person, so that no handler may be called: end it with ``DeliveryResult/withPerson``.
+    /// Returns whether the delivery is left to a person; if so, end it with ``DeliveryResult/withPerson``.
     ///
-    /// Waits for a change that is on its way to the disk.
+    /// No handler may be called for such a delivery. Waits until the conversation's change in flight is
+    /// durable or has failed.
     package func isWithPerson(_ delivery: Delivery) async -> Bool {
         if assignments.isEmpty { return false }
         return await withCheckedContinuation { continuation in
@@ -165,37 +169,40 @@ extension Store {
         }
     }
 
-    /// Whether the customer closed the conversation and has not written since.
+    /// Returns whether the customer closed the conversation and has not written since.
     ///
-    /// Reads the end of the conversation's file unless an unfinished message shows it.
+    /// Reads the end of the conversation's file, unless an unfinished message of the customer decides the
+    /// result.
     package func isClosedByCustomer(_ business: BusinessID, _ customer: CustomerID) throws -> Bool {
         try isClosedByCustomer(ConversationKey(business: business, customer: customer))
     }
 
     private func isClosedByCustomer(_ key: ConversationKey) throws(StoreError) -> Bool {
         if let closes = scheduler.closes(key) { return closes }
-        // Each message that was not sent has a line too, so that a close can be many of them away.
+        // Messages that were not sent have lines too, so many lines may follow the close.
         return try conversations.isClosed(key, maximumBytes: Self.maximumSearchedBytes)
     }
 
-    /// The maximum bytes of a file's end that are searched for a close; an earlier close is ignored.
+    /// The number of bytes at a file's end that are searched for a close; an earlier close is ignored.
     static let maximumSearchedBytes = 16 << 20
 
     /// The facts in a conversation's file that a change depends on.
     struct AssignmentContext: Sendable {
         /// Whether the customer closed the conversation and has not written since.
         let isClosed: Bool
-        /// The number of the next line.
+        /// The number that the conversation's next line will have.
         let sequence: Int
 
-        /// These facts after the customer's later messages; `closes` and `unfinished` say whether the last durable
-        /// message, and the last unfinished one, close the conversation, and are nil without such a message.
+        /// Returns these facts, corrected by the customer's later messages.
+        ///
+        /// `closes` says whether the customer's latest durable message closes the conversation, and
+        /// `unfinished` says it for the latest unfinished one. Each is nil without such a message.
         func updated(_ closes: Bool?, _ unfinished: Bool?) -> AssignmentContext {
             AssignmentContext(isClosed: closes ?? unfinished ?? isClosed, sequence: sequence)
         }
     }
 
-    /// Reads the file, and watches the conversation until the step of the change, which ends the watch.
+    /// Starts a watch of the conversation and reads its file; the step of the change must end the watch.
     func readAssignmentContext(of key: ConversationKey) throws(StoreError) -> AssignmentContext {
         assignments.watch(key)
         do throws(StoreError) {
@@ -209,7 +216,7 @@ extension Store {
         }
     }
 
-    /// Reads the context on a queue, so that no task's thread is blocked.
+    /// Reads the context on a dispatch queue, so that no thread of the cooperative pool is blocked.
     func assignmentContext(of key: ConversationKey) async throws -> AssignmentContext {
         try await withCheckedThrowingContinuation { continuation in
             assignmentQueue.async {
@@ -254,8 +261,9 @@ extension Store {
 }
 
 extension AssignmentTable {
-    /// The result of a change; sets the point at which the handler stops answering, and refuses above
-    /// ``maximumAssigned``.
+    /// Returns the result of a change, with the point at which the handler stops answering.
+    ///
+    /// Refuses a change that would assign more than ``maximumAssigned`` conversations.
     func applying(
         _ change: AssignmentChange, to key: ConversationKey, _ context: Store.AssignmentContext,
         at: Timestamp
@@ -273,8 +281,7 @@ extension AssignmentTable {
         return .to(next)
     }
 
-    /// The claim that a message to be sent makes; nil when the message claims nothing, a failure when it must not be
-    /// sent.
+    /// Returns the claim that an outbound message makes; nil without a claim, a failure for a refusal.
     func claim(
         with message: ReceivedMessage, of key: ConversationKey, _ context: Store.AssignmentContext?,
         takes: Bool
@@ -295,8 +302,10 @@ extension AssignmentTable {
         }
     }
 
-    /// The hand-off that an outcome makes; nil for other outcomes, and when the conversation already waits or is
-    /// closed.
+    /// Returns the hand-off that an outcome makes; nil for another outcome.
+    ///
+    /// The result is also nil when the hand-off changes nothing: a person has the conversation, it waits for
+    /// one, or the customer closed it.
     func handOff(
         _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
     ) throws(StoreError) -> AssignmentEffect? {
@@ -311,14 +320,14 @@ extension AssignmentTable {
 }
 
 extension Assignment {
-    /// The assignment after a claim that the running store allowed.
+    /// Returns the assignment after a claim that the running store has allowed before.
     func claimed(by person: Person, at: Timestamp, sequence: Int) -> Assignment {
         guard case .to(var next) = applying(.claim(person, takes: true), at: at) else { return self }
         if next.began == nil { next.began = Beginning(record: 0, sequence: sequence) }
         return next
     }
 
-    /// The assignment with the number of the record that stored it.
+    /// Returns the assignment with the number of the record that stored it.
     func durable(as record: UInt64) -> Assignment {
         var assignment = self
         assignment.record = record
@@ -330,7 +339,7 @@ extension Assignment {
 }
 
 extension Store {
-    /// Whether a message that is being recorded is left to a person, as far as changes are on disk; never blocks.
+    /// Returns whether a message in the `record` stage is left to a person, by the durable changes only.
     package func isWithPerson(_ message: UnrecordedMessage) -> Bool {
         if assignments.isEmpty { return false }
         return assignments.withTable { $0.isWithPerson(message.record, of: message.lease.conversation) }
