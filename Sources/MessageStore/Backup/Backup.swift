@@ -8,26 +8,26 @@ import BalloonWire
 ///       ──> contents that these name ──> payments and other files ──> SHA256SUMS, manifest.json
 /// ```
 ///
-/// The journal is copied after the conversations, so that it has every line that a conversation lacks. The pin keeps files
-/// from being deleted or rewritten meanwhile. Not copied: open requests with their secrets, files of handlers, locks, sockets,
-/// caches, and the files of `balloon dev`.
+/// The journal is copied after the conversations, so it has every line that a copied conversation lacks.
+/// Until the backup ends, the pin prevents files from being deleted or rewritten. Not copied: open requests
+/// with their secrets, files of handlers, locks, sockets, caches, and the files of `balloon dev`.
 package struct Backup {
-    /// Receives an archive in pieces; an error ends the backup.
+    /// Receives the next piece of an archive; an error that it throws ends the backup.
     package typealias Sink = (_ piece: [UInt8]) throws(SystemError) -> Void
-    /// Returns at most this many bytes of an archive; none at its end.
+    /// Returns the next bytes of an archive, at most `maximumBytes`; an empty array at the archive's end.
     package typealias Source = (_ maximumBytes: Int) throws(SystemError) -> [UInt8]
 
     /// The result of a backup.
     package struct Report: Hashable, Sendable {
         /// The manifest that the archive ends with.
         package let manifest: BackupManifest
-        /// The number of contents that the conversations name and the directory no longer has.
+        /// The number of contents that a conversation names but the directory no longer has.
         package let missingContents: Int
     }
 
     /// The folders with conversations, which are copied before the journal.
     static let conversationFolders = ["conversations", "damaged", "states", "assignments"]
-    /// The folders and files that are copied last.
+    /// The folders that are copied after the contents, followed by `otherFiles`.
     static let otherFolders = ["payments", "retention", "onboarding"]
     static let otherFiles = ["people.json", "removed.json", "audit.jsonl"]
     static let journalFolder = "journal"
@@ -40,9 +40,10 @@ package struct Backup {
 
     /// Copies the directory; `sink` receives the archive in pieces.
     ///
-    /// `program` is the version of the program. The ledger of erasures in `settings` gets a line with the backup's identifier,
-    /// before anything is copied. Throws a ``BackupError``, or a ``StoreError``: ``StoreError/backupRunning(process:)``,
-    /// ``StoreError/filesChanging``, ``StoreError/noData(path:)`` or ``StoreError/unavailable(path:_:)``.
+    /// `program` is the version of the program. Before anything is copied, a line with the backup's
+    /// identifier is appended to the ledger of erasures in `settings`. Throws a ``BackupError``, or a
+    /// ``StoreError``: ``StoreError/backupRunning(process:)``, ``StoreError/filesChanging``,
+    /// ``StoreError/noData(path:)`` or ``StoreError/unavailable(path:_:)``.
     package static func write(
         of dataDirectory: String, _ settings: CustomerErasure.Settings, program: String,
         to sink: @escaping Sink
@@ -52,7 +53,8 @@ package struct Backup {
         let pin = try await BackupPin(dataDirectory: dataDirectory)
         let (id, at) = (Hex.encode(Secret.random(byteCount: 16).bytes), Timestamp.now())
         let ledgerPath = settings.ledger ?? directory.erasures
-        // A copy of the ledger from before the line: a ledger that knows the backup is newer than the backup.
+        // Read the ledger before the backup's line is appended: only a ledger that is newer than the archive
+        // has the line.
         let ledger = settings.ledger == nil ? try ErasureFiles().read(ledgerPath) : nil
         try ErasureLedger.add(
             backup: id, at: at, keepingDays: settings.ledgerDays, to: ledgerPath, ownedLike: dataDirectory)
@@ -74,7 +76,7 @@ package struct Backup {
         return Report(manifest: made, missingContents: missing)
     }
 
-    /// Writes `DATA/backup.json`, whose time is that of the latest complete backup.
+    /// Writes the manifest to `DATA/backup.json`; its modification time is that of the latest backup.
     package static func recordSuccess(
         _ report: Report, in dataDirectory: String
     ) throws(StoreError) {
@@ -84,7 +86,7 @@ package struct Backup {
         }
     }
 
-    /// The time of the latest complete backup, to the second; nil without one, or when that is unknown.
+    /// Returns the time of the latest complete backup, to the second; nil when none is known.
     package static func lastSuccess(in dataDirectory: String) -> Timestamp? {
         let path = DataDirectory(path: dataDirectory).lastBackup
         return (try? FileTime.modifiedSecondsSince1970(path)).map {
@@ -120,20 +122,20 @@ package struct Backup {
         return (last, missing)
     }
 
-    /// Copies every file below a folder, in the order of their paths.
+    /// Copies every file of a folder and its subfolders, in the byte order of the names.
     private mutating func copyFolder(_ path: String, isScanned: Bool) throws {
         for name in try names(in: path) {
             let inner = path + "/" + name
             if Directory.isDirectory(directory.path + "/" + inner) {
                 try copyFolder(inner, isScanned: isScanned)
             } else if !name.hasSuffix(".new") {
-                // The file of an interrupted replacement ends in ".new".
+                // A name that ends in ".new" is the temporary file of a replacement that was interrupted.
                 try copy(inner, isScanned: isScanned)
             }
         }
     }
 
-    /// Copies the segments up to the last record that is in the files now; returns its number.
+    /// Copies the segments up to the last record that is durable at this time; returns the record's number.
     private mutating func copyJournal() throws -> UInt64 {
         let reader = try JournalReader(directory.journal)
         let last = try reader.end()
@@ -147,7 +149,10 @@ package struct Backup {
         return last?.record ?? 0
     }
 
-    /// Copies a file, of one that only grows the complete lines; false when it does not exist.
+    /// Copies a file; returns false when it does not exist.
+    ///
+    /// A `.jsonl` file outside the journal may be growing, so only its complete lines are copied. `endBytes`
+    /// limits the size.
     @discardableResult
     private mutating func copy(
         _ path: String, isScanned: Bool = false, endBytes: Int? = nil
@@ -172,7 +177,7 @@ package struct Backup {
             ) { if isScanned { scan.take($0) } }
             return true
         } catch let error as SystemError {
-            // A quarantined or expired file was moved or removed meanwhile.
+            // The file was moved to quarantine, or expired and was removed, after its folder was listed.
             if error.isMissing { return false }
             throw StoreError.unavailable(path: source, error)
         }
@@ -187,12 +192,12 @@ package struct Backup {
     }
 }
 
-/// Collects the contents that texts name, from their pieces.
+/// Collects the hashes of the contents that files name, from the pieces of the files.
 private struct ContentScan {
     private(set) var hashes: Set<String> = []
-    /// The end of the last piece, in which a name may begin.
+    /// The end of the last piece, which may hold the beginning of a hash.
     private var rest: [UInt8] = []
-    /// More than the longest member with a hash.
+    /// The size of `rest`; more than the longest JSON member with a hash.
     private static let overlapBytes = 96
 
     mutating func beginFile() { rest = [] }

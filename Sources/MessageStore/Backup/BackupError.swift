@@ -2,29 +2,31 @@ package import BalloonPOSIX
 
 /// An error of a backup or of its restoration.
 package enum BackupError: Error, Hashable, Sendable {
-    /// The backup took longer than the files stay as they are: write it to a faster target.
+    /// The backup took longer than `BackupPin.maximumAge`: write it to a faster target.
     case expired
-    /// A file became smaller while it was copied, which only another program does: repeat the backup.
+    /// A file became smaller while it was copied, which only another program can cause: repeat the backup.
     case shrunk(path: String)
-    /// A file's path or size does not fit into a tar archive: remove the file, which Balloon did not write.
+    /// A path or size does not fit into a tar archive: remove the file, which Balloon did not write.
     case unfit(path: String)
     /// The archive could not be written: check its target.
     case unwritten(SystemError)
     /// The archive could not be read: check the file.
     case unreadable(SystemError)
-    /// The file is no backup, or is damaged there: use another backup.
+    /// The file is not a backup, or it is damaged: use another backup.
+    ///
+    /// The text says what is wrong.
     case damaged(String)
-    /// The archive ends before its manifest: the backup was not completed. Use another.
+    /// The archive ends before its manifest, because the backup was not completed: use another backup.
     case incomplete
-    /// The content of a file differs from the manifest: the archive is damaged. Use another backup.
+    /// The content of a file differs from the manifest, so the archive is damaged: use another backup.
     case differs(path: String)
     /// A newer version of Balloon wrote the backup: restore with that version.
     case newerFormat(Int)
-    /// The directory has files: name an empty one.
+    /// The target directory is not empty: name an empty directory.
     case notEmpty(path: String)
-    /// No ledger of erasures was named: name it, or confirm that erased customers may return.
+    /// No ledger of erasures was named: name it, or confirm that erased customers may be restored.
     case ledgerMissing
-    /// The ledger does not know the backup, so it is older, or another server's: name the latest one.
+    /// The ledger lacks this backup, so it is older or another server's: name the server's latest ledger.
     case ledgerOlder(path: String)
 }
 

@@ -1,33 +1,35 @@
 import BalloonJSON
 package import BalloonPOSIX
 
-/// The last file of a backup: what the backup is of, and the hash of the list of its files.
+/// The last file of a backup: describes the copied directory, and has the hash of the list of files.
 ///
 /// `{"format":1,"id":"…","store":"…","version":"2","record":4711,"at":"…","program":"…","files":93,"bytes":1048576,`
 /// `"sha256":"…"}`
 package struct BackupManifest: Hashable, Sendable {
     /// The path of the manifest in the archive.
     static let path = "manifest.json"
-    /// The path of the list of files, one line for each: the SHA-256, two blanks and the path, as `sha256sum` reads it.
+    /// The path of the list of files, which has the format of `sha256sum`.
+    ///
+    /// Each line has the SHA-256 of a file, two blanks and the path.
     static let sumsPath = "SHA256SUMS"
     static let format = 1
     static let maximumBytes = 64 << 10
 
-    /// 32 hexadecimal digits; the ledger of erasures lists them.
+    /// The identifier of the backup, 32 hexadecimal digits; the ledger of erasures lists it.
     package let id: String
     /// The identity of the data directory.
     package let store: String
     /// The version of the data directory.
     let version: String
-    /// The last record of the journal that the backup has.
+    /// The number of the last journal record in the backup.
     package let record: UInt64
     /// The time at which the backup began.
     package let at: Timestamp
     /// The version of the program that made the backup.
     let program: String
-    /// The number of files, without the list and the manifest.
+    /// The number of files, apart from `SHA256SUMS` and the manifest.
     package let files: Int
-    /// The size of these files.
+    /// The total size of these files in bytes.
     package let bytes: Int
     /// The SHA-256 of the list.
     let sumsHash: String
@@ -50,7 +52,7 @@ package struct BackupManifest: Hashable, Sendable {
 
     /// Parses a manifest.
     init(_ content: [UInt8]) throws(BackupError) {
-        // A text that is not JSON has no members.
+        // Bytes that are not JSON are reported in the same way as JSON without the member `format`.
         guard let root = (try? JSONDocument(content))?.root, let format = root["format"]?.int else {
             throw .damaged("its manifest is not JSON")
         }

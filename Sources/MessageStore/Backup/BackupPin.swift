@@ -1,18 +1,18 @@
 import BalloonPOSIX
 
-/// Keeps the stored files of a data directory as they are while a backup copies them: none is deleted, and none is
-/// rewritten with less content.
+/// Keeps the stored files of a data directory unchanged while a backup copies them.
 ///
-/// A lock on `backup.lock`, so that the system releases it when the process of the backup ends, however that
-/// happens. Code that deletes or rewrites files holds a ``FileChangePermit`` meanwhile.
+/// No stored file is deleted, and none is rewritten with less content. The pin is a lock on `backup.lock`,
+/// which the system releases when the backup's process ends, even after a crash. Code that deletes or
+/// rewrites files holds a ``FileChangePermit`` while it does so.
 package struct BackupPin: Sendable {
-    /// The age from which a pin no longer holds up changes; a backup that takes longer fails.
+    /// The age from which a pin no longer prevents changes; a backup that takes longer fails.
     package static let maximumAge = Duration.seconds(6 * 3600)
 
     private let lock: FileLock
     private let begin = ContinuousClock.now
 
-    /// Pins the files, once the current changes have ended; waits for at most `patience`.
+    /// Pins the files once no permit to change them is held; waits for that for at most `patience`.
     ///
     /// Throws ``StoreError/backupRunning(process:)``, ``StoreError/filesChanging``, or
     /// ``StoreError/unavailable(path:_:)``.
@@ -20,7 +20,8 @@ package struct BackupPin: Sendable {
         let path = DataDirectory(path: dataDirectory).backupLock
         while true {
             do throws(SystemError) {
-                // Readable for all: the server's user must be able to share the lock of a file that root created.
+                // The file is readable by everyone: the server's user must be able to share the lock of a
+                // file that root created.
                 lock = try FileLock(path, mode: 0o644)
                 return
             } catch {
@@ -34,16 +35,16 @@ package struct BackupPin: Sendable {
         }
     }
 
-    /// Whether the pin is so old that changes ignore it, so that the backup may be incomplete.
+    /// Whether the pin is so old that it no longer prevents changes; the backup may then be incomplete.
     package var isExpired: Bool { begin.duration(to: .now) >= Self.maximumAge }
 }
 
-/// The right to delete or rewrite stored files of a data directory; no backup begins before the value is destroyed.
+/// The right to delete or rewrite stored files of a data directory; while it is held, no backup begins.
 package struct FileChangePermit: Sendable {
-    /// Nil when the permit is given although a backup is running, because its pin is too old.
+    /// The shared lock; nil when a backup is running whose pin is too old to prevent changes.
     private let lock: FileLock?
 
-    /// Returns nil while a backup has pinned the files: postpone the change.
+    /// Creates a permit; nil while a backup has pinned the files: postpone the change.
     ///
     /// Throws ``StoreError/unavailable(path:_:)``.
     package init?(dataDirectory: String) throws(StoreError) {
@@ -54,7 +55,8 @@ package struct FileChangePermit: Sendable {
         do throws(SystemError) {
             do throws(SystemError) { lock = try FileLock(sharing: path) } catch {
                 guard error.wouldBlock else { throw error }
-                // The pin wrote its process to the file when it began.
+                // The pin wrote its process number to the file when it began, so the file is as old as the
+                // pin.
                 let age = now - (try FileTime.modifiedSecondsSince1970(path))
                 guard age >= Int(BackupPin.maximumAge.components.seconds) else { return nil }
                 lock = nil

@@ -3,15 +3,16 @@ import BalloonWire
 
 /// Reads a backup's archive, and writes its files into a folder.
 ///
-/// Every path is checked against the layout of a data directory. Each file's hash is compared with the list, and the list's
-/// with the manifest, before the reader returns. It holds the list in memory, up to 260 bytes for each file.
+/// Every path is checked against the layout of a data directory. Each file's hash is compared with the list
+/// of files, and the list's hash with the manifest, before `extract` returns. The list is held in memory, up
+/// to 260 bytes for each file.
 struct BackupReader {
     private static let pieceBytes = 256 << 10
     private let source: Backup.Source
     private let folder: String
-    /// Bytes that were read and not used yet.
+    /// Bytes that were read from the source and not used yet.
     private var rest: ArraySlice<UInt8> = []
-    /// The lines that `SHA256SUMS` must have.
+    /// The lines that the archive's `SHA256SUMS` must have, computed from the extracted files.
     private var sums: [UInt8] = []
     private var files = 0
     private var bytes = 0
@@ -51,7 +52,7 @@ struct BackupReader {
         return manifest
     }
 
-    /// Compares the list of the archive with the hashes of the files that were written.
+    /// Compares the archive's list of files with the hashes of the files that were written.
     private mutating func checkSums(_ header: TarHeader) throws {
         let own = sums
         var position = 0
@@ -69,7 +70,7 @@ struct BackupReader {
         throw BackupError.differs(path: Self.path(at: difference, in: own))
     }
 
-    /// The path in the line that has this offset.
+    /// Returns the path on the line of `sums` that contains this offset.
     private static func path(at offset: Int, in sums: [UInt8]) -> String {
         let feed = UInt8(ascii: "\n")
         let start = sums[..<min(offset, sums.count)].lastIndex(of: feed).map { $0 + 1 } ?? 0
@@ -102,7 +103,7 @@ struct BackupReader {
         bytes += header.sizeBytes
     }
 
-    /// Whether a path is one that a backup writes.
+    /// Returns whether a backup may contain a file with this path.
     static func isAllowed(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let names =
@@ -126,7 +127,7 @@ struct BackupReader {
         return header
     }
 
-    /// Calls `body` with the content of a file, in pieces, and passes the padding.
+    /// Calls `body` with the content of a file, in pieces, and skips the padding after the content.
     private mutating func forEachPiece(of header: TarHeader, _ body: (ArraySlice<UInt8>) -> Void) throws {
         var left = header.sizeBytes
         while left > 0 {
@@ -138,7 +139,7 @@ struct BackupReader {
         guard try read(header.paddingBytes).count == header.paddingBytes else { throw BackupError.incomplete }
     }
 
-    /// Reads exactly `count` bytes; fewer only at the end.
+    /// Reads exactly `count` bytes; fewer only at the end of the archive.
     private mutating func read(_ count: Int) throws -> ArraySlice<UInt8> {
         while rest.count < count {
             let more: [UInt8]

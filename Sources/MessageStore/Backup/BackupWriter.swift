@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// Writes the files of a backup as a tar archive, and keeps the list of their hashes.
+/// Writes the files of a backup as a tar archive, and collects the list of their hashes.
 ///
 /// The list takes up to 260 bytes of memory for each file.
 struct BackupWriter {
@@ -15,7 +15,7 @@ struct BackupWriter {
 
     init(to sink: @escaping Backup.Sink) { self.sink = sink }
 
-    /// Writes the first `sizeBytes` of an open file, which may grow meanwhile; `take` gets every piece.
+    /// Writes the first `sizeBytes` of an open file, which may be growing; `take` also receives every piece.
     mutating func add(
         _ file: File, as path: String, sizeBytes: Int, modifiedAt: Int,
         take: (ArraySlice<UInt8>) -> Void = { _ in }
@@ -74,7 +74,7 @@ struct BackupWriter {
         do throws(SystemError) { try sink(bytes) } catch { throw BackupError.unwritten(error) }
     }
 
-    /// The line of a file in the list.
+    /// Returns the line of a file in `SHA256SUMS`.
     static func line(_ path: String, _ digest: InlineArray<32, UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         for index in digest.indices { bytes.append(digest[index]) }

@@ -9,18 +9,18 @@ package import Logging
 ///           ──> store: missing lines and states from the journal ──> a new identity
 /// ```
 ///
-/// `DATA/restoring` exists from the first step to the last, and nothing opens the directory meanwhile. After an error or a
-/// crash, the directory must be emptied and the backup restored again.
+/// `DATA/restoring` exists from the first step to the last, and prevents any program from opening the
+/// directory. After an error or a crash, the directory must be emptied and the backup restored again.
 package struct Restoration {
     /// The options of a restoration.
     package struct Options: Sendable {
         /// The ledger of erasures to apply; nil to restore customers that were erased since the backup.
         package var ledger: ErasureLedger?
-        /// The path of the ledger, for errors.
+        /// The path of the ledger, which only errors use.
         package var ledgerPath = ""
-        /// Whether messages and replies that were unfinished are delivered and sent, instead of becoming dead letters.
+        /// Whether unfinished messages and replies are delivered and sent; if not, they become dead letters.
         package var delivers = false
-        /// The ledger of the restored server, and whether the lines of erased customers' payments stay.
+        /// The restored server's ledger, and whether the lines of erased customers' payments are kept.
         package var erasures = CustomerErasure.Settings()
 
         /// Creates the options of a restoration without a ledger of erasures.
@@ -31,7 +31,7 @@ package struct Restoration {
     package struct Report: Sendable {
         /// The backup's manifest.
         package let manifest: BackupManifest
-        /// The customers that were erased again, as the ledger says.
+        /// The customers that were erased again because the ledger names them.
         package let erased: CustomerErasure.Report
     }
 
@@ -62,7 +62,7 @@ package struct Restoration {
             try Directory.make(path)
             names = try Directory.names(in: path)
         }
-        // A volume that is a file system of its own has this folder.
+        // The root of an ext4 file system, which may be mounted as the directory, has this folder.
         guard names.allSatisfy({ $0 == "lost+found" }) else { throw BackupError.notEmpty(path: path) }
         try changing(directory.restoring) { () throws(SystemError) in
             try AtomicFile.write([], to: directory.restoring)
@@ -82,19 +82,20 @@ package struct Restoration {
         return manifest
     }
 
-    /// Erases the customers that the ledger names, and keeps the ledger for the restored server.
+    /// Erases the customers that the ledger names, and writes the ledger for the restored server.
     private func applyLedger(to manifest: BackupManifest) throws(StoreError) -> CustomerErasure.Report {
         guard let ledger = options.ledger else { return CustomerErasure.Report() }
         let report = try CustomerErasure(directory, options.erasures).apply(ledger, to: manifest)
         let path = options.erasures.ledger ?? directory.erasures
-        // A ledger outside the directory that exists already is the latest one, or another server's.
+        // An existing ledger outside the directory may be newer than this one or belong to another server, so
+        // it stays.
         if options.erasures.ledger == nil || !Directory.exists(path) {
             try changing(path) { () throws(SystemError) in try AtomicFile.write(ledger.bytes, to: path) }
         }
         return report
     }
 
-    /// Writes the lines and states that the journal has and the files lack.
+    /// Writes the conversations' lines and the handlers' states that the journal has and the files lack.
     private func rebuild() async throws {
         var configuration = StoreConfiguration(directory: directory.path)
         configuration.isRestoring = true
@@ -125,7 +126,9 @@ package struct Restoration {
 }
 
 extension Store {
-    /// Stores the handlers' states that the journal has and the files lack, because they were copied before.
+    /// Stores the handlers' states that the journal has and the files lack.
+    ///
+    /// The backup copied the files before the journal, so the journal can have later states.
     fileprivate func rebuildStates() async throws {
         let journal = JournalErasure(directory: DataDirectory(path: directory).journal, files: ErasureFiles())
         let marker = Array("\"state\":".utf8)

@@ -3,11 +3,11 @@ import BalloonPOSIX
 
 /// `DATA/restored`: the backup from which a directory was restored, and which of its messages are parked.
 ///
-/// `{"format":1,"backup":"…","store":"…","record":4711,"parkThrough":4711,"at":"…"}`. A message or a reply up to the record
-/// `parkThrough` that had no end becomes a dead letter at the next start, instead of being delivered or sent: the lost server
-/// may have done that after the backup.
+/// `{"format":1,"backup":"…","store":"…","record":4711,"parkThrough":4711,"at":"…"}`. At the next start, each
+/// unfinished message or reply up to the record `parkThrough` becomes a dead letter. It is not delivered or
+/// sent, because the lost server may have done so after the backup.
 struct RestoredMark: Hashable, Sendable {
-    /// The reason that such a message or reply gets in the journal.
+    /// The reason that the journal gives for the end of a parked message or reply.
     static let reason = "restored from a backup, after which it may have been handled"
 
     let backup: String
@@ -24,10 +24,10 @@ struct RestoredMark: Hashable, Sendable {
         self.at = at
     }
 
-    /// The last parked record of a directory; 0 when it was not restored.
+    /// Returns the last parked record of a directory; 0 when the directory was not restored.
     static func parkedThrough(in directory: DataDirectory) throws(StoreError) -> UInt64 {
         guard let bytes = try ErasureFiles().read(directory.restored) else { return 0 }
-        // A text that is not JSON has no members.
+        // Bytes that are not JSON are reported as damage, in the same way as JSON without these members.
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
             let through = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:))
         else { throw .damaged(file: directory.restored, line: 1) }

@@ -1,21 +1,21 @@
 /// The header of a file in a tar archive: one block of 512 bytes (POSIX.1-2024, `pax`, "ustar Interchange Format").
 ///
-/// Regular files only, with mode 0600 and without an owner.
+/// It describes a regular file with mode 0600 and without an owner.
 struct TarHeader: Hashable, Sendable {
-    /// The size of a block; a header is one, and a content is padded with zeros to whole ones.
+    /// The size of a block: a header is one block, and zeros fill up the last block of a content.
     static let blockBytes = 512
     private static let nameBytes = 100
     private static let prefixBytes = 155
-    /// The maximum of the size's eleven octal digits: 8 GiB less a byte.
+    /// The maximum size of a file, which eleven octal digits can express: 8 GiB less one byte.
     static let maximumBytes = 1 << 33 - 1
 
-    /// The path of the file, relative, with slashes.
+    /// The path of the file relative to the data directory, with slashes between its parts.
     let path: String
     let sizeBytes: Int
     /// The time of the last change, in seconds since 1970.
     let modifiedAt: Int
 
-    /// The block; nil when the path or the size does not fit.
+    /// The header's 512 bytes; nil when the path or the size does not fit.
     var block: [UInt8]? {
         guard let (prefix, name) = Self.split(Array(path.utf8)), (0...Self.maximumBytes).contains(sizeBytes)
         else { return nil }
@@ -23,12 +23,12 @@ struct TarHeader: Hashable, Sendable {
         block.reserveCapacity(Self.blockBytes)
         Self.append(name, to: 100, &block)
         Self.append(Array("0000600".utf8), to: 108, &block)
-        // Numbers of owner and group.
+        // The numeric identifiers of owner and group.
         Self.append(Array("0000000".utf8), to: 116, &block)
         Self.append(Array("0000000".utf8), to: 124, &block)
         Self.append(Self.octal(sizeBytes, digits: 11), to: 136, &block)
         Self.append(Self.octal(max(0, min(modifiedAt, Self.maximumBytes)), digits: 11), to: 148, &block)
-        // The checksum counts as blanks while it is computed.
+        // The checksum field counts as eight blanks while the checksum is computed.
         block += [UInt8](repeating: UInt8(ascii: " "), count: 8)
         Self.append([UInt8(ascii: "0")], to: 257, &block)
         Self.append(Array("ustar".utf8), to: 263, &block)
@@ -63,10 +63,12 @@ struct TarHeader: Hashable, Sendable {
         self.init(path: text, sizeBytes: size, modifiedAt: modified)
     }
 
-    /// The number of zeros behind the content.
+    /// The number of zeros that follow the content.
     var paddingBytes: Int { (Self.blockBytes - sizeBytes % Self.blockBytes) % Self.blockBytes }
 
-    /// Splits a path at a slash, so that both parts fit; the prefix is empty when the path fits into the name.
+    /// Splits a path at its last slash; nil when a part is too long.
+    ///
+    /// The prefix is empty when the whole path fits into the name.
     private static func split(_ path: [UInt8]) -> (prefix: [UInt8], name: [UInt8])? {
         if (1...nameBytes).contains(path.count) { return ([], path) }
         guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -75,7 +77,7 @@ struct TarHeader: Hashable, Sendable {
         return (Array(prefix), Array(name))
     }
 
-    /// Appends a field and zeros up to an offset in the block.
+    /// Appends a field, and zeros until the block has `end` bytes.
     private static func append(_ field: [UInt8], to end: Int, _ block: inout [UInt8]) {
         block += field
         block += [UInt8](repeating: 0, count: end - block.count)
@@ -86,7 +88,7 @@ struct TarHeader: Hashable, Sendable {
         return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, digits - text.count)) + text
     }
 
-    /// Parses octal digits, which end with a zero or a blank; at most eleven, so that no number overflows.
+    /// Parses octal digits that end with a zero byte or a blank; at most eleven, so that no number overflows.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         let digits = field.prefix { $0 != 0 && $0 != UInt8(ascii: " ") }
         guard (1...11).contains(digits.count), digits.allSatisfy({ (0x30...0x37).contains($0) }),
