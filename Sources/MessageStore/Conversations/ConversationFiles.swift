@@ -13,7 +13,7 @@ package struct ConversationFiles: Sendable {
         package let business: BusinessID
         /// The customer.
         package let customer: CustomerID
-        /// The number of lines.
+        /// The number of the last line, which also counts the oldest lines that were removed.
         package let lines: Int
         /// The time of the last line.
         package let lastAt: Timestamp
@@ -26,12 +26,12 @@ package struct ConversationFiles: Sendable {
         damaged = data.damaged
     }
 
-    /// The files of quarantined conversations, which ``list()`` omits.
+    /// Returns the paths of the quarantined conversations' files; ``list()`` omits these conversations.
     package func quarantined() throws -> [String] {
         try ConversationQuarantine.paths(in: damaged).sorted().map { damaged + "/" + $0 }
     }
 
-    /// Every conversation, sorted by business and customer; reads only the end of each file.
+    /// Returns every conversation, sorted by business and customer; reads only the end of each file.
     ///
     /// Throws a ``StoreError``. A file without a complete line is omitted.
     package func list() throws -> [Summary] {
@@ -50,11 +50,11 @@ package struct ConversationFiles: Sendable {
         }
     }
 
-    /// The businesses that have a conversation; reads no more than one file of each.
+    /// Returns the businesses that have a conversation; reads at most one file of each business.
     package func businesses() throws -> [BusinessID] {
         guard Directory.exists(directory) else { return [] }
         return try names("").compactMap { folder in
-            // A folder whose name is a hash has the business's id only in its messages.
+            // When the folder's name is a hash, only the messages in it contain the business's id.
             guard folder.hasPrefix("x-") else { return BusinessID(folder) }
             for inner in try names("/" + folder) {
                 for name in try names("/" + folder + "/" + inner) where name.hasSuffix(".jsonl") {
@@ -86,10 +86,10 @@ package struct ConversationFiles: Sendable {
         return summaries
     }
 
-    /// Every line of a conversation, oldest first; empty when the conversation does not exist.
+    /// Returns every line of a conversation, oldest first; none when the conversation does not exist.
     ///
-    /// An unfinished last line is omitted. Throws ``StoreError/damaged(file:line:)`` for an invalid line or a
-    /// missing number, and ``StoreError/quarantinedConversation(file:)``.
+    /// An unfinished last line is omitted. Throws ``StoreError/damaged(file:line:)`` for an invalid line and
+    /// for a gap in the numbers, and ``StoreError/quarantinedConversation(file:)``.
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
         let name = ConversationPath.file(ConversationKey(business: business, customer: customer))
         let path = directory + "/" + name
@@ -109,7 +109,7 @@ package struct ConversationFiles: Sendable {
     private func summary(_ path: String, folder: String) throws -> Summary? {
         guard let text = try tail(path, maximum: 1).last else { return nil }
         guard let line = ConversationLine(text) else { throw StoreError.damaged(file: path, line: 0) }
-        // A folder whose name is a hash has the business's id only in its messages.
+        // When the folder's name is a hash, only the messages in it contain the business's id.
         let named = line.message[line.direction == .inbound ? "destinationId" : "sourceId"]?.string
         return Summary(
             business: BusinessID(folder.hasPrefix("x-") ? named ?? folder : folder), customer: line.customer,

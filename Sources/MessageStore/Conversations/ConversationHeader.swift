@@ -2,14 +2,14 @@ import BalloonPOSIX
 
 /// The first line of a conversation's file whose oldest lines were removed: `{"format":2,"from":501}`.
 ///
-/// `from` is the number of the first line that is left. A file without this line begins with line 1.
+/// `from` is the number of the oldest kept line. A file without this header begins with line 1.
 struct ConversationHeader: Hashable, Sendable {
-    /// The number of the first line behind the header.
+    /// The number of the first line after the header.
     let from: Int
-    /// The size of the header with its line feed; 0 without one.
+    /// The size of the header with its line feed, in bytes; 0 for a file without a header.
     let sizeBytes: Int
 
-    /// The place of a file's first line when it has no header.
+    /// Stands for a file without a header, whose first line is at offset 0.
     static let none = ConversationHeader(from: 1, sizeBytes: 0)
     static let maximumBytes = 64
     private static let start = Array("{\"format\":2,\"from\":".utf8)
@@ -38,7 +38,7 @@ struct ConversationHeader: Hashable, Sendable {
         self.init(try file.read(at: 0, count: Self.maximumBytes))
     }
 
-    /// The header of a file that begins with this line; empty for line 1.
+    /// Returns the header of a file whose first line has this number; empty for number 1.
     static func bytes(from number: Int) -> [UInt8] {
         number > 1 ? start + Array("\(number)}\n".utf8) : []
     }

@@ -4,9 +4,9 @@ import BusinessMessages
 struct ConversationKey: Hashable, Sendable {
     let business: BusinessID
     let customer: CustomerID
-    /// The first eight bytes of the customer's SHA-256, big-endian: they begin the name of the conversation's file.
+    /// The first eight bytes of the customer's SHA-256, big-endian; the file's name begins with them.
     ///
-    /// Kept because a key is hashed and compared a dozen times for a message.
+    /// Computed once, because the store hashes and compares a key about a dozen times for each message.
     let digest: UInt64
 
     init(business: BusinessID, customer: CustomerID) {
@@ -19,6 +19,6 @@ struct ConversationKey: Hashable, Sendable {
         left.digest == right.digest && left.customer == right.customer && left.business == right.business
     }
 
-    // A customer id rarely occurs with two businesses, so the hash of the customer suffices.
+    // A customer id rarely occurs with two businesses, so the business need not be hashed.
     func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

@@ -6,14 +6,18 @@ package import BusinessMessages
 ///
 /// `{"seq":1,"at":"…","direction":"inbound","id":"…","kind":"text","customer":"…","record":12,"message":{…}}`
 ///
-/// Outbound lines add, before the message, `"outcome":"accepted"` (or `refused`, `expired`, `dropped`; earlier versions also
-/// wrote `failed`), when the gateway answered `"status":200`, and their ``MessageAuthor``, which earlier versions did not write. An inbound line adds `"capabilities":"QUICK,LIST"` when the message came with
-/// them, and that of a repeated choice `"repeats":"…"`. The results
-/// of a message's attachments are a separate later line with the message's id and record, no message, and
-/// `"files":[{"sha256":"…","size":148861}]`; so is the result of a sign-in that ended while a person had the conversation, as
-/// `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`, and that of a payment as
-/// `"files":[],"payment":{"state":"paid","amount":"63.99","currency":"EUR"}`. Files of earlier versions have that member in the message's own
-/// line.
+/// An outbound line has further members before `message`: `"outcome":"accepted"` (or `refused`, `expired`,
+/// `dropped`), `"status":200` if the gateway answered, and its ``MessageAuthor``. Earlier versions also wrote
+/// `failed`, and no author.
+///
+/// An inbound line has `"capabilities":"QUICK,LIST"` when the message came with them. It has `"repeats":"…"`
+/// when it repeats a choice.
+///
+/// The results of a message's attachments are a separate later line. It has the message's id and record,
+/// `"files":[{"sha256":"…","size":148861}]`, and no `message`. The same form has the result of a sign-in that
+/// ended while a person had the conversation: `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`. That
+/// of a payment is `"files":[],"payment":{"state":"paid","amount":"63.99","currency":"EUR"}`. Earlier
+/// versions wrote `files` into the message's own line.
 package struct ConversationLine: Sendable {
     /// The direction of a message.
     package enum Direction: String, Sendable {
@@ -35,30 +39,30 @@ package struct ConversationLine: Sendable {
     package let kind: Kind
     /// The customer of the conversation.
     package let customer: CustomerID
-    /// The journal record of the inbound message; for a reply, that of the answered message.
+    /// The journal record of the message; for a reply, the record of the message that it answers.
     package let record: UInt64
-    /// The raw message, including its payload when that was resolved; for a files line, the files.
+    /// The raw message, including its payload when that was resolved; for a line of results, its `files`.
     package let message: JSONValue
-    /// Whether the line only contains the results of an earlier line's attachments, or of its sign-in.
+    /// Whether the line has only the results of an earlier message: of its attachments, sign-in or payment.
     package let isFilesOnly: Bool
-    /// Outbound: `accepted`, `refused`, `expired`, `dropped` or, of an earlier version, `failed`.
+    /// Outbound: `accepted`, `refused`, `expired` or `dropped`; earlier versions also wrote `failed`.
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?
-    /// Outbound: the author, which lines of earlier versions do not name.
+    /// Outbound: the author; nil in lines of earlier versions, which named none.
     package let author: MessageAuthor?
-    /// Inbound: the recent message with the same choice, because of which no handler was called.
+    /// Inbound: the recent message with the same choice; because of it, no handler was called.
     package let repeats: MessageID?
-    /// Inbound: the header `capability-list`, which lines of earlier versions do not have.
+    /// Inbound: the header `capability-list`; nil in lines of earlier versions, which did not record it.
     package let capabilities: String?
     /// Inbound: the results of the attachments, in order.
     package private(set) var files: [RecordedFile]
-    /// Inbound: the result of the sign-in, if a person had the conversation.
+    /// Inbound: the result of the sign-in, if it ended while a person had the conversation.
     package private(set) var signIn: RecordedSignIn?
-    /// Inbound: the record of the payment, if a person had the conversation.
+    /// Inbound: the record of the payment, if it ended while a person had the conversation.
     package private(set) var payment: RecordedPayment?
 
-    /// The valid range of line numbers; larger ones are damaged digits.
+    /// The valid range of line numbers; a larger number means that its digits are damaged.
     private static let sequences = 1...(1 << 48)
 
     /// The identity of the line, unique in its conversation.
@@ -66,7 +70,7 @@ package struct ConversationLine: Sendable {
         LineIdentity(record: record, reply: direction == .outbound ? id : nil, isFilesOnly: isFilesOnly)
     }
 
-    /// Merges files lines into the lines of their messages.
+    /// Merges each line of results into the line of its message.
     package static func merging(_ lines: [ConversationLine]) -> [ConversationLine] {
         guard lines.contains(where: \.isFilesOnly) else { return lines }
         var merged: [ConversationLine] = []
@@ -87,7 +91,7 @@ package struct ConversationLine: Sendable {
 
     /// Parses a line without its line feed; nil when it is invalid.
     package init?(_ text: [UInt8]) {
-        // The caller reports the place of an invalid line.
+        // The parser's error is dropped, because the caller reports which line is invalid.
         guard let root = (try? JSONDocument(text, limits: .journal))?.root,
             let sequence = root["seq"]?.int, Self.sequences.contains(sequence),
             let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
@@ -117,7 +121,7 @@ package struct ConversationLine: Sendable {
 }
 
 extension ConversationLine {
-    /// The line's `text` without the secrets that an earlier version wrote; nil when the line has none.
+    /// Returns this line's `text` without the secrets that an earlier version wrote; nil without any.
     func redacted(_ text: [UInt8]) -> [UInt8]? {
         // Parsing cannot fail, because the line was read from the text, and its message is a value of it.
         guard !isFilesOnly, ConversationEntry.redactedKinds.contains(kind),
@@ -153,7 +157,7 @@ struct ConversationEntry: Sendable {
     var signIn: RecordedSignIn?
     /// Lines of results only: the record of the payment.
     var payment: RecordedPayment?
-    /// Whether the line only contains the results of an earlier line's attachments, or of its sign-in.
+    /// Whether the line has only the results of an earlier message: of its attachments, sign-in or payment.
     var isFilesOnly = false
 
     /// The identity of the line, unique in its conversation.
@@ -161,7 +165,7 @@ struct ConversationEntry: Sendable {
         LineIdentity(record: record, reply: result == nil ? nil : id, isFilesOnly: isFilesOnly)
     }
 
-    /// Whether a customer's message closes its conversation; nil for another line.
+    /// Whether the customer closed the conversation with this message; nil for any other line.
     var closes: Bool? { result == nil && !isFilesOnly && !kind.isTyping ? kind == .close : nil }
 
     /// The kinds whose inbound lines may be redacted.
@@ -170,31 +174,32 @@ struct ConversationEntry: Sendable {
     private var mayBeRedacted: Bool { !isFilesOnly && Self.redactedKinds.contains(kind) }
     private var isOutbound: Bool { result != nil }
 
-    /// Whether the line is redacted, so that an earlier version may have written it with more of its values.
+    /// Whether the line is redacted; an earlier version may have written the same line with less redaction.
     var isRedacted: Bool {
         guard mayBeRedacted else { return false }
         switch kind {
         case .authentication, .applePay: return true
         case .form where !isOutbound: return true
-        // A message of any other kind must be parsed for this.
+        // For any other kind, only parsing the message shows whether it needs redaction.
         default: return redactedMessage != nil
         }
     }
 
-    /// The message as the line contains it: without tokens, secrets and private answers, which are for the handler
-    /// or the gateway only.
+    /// The message as the line contains it, without tokens, secrets and private answers.
+    ///
+    /// Only the handler or the gateway receives those.
     private var keptMessage: [UInt8] { mayBeRedacted ? redactedMessage ?? message : message }
 
     /// The message without its secrets; nil when it needs no redaction.
     private var redactedMessage: [UInt8]? {
-        // The journal contains only validated JSON.
+        // Parsing cannot fail, because the journal contains only validated JSON.
         guard let document = try? JSONDocument(message, limits: .journal) else { return nil }
         return isOutbound
             ? OutboundMessage.redacted(document.root)
             : InboundEvent.decode(message: document).redactedMessage
     }
 
-    /// The same line as written by versions that did not record capabilities; nil when it has none.
+    /// The line as earlier versions wrote it, without its capabilities; nil for a line that has none.
     var withoutCapabilities: ConversationEntry? {
         guard capabilities != nil else { return nil }
         var older = self
@@ -202,7 +207,7 @@ struct ConversationEntry: Sendable {
         return older
     }
 
-    /// The facts of the line with this number that an index has.
+    /// Returns the facts about the line that the index of conversations keeps.
     func indexLine(sequence: Int) -> ConversationIndex.Line {
         ConversationIndex.Line(at: at, kind: kind, isOutbound: result != nil, sequence: sequence)
     }
@@ -238,13 +243,15 @@ struct ConversationEntry: Sendable {
     }
 }
 
-/// The identity of a line in its conversation: its record, the id of the reply in an outbound line, and whether it is
-/// a files line.
+/// The identity of a line in its conversation.
+///
+/// It consists of the line's record, the id of the reply in an outbound line, and whether the line has only
+/// results.
 struct LineIdentity: Hashable, Sendable {
     let record: UInt64
     let reply: MessageID?
     var isFilesOnly = false
 
-    /// The order in which missing lines are inserted: by record, then the message, its files and its replies.
+    /// The order in which missing lines are inserted: by record, then message, results and replies.
     var place: (record: UInt64, part: Int) { (record, reply != nil ? 2 : isFilesOnly ? 1 : 0) }
 }

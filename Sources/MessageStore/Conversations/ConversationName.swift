@@ -45,6 +45,6 @@ struct ConversationName: Hashable, Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The file's name is a hash already.
+    /// Feeds the hasher only the beginning of the digest, because the digest is a hash itself.
     func hash(into hasher: inout Hasher) { hasher.combine(digest.first) }
 }

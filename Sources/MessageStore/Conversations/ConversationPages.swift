@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
 
-/// Pages of one conversation, named by its file; each is read from its place in bounded pieces.
+/// Reads pages of one conversation, which the caller names by its file; each read has a bounded size.
 extension ConversationFiles {
     /// The place of a page.
     package enum PagePlace: Hashable, Sendable {
@@ -40,10 +40,11 @@ extension ConversationFiles {
         package let files: [RecordedFile]
     }
 
-    /// A page of a conversation, whose `name` is that of its file without the extension; nil when there is none.
+    /// Returns a page of a conversation; nil when the conversation does not exist.
     ///
-    /// At most `maximum` lines and `maximumBytes` of them, but always one. Lines are found by a binary search for
-    /// their numbers, so that an old page costs as much as a new one. Throws ``StoreError/damaged(file:line:)`` and
+    /// `name` is that of the conversation's file without the extension. The page has at most `maximum` lines
+    /// with `maximumBytes` in total, but at least one line. A binary search finds a line by its number, so an
+    /// old page costs as much as a new one. Throws ``StoreError/damaged(file:line:)`` and
     /// ``StoreError/quarantinedConversation(file:)``.
     package func page(
         of business: BusinessID, named name: String, _ place: PagePlace, maximum: Int, maximumBytes: Int
@@ -69,7 +70,7 @@ extension ConversationFiles {
         _ id: MessageID, of business: BusinessID, named name: String
     ) throws -> FoundMessage? {
         let began = ContinuousClock.now
-        // As the writer of the line has written it.
+        // The id as the line contains it: in quotes and with escapes.
         var writer = JSONWriter()
         writer.string(id.rawValue)
         let written = writer.bytes
@@ -86,7 +87,8 @@ extension ConversationFiles {
                     let found = line.files.isEmpty ? files[line.record] ?? [] : line.files
                     return FoundMessage(text: text, line: line, files: found)
                 }
-                // The results of an attachment follow their message.
+                // The line with the results of attachments follows its message, so this search meets the
+                // results first.
                 if files[line.record] == nil { files[line.record] = line.files }
             }
             guard page.hasEarlier else { return nil }
@@ -101,13 +103,13 @@ extension ConversationFiles {
 
     /// The reason why a search for a message ended before the beginning of the conversation.
     package enum UnfinishedSearch: Error {
-        /// The message is not among the last lines; it can be read by its number.
+        /// The message is not among the last lines; the caller can read it by its line number.
         case tooManyLines
-        /// The disk was too slow; a repetition finds more lines in memory.
+        /// The disk was too slow; a repeated search finds more of the file in the system's page cache.
         case tooSlow
     }
 
-    /// The name of a customer's file in every business, without the extension.
+    /// Returns the name of a customer's file without its extension, which is the same in every business.
     package static func name(of customer: CustomerID) -> String {
         String(ConversationPath.file(of: customer).dropFirst(3).dropLast(".jsonl".count))
     }
@@ -115,7 +117,7 @@ extension ConversationFiles {
     /// The path of a conversation's file; nil when the name is not a hash, or there is no such file.
     private func path(of business: BusinessID, named name: String) throws -> String? {
         let file = "\(ConversationPath.business(business))/\(name.prefix(2))/\(name).jsonl"
-        // The name comes from a request: only a hash names a file below the folder.
+        // The name comes from a request, so accept only a hash: it cannot name a file outside the folder.
         guard ConversationName(path: file) != nil else { return nil }
         if try holds(damaged + "/" + file) {
             throw StoreError.quarantinedConversation(file: damaged + "/" + file)

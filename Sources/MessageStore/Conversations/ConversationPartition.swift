@@ -1,19 +1,19 @@
 import BalloonPOSIX
 import Synchronization
 
-/// The files of one partition of the conversations, independent of other partitions.
+/// The files of one partition of the conversations; no partition waits for another.
 ///
 /// Appending and reading wait only for files of this partition, and never for a sync.
 final class ConversationPartition: Sendable {
-    /// Runs the `record` stage of this partition's messages, in sequence.
+    /// Runs the `record` stage of this partition's messages, one message after another.
     ///
-    /// Its work must not wait for a sync, a download, a handler or the gateway. All partitions share their threads:
-    /// one thread while it keeps up, more when a file blocks it.
+    /// That work must not wait for a sync, a download, a handler or the gateway. All partitions share their
+    /// threads: usually one thread, and more when a file access blocks it.
     let executor: BlockingTaskExecutor
     private let pool: Mutex<ConversationPool>
     /// The number of quarantined conversations.
     private let quarantines: Atomic<Int>
-    /// The conversations whose files refused their latest line.
+    /// The conversations whose latest line could not be written to their file.
     private let refused = Mutex<Set<ConversationKey>>([])
     private let refusals = Atomic(0)
 
@@ -23,9 +23,7 @@ final class ConversationPartition: Sendable {
         executor = BlockingTaskExecutor(on: threads)
     }
 
-    /// Appends a line and returns when the operating system has it; with `mightBeThere`, skips an existing line.
-    ///
-    /// Syncs nothing.
+    /// Appends a line with a write and no sync; with `mightBeThere`, skips a line that the file already has.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         do throws(StoreError) {
             _ = try withPool { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
@@ -38,14 +36,15 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// The last lines of a conversation, oldest first; at most `maximumBytes` in total, but always the last
-    /// line.
+    /// Returns the last lines of a conversation, oldest first; at most `maximumBytes` in total.
+    ///
+    /// The last line is always returned, however long it is.
     func lines(
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
         let end = try withPool { pool throws(StoreError) in try pool.end(of: key) }
-        // Read without the lock. After an error, read again with the lock, so that a damaged conversation is
-        // quarantined.
+        // Read without the lock. After an error, read again with the lock, because only that quarantines a
+        // damaged conversation.
         do throws(StoreError) {
             return try end?.lines(maximum: maximum, maximumBytes: maximumBytes) ?? []
         } catch {
@@ -53,19 +52,19 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// Adds the expected lines that a conversation's file may lack.
+    /// Adds those of the expected lines that a conversation's file lacks.
     ///
-    /// After a failed sync (`isSynced` is false) the conversation gets a new file, since the old one's
-    /// content may not be on disk. Callers that append or read meanwhile do not wait for the new file's sync.
-    /// Throws ``StoreError/quarantinedConversation(file:)`` when other lines are missing, or the file is
-    /// unreadable.
+    /// After a failed sync (`isSynced` is false) the conversation gets a new file, because the content of the
+    /// old one may not be on disk. Callers that append or read at the same time do not wait for the sync of
+    /// the new file. Throws ``StoreError/quarantinedConversation(file:)`` when lines besides `entries` are
+    /// missing, or the file is unreadable.
     func reconcile(
         _ key: ConversationKey, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {
         try reconcile(withUnsynced { $0.name(of: key) }, with: entries, isSynced: isSynced)
     }
 
-    /// Adds the expected lines that the file of this name may lack.
+    /// Adds those of the expected lines that the file of this name lacks.
     func reconcile(
         _ name: ConversationName, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {
@@ -85,7 +84,7 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
     }
 
-    /// Rewrites a quarantined conversation from the intact lines of its file and the missing lines.
+    /// Rewrites a quarantined conversation from the intact lines of its file and the lines that it lacks.
     func rebuild(
         _ path: String, in directory: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
@@ -103,11 +102,12 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.quarantine.check(ConversationPath.file(key)) }
     }
 
-    /// Clears the list of conversations whose files refused lines: each was written or quarantined since.
+    /// Clears the list of conversations whose latest write failed: each was written or quarantined since.
     func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
 
-    /// The number of conversations whose file refused their latest line for a reason other than the whole
-    /// disk; never blocks.
+    /// The number of conversations whose latest line could not be written; never blocks.
+    ///
+    /// Errors of the whole disk, such as a full one, do not count.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
     private func changeRefused(_ change: (inout Set<ConversationKey>) -> Void) {
@@ -126,12 +126,12 @@ final class ConversationPartition: Sendable {
     /// Closes the files; every later call throws ``StoreError/closed``.
     func close() { pool.withLock { $0.close() } }
 
-    /// Runs `body` on the pool; for short steps without disk access, such as changes of the unsynced files.
+    /// Runs `body` on the pool under the lock; for short steps that do not access the disk.
     func withUnsynced<Result: Sendable>(_ body: (inout ConversationPool) -> Result) -> Result {
         pool.withLock { body(&$0) }
     }
 
-    /// Runs `body` at once on the caller's thread, which may wait for the partition's files.
+    /// Runs `body` on the pool on the caller's thread, which may block while files are read or written.
     func withPool<Result: Sendable>(
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

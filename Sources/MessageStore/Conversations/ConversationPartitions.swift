@@ -4,20 +4,21 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The conversations of a data directory, in independent partitions.
+/// The conversations of a data directory, in partitions that share no lock.
 ///
-/// The hash of the customer determines the partition of a conversation, the same in every process.
+/// The hash of the customer determines a conversation's partition, which is therefore the same in every
+/// process.
 final class ConversationPartitions: Sendable {
     /// The number of partitions, a power of two that divides 256.
     ///
-    /// The first byte of the same hash names the folder of a conversation's file, so partitions share no
-    /// folder.
+    /// The first byte of the hash determines both the partition and the folder of a conversation's file.
+    /// Partitions therefore share no folder.
     static let count = 16
 
     /// All partitions, in order.
     let all: [ConversationPartition]
 
-    /// Loads the conversations that earlier processes quarantined.
+    /// Creates the partitions, with the conversations that earlier processes quarantined.
     init(
         _ directory: DataDirectory, _ configuration: StoreConfiguration, feed: EventFeed = EventFeed(),
         index: IndexedConversations? = nil,
@@ -44,8 +45,9 @@ final class ConversationPartitions: Sendable {
     /// The index of a conversation's partition in ``all``.
     static func place(of key: ConversationKey) -> Int { Int(key.digest >> 56) % count }
 
-    /// Runs `body` for each of the conversations, in parallel for different partitions; returns after the
-    /// last.
+    /// Runs `body` for each of the conversations and returns after the last one.
+    ///
+    /// Different partitions run in parallel.
     func forEachInParallel(
         of keys: some Sequence<ConversationKey>,
         _ body: @Sendable (ConversationPartition, ConversationKey) -> Void
@@ -75,15 +77,14 @@ final class ConversationPartitions: Sendable {
         return Int(firstByte ?? 0) % count
     }
 
-    /// Appends a line and returns when the operating system has it; with `mightBeThere`, skips an existing line.
-    ///
-    /// Syncs nothing.
+    /// Appends a line with a write and no sync; with `mightBeThere`, skips a line that the file already has.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         try partition(of: entry.conversation).append(entry, mightBeThere: mightBeThere)
     }
 
-    /// The last lines of a conversation, oldest first; at most `maximumBytes` in total, but always the last
-    /// line.
+    /// Returns the last lines of a conversation, oldest first; at most `maximumBytes` in total.
+    ///
+    /// The last line is always returned, however long it is.
     func lines(
         of key: ConversationKey, maximum: Int, maximumBytes: Int
     ) throws(StoreError) -> [ConversationLine] {
@@ -96,9 +97,9 @@ final class ConversationPartitions: Sendable {
             .inboundLine(of: id)
     }
 
-    /// Whether the customer's last message in the last `maximumBytes` of a conversation closed it; false when these have none.
+    /// Returns whether the customer's last message in the last `maximumBytes` of a conversation closed it.
     ///
-    /// The file is searched once while it is open.
+    /// False when these bytes have no message of the customer. The result is cached while the file is open.
     func isClosed(_ key: ConversationKey, maximumBytes: Int) throws(StoreError) -> Bool {
         let partition = partition(of: key)
         let end = try partition.withPool { pool throws(StoreError) in try pool.end(of: key) }
@@ -114,11 +115,12 @@ final class ConversationPartitions: Sendable {
         if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }
     }
 
-    /// Clears the lists of conversations whose files refused lines: each was written or quarantined since.
+    /// Clears the lists of conversations whose latest write failed: each was written or quarantined since.
     func forgetRefused() { for partition in all { partition.forgetRefused() } }
 
-    /// The number of conversations whose file refused their latest line for a reason other than the whole
-    /// disk; never blocks.
+    /// The number of conversations whose latest line could not be written; never blocks.
+    ///
+    /// Errors of the whole disk, such as a full one, do not count.
     var refusedCount: Int { all.reduce(0) { $0 + $1.refusedCount } }
 
     /// The quarantined conversations, as paths below the folder of all conversations.
@@ -127,7 +129,7 @@ final class ConversationPartitions: Sendable {
     /// The number of quarantined conversations; never blocks.
     var quarantinedCount: Int { all.reduce(0) { $0 + $1.quarantinedCount } }
 
-    /// Whether any file is not synced.
+    /// Whether any file or folder is not synced.
     var hasUnsynced: Bool { !all.allSatisfy { $0.withUnsynced { $0.unsynced.isEmpty } } }
 
     /// Closes all files; every later call throws ``StoreError/closed``.

@@ -33,7 +33,7 @@ enum ConversationPath {
         path.hasSuffix("/" + file(of: customer))
     }
 
-    /// The first eight bytes of the hash in the file's name, big-endian; the first of them names its folder.
+    /// Returns the first eight bytes of the hash in the file's name, big-endian; the first names the folder.
     static func digest(of customer: CustomerID) -> UInt64 {
         var hash = SHA256()
         hash.update(customer.rawValue.utf8Span.span)

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The new content of a conversation; its file is written and synced without holding the pool's lock.
+/// The new content of a conversation, which is written and synced without holding the pool's lock.
 struct ConversationReplacement: Sendable {
     let name: ConversationName
     let path: String
@@ -9,13 +9,12 @@ struct ConversationReplacement: Sendable {
     let repair: ConversationRepair
 }
 
-/// Replaces the file of a conversation whose sync failed, without holding the pool's lock while the new file is
-/// written.
+/// Replaces the file of a conversation whose sync failed; the pool's lock is not held during the write.
 extension ConversationPool {
-    /// Determines the new content of a conversation whose sync failed; nil when the file stays.
+    /// Determines the new content of a conversation whose sync failed; nil when its file is not replaced.
     ///
-    /// After this call, an append of one of these lines is skipped, as if the file had the line. A conversation that
-    /// lost lines, or whose file cannot be read, is quarantined.
+    /// From this call on, `append` skips these lines, as if the file had them. A conversation that lost
+    /// lines, or whose file cannot be read, is quarantined.
     mutating func beginReplacing(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationReplacement? {
@@ -47,7 +46,7 @@ extension ConversationPool {
         return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
     }
 
-    /// Puts the new file in the place of the old one, with the lines that were appended to the old file meanwhile.
+    /// Adds the lines that the old file got since it was read to the new file, and replaces the old one.
     mutating func install(
         _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
     ) throws(StoreError) {

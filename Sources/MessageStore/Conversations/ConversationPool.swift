@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The files of one partition: a limited number is open, and unsynced files are tracked.
+/// The files of one partition: keeps a limited number open, and tracks which are not synced.
 struct ConversationPool: Sendable {
     let directory: String
     var open: [ConversationName: OpenConversation] = [:]
@@ -9,14 +9,15 @@ struct ConversationPool: Sendable {
     private var uses: UInt64 = 0
     /// The files and folders that are not on disk yet.
     var unsynced = UnsyncedConversations()
-    /// The conversations that this process completed from the journal; a delivery may be about to write the same
-    /// lines.
+    /// The conversations to which this process added lines from the journal.
+    ///
+    /// A delivery may append one of these lines again, so each append checks whether the file has the line.
     var completed: Set<ConversationName> = []
-    /// The folder of each business, computed once, so that all names of a business share one text.
+    /// The folder of each business; all names of a business share this one string.
     private var businesses: [BusinessID: String] = [:]
     var isClosed = false
     private(set) var quarantine: ConversationQuarantine
-    /// The records whose lines an earlier process may not have synced.
+    /// The records whose lines an earlier process may have written without a sync.
     private var unsettled = UnsettledRecords()
 
     let disk: any StoreDisk
@@ -24,7 +25,7 @@ struct ConversationPool: Sendable {
     private let maximumOpenFiles: Int
     private static let maximumBusinesses = 10_000
 
-    /// Gets every written line, in the order of each file.
+    /// Receives every written line, in the order of each file.
     private let feed: EventFeed
 
     init(
@@ -49,12 +50,12 @@ struct ConversationPool: Sendable {
         return ConversationName(key, in: business)
     }
 
-    /// Appends a line to its conversation's file, unless the file already has it; returns whether it was appended.
+    /// Appends a line to its conversation's file, unless the file has it; returns whether it was appended.
     ///
-    /// The file is searched for the line only when it `mightBeThere`.
+    /// The file is searched for the line only with `mightBeThere`.
     ///
-    /// The line of a quarantined conversation waits until the conversation is rebuilt, if the pool `keeps`
-    /// it.
+    /// A quarantined conversation is not written. With `keeps`, its line is kept in memory until the
+    /// conversation is rebuilt.
     @discardableResult
     mutating func append(
         _ entry: ConversationEntry, mightBeThere: Bool, keeps: Bool = true
@@ -83,8 +84,9 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// The current end of a conversation, to be read without the pool's lock; nil when the conversation does not
-    /// exist.
+    /// Returns the current end of a conversation; nil when the conversation does not exist.
+    ///
+    /// The caller reads the file up to this end without the pool's lock.
     mutating func end(of key: ConversationKey) throws(StoreError) -> ConversationEnd? {
         let name = name(of: key)
         return try quarantining(name) { pool throws(StoreError) in
@@ -93,20 +95,20 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Keeps the result of a search while the file is open, unless a later message has replaced it.
+    /// Caches whether the conversation is closed, while its file is open and no later message changed that.
     mutating func keep(isClosed: Bool, of key: ConversationKey) {
         let name = name(of: key)
         if let index = open.index(forKey: name) { open.values[index].keep(isClosed: isClosed) }
     }
 
-    /// Sets the records whose lines an earlier process may not have synced.
+    /// Sets the records whose lines an earlier process may have written without a sync.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 
     /// Appends the lines that the file lacks, in order.
     ///
-    /// All expected lines are passed, so that damage from a power failure can be explained.
-    ///
-    /// The lines of a quarantined conversation stay in the journal until it is rebuilt.
+    /// `entries` must have all expected lines: with them, `Reconciler` can tell damage by a power failure
+    /// from other damage. The lines of a quarantined conversation stay in the journal until the conversation
+    /// is rebuilt.
     mutating func complete(_ name: ConversationName, with entries: [ConversationEntry]) throws(StoreError) {
         do throws(StoreError) {
             try quarantining(name, adding: entries) { pool throws(StoreError) in
@@ -117,8 +119,9 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Quarantines a conversation whose file differs from what was written, for a rebuild; a missing file
-    /// stays missing.
+    /// Quarantines a conversation for a rebuild, because its file differs from what was written.
+    ///
+    /// A missing file stays missing.
     mutating func setAside(path: String) throws(StoreError) {
         if isClosed { throw .closed }
         if let name = ConversationName(path: path) { forget(name) }
@@ -134,14 +137,14 @@ struct ConversationPool: Sendable {
         _ = try add(name.path, reason)
     }
 
-    /// Forgets the cached state of a file that is moved or replaced.
+    /// Drops what the pool knows about a file that is about to be moved or replaced.
     mutating func forget(_ name: ConversationName) {
         open[name] = nil
         ends.remove(name)
         unsynced.remove(name)
     }
 
-    /// Runs `change`, which removes or replaces the files of a conversation, and forgets what is known of them.
+    /// Runs `change`, which removes or replaces a conversation's files; drops what the pool knows about them.
     mutating func replace(
         _ name: ConversationName, _ change: () throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -153,7 +156,7 @@ struct ConversationPool: Sendable {
         index?.refresh(name)
     }
 
-    /// Quarantines a file; its names are synced before the next checkpoint.
+    /// Quarantines a file; the folders with changed names are synced before the next checkpoint.
     mutating func add(
         _ path: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> StoreError {
@@ -163,13 +166,13 @@ struct ConversationPool: Sendable {
         return error
     }
 
-    /// The lines that wait for a quarantined conversation.
+    /// Returns the lines that arrived since this process started and wait for a quarantined conversation.
     func waitingEntries(of path: String) throws(StoreError) -> [ConversationEntry] {
         if isClosed { throw .closed }
         return quarantine.waitingEntries(of: path)
     }
 
-    /// Ends the quarantine of a rebuilt conversation, adding lines that arrived meanwhile.
+    /// Ends the quarantine of a rebuilt conversation, and appends the lines that arrived during the rebuild.
     mutating func endQuarantine(of path: String, _ repair: ConversationRepair) throws(StoreError) {
         if isClosed { throw .closed }
         let waiting = quarantine.waitingEntries(of: path).filter { !repair.identities.contains($0.identity) }
@@ -179,12 +182,12 @@ struct ConversationPool: Sendable {
         for entry in waiting { try append(entry, mightBeThere: true) }
     }
 
-    /// Removes the empty folders of a removed conversation.
+    /// Removes the two folders above a conversation's removed file, if they are empty.
     private mutating func removeEmptyFolders(above path: String) {
         var folder = path
         for _ in 0..<2 {
             folder = Directory.parent(of: folder)
-            // A folder with other conversations stays.
+            // The removal fails for a folder with other conversations, and that folder stays.
             do throws(SystemError) { try Directory.removeEmpty(folder) } catch { return }
             unsynced.remove(folder: folder)
         }
@@ -203,7 +206,7 @@ struct ConversationPool: Sendable {
             } else if self.index?.has(lines: sequence, of: name) == false {
                 self.index?.refresh(name)
             }
-            // An existing line may have been written by a process that did not sync it.
+            // Sync an existing line too, because the process that wrote it may not have synced it.
             unsynced.insert(name)
             feed.add(
                 entry.identity,
@@ -218,8 +221,10 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Quarantines a conversation when it is damaged, so that it is neither read nor written; repairs it when
-    /// a power failure explains the damage.
+    /// Runs `body`; when the conversation is damaged, repairs it and runs `body` again.
+    ///
+    /// Damage that a power failure does not explain is not repaired. The conversation is then quarantined,
+    /// and can be neither read nor written.
     private mutating func quarantining<Result>(
         _ name: ConversationName, adding entries: [ConversationEntry] = [],
         _ body: (inout ConversationPool) throws(StoreError) -> Result
@@ -232,10 +237,9 @@ struct ConversationPool: Sendable {
         return try body(&self)
     }
 
-    /// Repairs a conversation whose only damaged lines were never synced; returns false when other lines are
-    /// damaged.
+    /// Repairs a conversation if all of its damaged lines were never synced; otherwise returns false.
     ///
-    /// The file is repaired in place and without a sync, because every written line is in the journal.
+    /// The file is repaired in place and without a sync, because every line to be written is in the journal.
     private mutating func repairInPlace(
         _ name: ConversationName, adding entries: [ConversationEntry]
     ) throws(StoreError) -> Bool {
@@ -257,7 +261,7 @@ struct ConversationPool: Sendable {
         return true
     }
 
-    /// Refuses every later call: another process may own the directory from now on.
+    /// Makes every later call fail, because another process may own the directory from now on.
     mutating func close() {
         isClosed = true
         open.removeAll()
@@ -287,7 +291,7 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Creates the folder only when it is missing, because most conversations have one.
+    /// Opens a file, and creates its folder only when that fails, because most folders exist.
     private mutating func openFile(
         _ path: String, _ known: KnownEnds.End?
     ) throws(StoreError) -> OpenConversation {
@@ -304,8 +308,9 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Closes the least recently used quarter of the files: searching for one each time would cost as much as
-    /// opening it.
+    /// Closes the least recently used quarter of the open files.
+    ///
+    /// To search for the least recently used file each time would cost as much as opening it.
     private mutating func closeOldest() {
         let uses = open.values.map(\.lastUse).sorted()
         let limit = uses[uses.count / 4]

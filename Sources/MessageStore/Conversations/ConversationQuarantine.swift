@@ -2,18 +2,21 @@ import BalloonPOSIX
 import BusinessMessages
 import Logging
 
-/// The quarantined conversations: damaged files are moved to a separate folder until they are rebuilt.
+/// The quarantined conversations: their damaged files are in a separate folder until they are rebuilt.
 ///
-/// A file that cannot be moved stays in its place, and an empty file in that folder marks it.
+/// A file that cannot be moved stays in its place, and an empty file in the separate folder marks it as
+/// quarantined.
 ///
-/// A quarantined conversation cannot be read, and its new lines wait, so that it is not mistaken for an empty one.
+/// A quarantined conversation cannot be read, and its new lines wait. It would otherwise look like an empty
+/// one.
 struct ConversationQuarantine: Sendable {
-    /// The paths of the quarantined files below the folder of quarantined conversations, which are the same as their
-    /// paths below the folder of all conversations.
+    /// The paths of the quarantined files, relative to the folder of quarantined conversations.
+    ///
+    /// Each file had the same path relative to the folder of all conversations.
     private(set) var paths: Set<String>
     private let directory: String
     private let logger: Logger
-    /// The lines of each conversation that wait since this process started; older ones are in the journal.
+    /// The lines of this process that wait for each conversation; older ones are only in the journal.
     private var waiting: [String: Deque<ConversationEntry>] = [:]
     /// The maximum number of waiting lines of one conversation; beyond it, the oldest lines are only in the journal.
     private static let maximumWaitingLines = 1000
@@ -25,13 +28,13 @@ struct ConversationQuarantine: Sendable {
         self.paths = paths
     }
 
-    /// The files in a folder of quarantined conversations.
+    /// Returns the paths of the files in a folder of quarantined conversations.
     static func paths(in directory: String) throws(StoreError) -> Set<String> {
         var paths: Set<String> = []
         do throws(SystemError) {
             guard Directory.exists(directory) else { return [] }
             for business in try Directory.names(in: directory) {
-                // The folder `journal` contains damaged segments, which are files instead of folders.
+                // Skip the files in the folder `journal`, which are damaged segments.
                 for folder in try Directory.names(in: directory + "/" + business)
                 where Directory.isDirectory(directory + "/" + business + "/" + folder) {
                     let names = try Directory.names(in: directory + "/" + business + "/" + folder)
@@ -59,12 +62,12 @@ struct ConversationQuarantine: Sendable {
     /// Keeps a line until its conversation is rebuilt.
     mutating func keep(_ entry: ConversationEntry) {
         let path = ConversationPath.file(entry.conversation)
-        // The oldest lines are in the journal for certain.
+        // The dropped line is the oldest one, which is certainly in the journal.
         if waiting[path]?.count ?? 0 >= Self.maximumWaitingLines { _ = waiting[path]?.popFirst() }
         waiting[path, default: Deque()].append(entry)
     }
 
-    /// Moves a damaged or unwritable conversation into quarantine, and logs this.
+    /// Moves a damaged or unwritable conversation into quarantine, and logs a message about it.
     ///
     /// Returns the error to throw, and the folders that must be synced before the next checkpoint.
     mutating func add(
@@ -89,7 +92,8 @@ struct ConversationQuarantine: Sendable {
                 try Directory.rename(conversations + "/" + path, to: target)
             } catch {
                 guard error.isForbidden || error.isMissing else { throw error }
-                // The file stays in its place, if it exists, and a rebuild reads it there.
+                // The file stays in its place, if it exists; the empty file marks it, and a rebuild reads it
+                // in its place.
                 _ = try File(target, for: .overwriting)
             }
         } catch {
@@ -100,7 +104,7 @@ struct ConversationQuarantine: Sendable {
         return (.quarantinedConversation(file: target), folders(above: target) + [changed])
     }
 
-    /// The folders that may have new names because of a new file, up to the data directory.
+    /// Returns the folders that may have got a new entry with the new file, up to the data directory.
     private func folders(above target: String) -> [String] {
         let folder = Directory.parent(of: target)
         let business = Directory.parent(of: folder)
@@ -112,10 +116,8 @@ struct ConversationQuarantine: Sendable {
 
     /// Rewrites a quarantined conversation and syncs it; the conversation stays quarantined.
     ///
-    /// The content comes from the file at the conversation's usual place if there is one, otherwise from the
-    /// quarantined file.
-    ///
-    /// Returns the written content; without any line, no file is created.
+    /// The content comes from the file at the conversation's usual path. When there is none, it comes from
+    /// the quarantined file. Returns the written content; when it has no line, no file is created.
     func rebuild(
         _ path: String, in conversations: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
@@ -131,8 +133,8 @@ struct ConversationQuarantine: Sendable {
                 }
                 return shown[line.customer]?.contains(line.identity) == true
             }
-            // An empty file in quarantine marks a conversation that could not be moved; a copy of its content is kept
-            // there.
+            // When the file could not be moved, the file in quarantine is empty: copy the damaged content to
+            // it.
             if isThere, try File(source, for: .reading).sizeBytes() == 0, !base.isEmpty {
                 try AtomicFile.write(base, to: source)
             }
@@ -151,7 +153,7 @@ struct ConversationQuarantine: Sendable {
         }
     }
 
-    /// Ends the quarantine of a rewritten conversation; the damaged file stays next to it under another name.
+    /// Ends the quarantine of a rewritten conversation; its damaged file is renamed to `….before`.
     mutating func remove(_ path: String) throws(StoreError) {
         let source = directory + "/" + path
         do throws(SystemError) {
@@ -167,7 +169,7 @@ struct ConversationQuarantine: Sendable {
         waiting[path] = nil
     }
 
-    /// Forgets a conversation whose file was erased.
+    /// Removes a conversation whose file was erased from the quarantine's lists.
     mutating func forget(_ path: String) {
         paths.remove(path)
         waiting[path] = nil

@@ -3,20 +3,20 @@ import BusinessMessages
 
 /// The repaired content of a conversation: the intact lines of its file in order, and the missing lines.
 ///
-/// A value computed from bytes and entries. Lines are renumbered; a line that is neither intact nor in the
-/// journal is lost and counted.
+/// It is computed from the file's bytes and the journal's entries alone. Lines are renumbered. A line that is
+/// neither intact nor in the journal is lost, and counted as such.
 struct ConversationRepair: Sendable {
     /// The content of the repaired file.
     private(set) var bytes: [UInt8] = []
     /// The number of lines in the repaired file.
     private(set) var count = 0
-    /// The number of written lines that the file lacked.
+    /// The number of expected lines that the file lacked and the repair added.
     private(set) var restored = 0
     /// The number of the file's lines that differed from the journal and were corrected.
     private(set) var corrected = 0
     /// The number of lines that the file once had and that cannot be restored.
     private(set) var lost = 0
-    /// The number of damaged lines: texts between two line feeds that are no line of this conversation.
+    /// The number of damaged lines: bytes between two line feeds that are not a line of this conversation.
     private(set) var broken = 0
     /// The records of the intact lines after the first damaged or missing one.
     private(set) var behindDamage: [UInt64] = []
@@ -31,14 +31,15 @@ struct ConversationRepair: Sendable {
     /// A line to be written.
     private struct Part {
         let identity: LineIdentity
-        /// The line's text after its sequence number, beginning with the comma.
+        /// The line's text after its number, beginning with the comma.
         let text: [UInt8]
     }
 
     /// Repairs a file, given its path below the folder of all conversations and its lines in the journal.
     ///
-    /// A missing line is inserted after all earlier lines of the journal, and after the last line whose record
-    /// `isSettled` accepts. A line that another conversation contains too is omitted and does not count as lost.
+    /// A missing line is inserted after every line with an earlier place, and after the last line whose
+    /// record `isSettled` accepts. A line for which `isElsewhere` returns true belongs to another
+    /// conversation: it is omitted and does not count as lost.
     init(
         _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry],
         behind isSettled: (UInt64) -> Bool = { _ in false },
@@ -52,7 +53,8 @@ struct ConversationRepair: Sendable {
         from = header.from
         var lastSequence = from - 1
         for piece in damaged[header.sizeBytes...].split(separator: UInt8(ascii: "\n")) {
-            // A block that never reached the disk reads as zeros; the line after it may be intact.
+            // A block that never reached the disk reads as zeros; the bytes after the zeros may be an intact
+            // line.
             let text = Array(piece.drop { $0 == 0 })
             let line = ConversationLine(text)
             guard let line, let comma = text.firstIndex(of: UInt8(ascii: ",")),
@@ -64,7 +66,7 @@ struct ConversationRepair: Sendable {
             }
             found += 1
             lastSequence = line.sequence
-            // A repeated line is kept once.
+            // A duplicate of a line is dropped.
             guard known.insert(line.identity).inserted else { continue }
             if broken > 0 || !behindDamage.isEmpty || line.sequence != from + parts.count {
                 behindDamage.append(line.record)
@@ -80,7 +82,7 @@ struct ConversationRepair: Sendable {
         let settledCount = parts.lastIndex { isSettled($0.identity.record) }.map { $0 + 1 } ?? 0
         for entry in entries where known.insert(entry.identity).inserted {
             let part = Part(identity: entry.identity, text: Self.text(entry))
-            // Lines of parked messages may precede earlier ones, and stay in their place.
+            // Existing lines of parked messages may precede lines with earlier records, and are not moved.
             let place = parts.lastIndex { $0.identity.place <= part.identity.place }.map { $0 + 1 } ?? 0
             parts.insert(part, at: max(place, settledCount))
             restored += 1
@@ -94,14 +96,14 @@ struct ConversationRepair: Sendable {
         }
     }
 
-    /// The content of a file without its oldest lines.
+    /// Creates the content of a file whose oldest lines are removed.
     init(_ content: [UInt8], _ trim: ConversationTrim) {
         bytes = trim.header + content[trim.keptFrom...]
         count = trim.keptLines
         from = trim.from
     }
 
-    /// Completes a file, given its path and its lines in the journal; existing lines stay as they are.
+    /// Adds the journal's lines that a file lacks; existing lines keep their content.
     ///
     /// An unfinished last line is dropped.
     init(completing shown: [UInt8], at path: String, with entries: [ConversationEntry]) {
@@ -113,7 +115,7 @@ struct ConversationRepair: Sendable {
         self.init(bytes, at: path, adding: entries.filter { !there.contains($0.identity) })
     }
 
-    /// The lines in `text` that the file lacks, numbered after the existing ones.
+    /// Returns those lines of `text` that the repaired file lacks, numbered after its last line.
     func continuation(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         var sequence = lastSequence
@@ -134,7 +136,7 @@ struct ConversationRepair: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The entry's line without its sequence number: the text from the comma after the number.
+    /// Returns the entry's line without its number: the text from the comma after the number.
     private static func text(_ entry: ConversationEntry) -> [UInt8] {
         let line = entry.line(sequence: 0)
         return Array(line[(line.firstIndex(of: UInt8(ascii: ",")) ?? line.endIndex)...].dropLast())

@@ -2,9 +2,10 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// Syncs conversations at a limited rate, on its own queue and without any lock.
+/// Syncs conversations at a limited rate, on its own queue and without holding a lock.
 ///
-/// Each file stays open during its sync; callers that append or read meanwhile do not wait.
+/// Each file stays open during its sync. Callers that append or read at the same time do not wait for the
+/// sync.
 final class ConversationSyncer: Sendable {
     /// The result of a round.
     enum Round: Sendable {
@@ -24,7 +25,7 @@ final class ConversationSyncer: Sendable {
     private let queue = DispatchQueue(label: "balloon.conversations.syncs")
     private let pauses = CancellableSleep()
     private let isStopped = Atomic(false)
-    /// Above this number of files, one sync of the whole file system is cheaper.
+    /// The number of files above which one sync of the whole file system is cheaper than a sync of each.
     private static let maximumSingleSyncs = 64
 
     /// Creates a syncer; `lastRecord` returns the journal's last record, which shows whether messages arrive.
@@ -39,9 +40,10 @@ final class ConversationSyncer: Sendable {
         self.lastRecord = lastRecord
     }
 
-    /// Syncs each file written so far once, then the folders with new names; one round at a time.
+    /// Syncs each file written so far once, then the folders with new names.
     ///
-    /// Throws a ``StoreError``; unsynced files move to the next round.
+    /// Only one round may run at a time. Throws a ``StoreError``; files that are not synced move to the next
+    /// round.
     func run() async throws -> Round { try await makeRound(isPaced: true) }
 
     /// Ends a running round at its next pause.
@@ -50,8 +52,9 @@ final class ConversationSyncer: Sendable {
         pauses.end()
     }
 
-    /// Runs the last round, after all writes: without pauses, and with one sync of the whole file system for
-    /// many files.
+    /// Runs the last round, after all writes, without pauses.
+    ///
+    /// Many files are synced by one sync of the whole file system.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
         guard count > Self.maximumSingleSyncs else { return try await makeRound(isPaced: false) }
@@ -83,7 +86,8 @@ final class ConversationSyncer: Sendable {
                     if isPaced, await !wait(pause) { return .stopped }
                 }
             }
-            // Folders are synced after the files, because quarantining a file creates names in other folders.
+            // Sync the folders of all partitions after the files: quarantining a file creates names in
+            // further folders.
             for partition in partitions.all {
                 let folders = partition.withUnsynced { $0.takeFolders() }
                 try await onQueue { () throws(StoreError) in try self.synchronize(folders) }
@@ -93,7 +97,7 @@ final class ConversationSyncer: Sendable {
         }
     }
 
-    /// Runs `body`; after an error, unsynced files move to the next round.
+    /// Runs `body`; after an error or a stop, files that are not synced move to the next round.
     private func cancellingRound(_ body: () async throws -> Round) async throws -> Round {
         let round: Round
         do { round = try await body() } catch {

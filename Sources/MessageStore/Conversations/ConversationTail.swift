@@ -4,17 +4,19 @@ import BalloonPOSIX
 enum ConversationTail {
     private static let firstStepBytes = 4 << 10
 
-    /// Whether the bytes after the complete lines, if any, are the beginning of a line; otherwise they are
-    /// damage, such as zeros from a lost block.
+    /// Returns whether the bytes after the complete lines, if any, are the beginning of a line.
+    ///
+    /// Otherwise they are damage, such as zeros in the place of a block that was not written.
     static func isSound(_ file: File, behind completeBytes: Int) throws(SystemError) -> Bool {
         guard let byte = try file.read(at: completeBytes, count: 1).first else { return true }
         return byte == UInt8(ascii: "{")
     }
 
-    /// The last complete lines of a file, at most `maximum`, oldest first and without line feeds, and the
-    /// size of all complete lines; an unfinished line may follow them.
+    /// Returns the last complete lines of a file, and the size of all complete lines in bytes.
     ///
-    /// At most `maximumBytes` in total, but always the last line. A growing file is read up to `endBytes`.
+    /// The lines are at most `maximum`, oldest first, without line feeds and with at most `maximumBytes` in
+    /// total. The last line is always among them. An unfinished line may follow the complete ones. A growing
+    /// file is read up to `endBytes`.
     static func lines(
         of file: File, endingAt endBytes: Int? = nil, maximum: Int, maximumBytes: Int = .max
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {
@@ -23,7 +25,8 @@ enum ConversationTail {
         // The offsets of the line feeds in the file, the last one first.
         var feeds: [Int] = []
         while start > 0, feeds.count <= maximum, feeds.count < 2 || bytes.count <= maximumBytes {
-            // The steps grow, so that a long line is not copied many times.
+            // Each step doubles the bytes read so far, so that the bytes of a long line are copied only a few
+            // times.
             let step = min(start, max(firstStepBytes, bytes.count))
             var chunk = try file.read(at: start - step, count: step)
             guard chunk.count == step else { return ([], 0) }
@@ -39,7 +42,7 @@ enum ConversationTail {
         guard let last = feeds.first else { return ([], 0) }
         var lines: [[UInt8]] = []
         for (position, feed) in feeds.enumerated().prefix(maximum) {
-            // Omit the line at which reading stopped: only its end was read.
+            // The line before the oldest line feed was read only in part: omit it.
             guard position + 1 < feeds.count || start == 0 else { break }
             let before = position + 1 < feeds.count ? feeds[position + 1] + 1 : 0
             // The first line of a file may be its header.

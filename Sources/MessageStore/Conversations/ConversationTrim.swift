@@ -1,14 +1,14 @@
 import BalloonPOSIX
 
-/// Decides which of a conversation's oldest lines are removed.
+/// Decides which of a conversation's oldest lines are removed, from the file's content.
 ///
-/// A value computed from the file's content. A line is due when it is older than the limit and the journal no longer has its
-/// record, so that no recovery expects the line. Few due lines stay until a tenth of the file is due, or the oldest line for 30
-/// days, so that a file is not rewritten every night.
+/// A line is due when it is older than the limit and the journal no longer has its record. No recovery
+/// expects such a line. Due lines are removed once all or a tenth of the lines are due, or the oldest has
+/// been due for 30 days. A file is therefore not rewritten every night.
 struct ConversationTrim: Hashable, Sendable {
     /// The number of lines that are removed.
     let removedLines: Int
-    /// Whether no line is left, so that the file is removed.
+    /// Whether all lines are removed; the caller then removes the file.
     let isWhole: Bool
     /// The offset of the first kept line in the old file.
     let keptFrom: Int
@@ -21,7 +21,7 @@ struct ConversationTrim: Hashable, Sendable {
 
     private static let patience = Duration.seconds(30 * 86_400)
 
-    /// Returns nil when the file stays, also when one of the lines in question is damaged.
+    /// Creates the decision; nil when no line is removed, or a line that might be due is damaged.
     init?(_ content: [UInt8], olderThan limit: Timestamp, before record: UInt64) {
         let header = ConversationHeader(content)
         var (position, due) = (header.sizeBytes, 0)

@@ -1,9 +1,9 @@
 import BalloonWire
 import BusinessMessages
 
-/// The conversation lines that the journal expects, marked as they are found.
+/// The conversation lines that must exist according to the journal; each is marked when it is found.
 struct ExpectedLines {
-    /// The comparison of a found line with the journal.
+    /// The result of comparing a found line with the journal.
     enum Finding {
         /// The line equals the journal's.
         case same
@@ -19,9 +19,9 @@ struct ExpectedLines {
         let record: UInt64
         /// The number of the record that finished the line's message.
         let end: UInt64
-        /// The checksum of what follows the number in the line; nil if the journal lacks data from which the line was written.
+        /// The checksum of the line's text after its number; nil if the journal lacks data of the line.
         let checksum: UInt32?
-        /// The checksum of the same line from a version that did not record capabilities.
+        /// The checksum of the line as versions wrote it that did not record capabilities.
         let olderChecksum: UInt32?
         /// The index of the conversation's path in `paths`.
         let path: Int32
@@ -55,22 +55,22 @@ struct ExpectedLines {
         checksum(entry.line(sequence: 0).dropLast())
     }
 
-    /// Ends the insertion, and frees memory that only insertions need.
+    /// Frees memory that only insertions need; no line may be inserted afterwards.
     mutating func finish() { places = [:] }
 
-    /// Removes the lines of a conversation that cannot be checked.
+    /// Removes the lines of a conversation that cannot be checked, so that none counts as missing.
     mutating func excuse(_ path: String) {
         guard let place = paths.firstIndex(of: path) else { return }
         lines = lines.filter { $0.value.path != Int32(place) }
     }
 
-    /// Removes the lines of all conversations in an unreadable folder.
+    /// Removes the lines of all conversations in an unreadable folder, so that none counts as missing.
     mutating func excuse(below folder: String) {
         let isBelow = paths.map { $0.hasPrefix(folder + "/") }
         lines = lines.filter { !isBelow[Int($0.value.path)] }
     }
 
-    /// Marks a line that was found in a conversation's file, and returns whether it is the expected one.
+    /// Marks a line that was found in a conversation's file; returns how it compares with the expected line.
     mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
         let key = key(path, line.identity)
         guard let known = lines[key] else { return .unknown }

@@ -4,15 +4,15 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The handlers' states of conversations: one small JSON file for each state.
+/// The states that handlers keep for conversations: one small JSON file for each conversation with a state.
 ///
-/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state, so that an
-/// older decision from the journal never replaces it. The files are derived from the journal and replaced atomically.
-/// A stored state is on disk when the call that stores it returns.
+/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state; an
+/// earlier decision never replaces a later one. The files are derived from the journal and replaced
+/// atomically. A stored state is on disk when the call that stores it returns.
 final class HandlerStates: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.states")
-    /// Whether any state may exist: most handlers store none, and their events then skip the file access.
+    /// Whether any state may exist; most handlers store none, and reading then skips the disk.
     private let hasAny: Atomic<Bool>
 
     init(directory: String) {
@@ -20,7 +20,7 @@ final class HandlerStates: Sendable {
         hasAny = Atomic(Directory.exists(directory))
     }
 
-    /// The state of a conversation, one JSON object; nil when it has none.
+    /// Returns the state of a conversation, one JSON object; nil when the conversation has none.
     func state(of key: ConversationKey) async throws -> [UInt8]? {
         guard hasAny.load(ordering: .acquiring) else { return nil }
         return try await perform { () throws(StoreError) in
@@ -29,7 +29,7 @@ final class HandlerStates: Sendable {
         }
     }
 
-    /// Stores `state`, or deletes the state when it is `null`, unless a later decision was stored already.
+    /// Stores `state`, unless this or a later decision was stored already; `null` means no state.
     func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
         try await perform { () throws(StoreError) in
             if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
@@ -37,7 +37,7 @@ final class HandlerStates: Sendable {
         }
     }
 
-    /// Removes the state of a conversation of which no line is left, unless the journal still has its decision.
+    /// Removes the state of a conversation without lines, unless its decision is `record` or a later one.
     func remove(_ name: ConversationName, before record: UInt64) async throws {
         guard hasAny.load(ordering: .acquiring) else { return }
         let path = directory + "/" + name.path.dropLast()
@@ -53,7 +53,7 @@ final class HandlerStates: Sendable {
         }
     }
 
-    /// Runs `change` while no state is read or written.
+    /// Runs `change` on the queue of the states, so that no state is read or written at the same time.
     func excluding(_ change: @escaping @Sendable () throws(StoreError) -> Void) async throws {
         try await perform(change)
     }
@@ -109,12 +109,12 @@ final class HandlerStates: Sendable {
 }
 
 extension Store {
-    /// The handler's state of a conversation, one JSON object; nil when it has none.
+    /// Returns the handler's state of a conversation, one JSON object; nil when the conversation has none.
     package func state(of business: BusinessID, _ customer: CustomerID) async throws -> [UInt8]? {
         try await states.state(of: ConversationKey(business: business, customer: customer))
     }
 
-    /// Stores the state in a decision, which may come from an earlier process; does nothing without a state.
+    /// Stores the state that a decision contains, if any; an earlier process may have made the decision.
     func remember(
         _ state: [UInt8]?, decidedBy decision: UInt64, in conversation: ConversationKey
     ) async throws {

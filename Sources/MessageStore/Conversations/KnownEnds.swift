@@ -1,4 +1,6 @@
-/// The ends of recently closed conversation files, so that reopening a file reads nothing; limited in number.
+/// The ends of recently closed conversation files, with which a file is reopened without a read.
+///
+/// Their number is limited.
 struct KnownEnds: Sendable {
     /// The end of a file.
     struct End: Sendable {
@@ -8,11 +10,11 @@ struct KnownEnds: Sendable {
 
     /// The ends of the most recently closed files.
     private var younger: [ConversationName: End] = [:]
-    /// The ends of files that were closed earlier; they are dropped all together.
+    /// The ends of files that were closed earlier; all of them are dropped when `younger` is full.
     private var older: [ConversationName: End] = [:]
     private let maximumCount: Int
 
-    /// Holds at most this many ends; about 100 bytes each.
+    /// Limits the number of ends, which take about 100 bytes each.
     init(maximumCount: Int) { self.maximumCount = maximumCount }
 
     /// Adds the end of a closed file.
@@ -24,7 +26,7 @@ struct KnownEnds: Sendable {
         younger[name] = end
     }
 
-    /// Removes and returns the end of a file before it is opened or replaced.
+    /// Removes and returns the end of a file that is about to be opened or replaced.
     @discardableResult
     mutating func remove(_ name: ConversationName) -> End? {
         let old = older.isEmpty ? nil : older.removeValue(forKey: name)

@@ -1,6 +1,6 @@
 import BusinessMessages
 
-/// Derives the expected conversation lines from the journal's records, read in order.
+/// Derives the conversation lines that must exist from the journal's records, which it gets in order.
 struct LineFold {
     private var open: [UInt64: RecoveredJournal.Recovered] = [:]
 
@@ -22,11 +22,10 @@ struct LineFold {
         }
     }
 
-    /// The conversation of an unfinished message.
+    /// Returns the conversation of an unfinished message; nil for any other message.
     func conversation(of message: UInt64) -> ConversationKey? { open[message]?.conversation }
 
-    /// The known lines of unfinished messages: an earlier process may have written them, or have been about
-    /// to.
+    /// The lines of unfinished messages that are known so far; the files may lack them.
     var openLines: [JournalledLine] {
         open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)
     }
@@ -39,13 +38,13 @@ struct JournalledLine: Sendable {
     /// The reply's index; nil for the line of the message itself.
     let reply: Int?
 
-    /// The line of the message that this reply answers; nil for another line than a reply's, and for a message without one.
+    /// The line of the message that this reply answers; nil without one, and for a line that is not a reply.
     var answered: JournalledLine? {
         guard reply != nil else { return nil }
         return RecoveredJournal.Recovered(conversation: conversation, state: state).inboundLine
     }
 
-    /// The line and the files line, if any; empty when the message was never recorded in the conversation.
+    /// Returns the line and the line of results, if any; empty when the message was never recorded.
     func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let reply else { return try inboundEntries(from: reader) }
         let journalled = try JournalReply(state, index: reply, from: reader)
@@ -87,7 +86,7 @@ extension MessageRecords {
 }
 
 extension RecoveredJournal.Recovered {
-    /// The event that begins with a record; nil when no event begins with it.
+    /// Creates the event that begins with this record; nil when no event begins with it.
     init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
         case .message(let message):
@@ -103,8 +102,9 @@ extension RecoveredJournal.Recovered {
         }
     }
 
-    /// The message's own line; nil for a replay, whose message has its line already, for a proactive message,
-    /// and for an unknown kind.
+    /// The message's own line; nil for a replay, a proactive message and a message of unknown kind.
+    ///
+    /// The message that a replay repeats has a line already.
     var inboundLine: JournalledLine? {
         guard state.replayOf == nil, state.outboundKind == nil, state.kind != nil else { return nil }
         return JournalledLine(conversation: conversation, state: state, reply: nil)
@@ -116,7 +116,7 @@ extension RecoveredJournal.Recovered {
         return JournalledLine(conversation: conversation, state: state, reply: index)
     }
 
-    /// All lines that the conversation must have by now.
+    /// All lines that are known so far, which the conversation must have.
     var lines: [JournalledLine] {
         (inboundLine.map { [$0] } ?? []) + state.replies.indices.compactMap(line)
     }

@@ -21,7 +21,7 @@ struct LineNumbers {
         }
     }
 
-    /// The last lines before a place that is a line's beginning, or the end.
+    /// Returns the last lines before the offset `end`, which is where a line begins or the last one ends.
     func page(
         endingAt end: Int, _ maximum: Int, _ maximumBytes: Int
     ) throws(StoreError) -> ConversationFiles.Page {
@@ -37,7 +37,7 @@ struct LineNumbers {
         return try page(lines, from: end - lines.reduce(0) { $0 + $1.count + 1 }, to: end)
     }
 
-    /// The first lines from a place that is a line's beginning, or the end.
+    /// Returns the first lines from the offset `start`, which is where a line begins or the last one ends.
     func page(
         startingAt start: Int, _ maximum: Int, _ maximumBytes: Int
     ) throws(StoreError) -> ConversationFiles.Page {
@@ -53,9 +53,9 @@ struct LineNumbers {
         return try page(lines, from: start, to: position)
     }
 
-    /// The place of the first line whose number is at least `number`; the end when there is none.
+    /// Returns the offset of the first line whose number is at least `number`; without one, `endBytes`.
     func offset(ofFirstFrom number: Int) throws(StoreError) -> Int {
-        // Lines before `low` have smaller numbers; the line at `high` and later ones do not.
+        // All lines before `low` have smaller numbers; the line at `high` and all later ones do not.
         var (low, high) = (min(header.sizeBytes, endBytes), endBytes)
         while low < high {
             let middle = low + (high - low) / 2
@@ -81,7 +81,7 @@ struct LineNumbers {
             from: header.from, hasLater: end < endBytes)
     }
 
-    /// The beginning of the line that has the byte at `place`.
+    /// Returns the offset of the beginning of the line that contains the byte at `place`.
     private func startOfLine(at place: Int, notBefore first: Int) throws(StoreError) -> Int {
         var end = place
         while end > first {
@@ -95,7 +95,7 @@ struct LineNumbers {
         return first
     }
 
-    /// The place behind the line feed of the line that has the byte at `place`.
+    /// Returns the offset after the line feed of the line that contains the byte at `place`.
     private func endOfLine(from place: Int) throws(StoreError) -> Int {
         var start = place
         while start < endBytes {
@@ -124,7 +124,7 @@ struct LineNumbers {
         } catch {
             throw .unavailable(path: path, error)
         }
-        // A file only grows until another replaces it: a shorter one was truncated by hand.
+        // A conversation's file only grows or is replaced: a shorter one was truncated by another program.
         guard bytes.count == count else { throw .damaged(file: path, line: 0) }
         return bytes
     }

@@ -1,13 +1,14 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Reads the identities of a conversation's lines without a JSON index, because a start after a power failure checks
-/// many conversations.
+/// Reads the identities of a conversation's lines without parsing each line as JSON.
+///
+/// That is faster, because a start after a power failure checks many conversations.
 enum LineScan {
-    /// The identities of the lines in a file's content, which must have the numbers up to `lastSequence` without gaps.
+    /// Returns the identities of the lines in a file's content.
     ///
-    /// A line damaged by a power failure contains zeros, or has no end. Throws
-    /// ``StoreError/damaged(file:line:)``.
+    /// The lines must have the numbers up to `lastSequence` without gaps. A line that a power failure damaged
+    /// contains zeros, or has no line feed. Throws ``StoreError/damaged(file:line:)``.
     static func identities(
         in text: [UInt8], lastSequence: Int, path: String
     ) throws(StoreError) -> Set<LineIdentity> {
@@ -35,7 +36,7 @@ enum LineScan {
         return line.identity
     }
 
-    /// The identity of a line with the member order that the store writes; nil for any other.
+    /// Returns the identity of a line whose members are in the order that the store writes; nil for others.
     private static func identity(of line: ArraySlice<UInt8>, _ sequence: Int) -> LineIdentity? {
         let start = Array("{\"seq\":\(sequence)".utf8)
         guard line.starts(with: start), line.last == UInt8(ascii: "}") else { return nil }
@@ -49,8 +50,8 @@ enum LineScan {
         if scanner.name(direction, is: Name.outbound) {
             return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
         }
-        // Only an inbound line whose message follows its record number is read here; an inbound line with other
-        // members between them is parsed as JSON.
+        // Read only an inbound line whose `message` follows `record`. One with members between them is parsed
+        // as JSON by the caller.
         guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
             return nil
         }

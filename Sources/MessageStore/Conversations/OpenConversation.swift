@@ -9,14 +9,14 @@ struct OpenConversation: Sendable {
     private let disk: any StoreDisk
     /// The end of the file.
     private(set) var end: ConversationEnd
-    /// The identities of the file's lines; read only when a line may exist already.
+    /// The identities of the file's lines; nil until a line is appended that the file may already have.
     private var known: Set<LineIdentity>?
-    /// The number of the file's last use; a later use has a larger number.
+    /// The pool's count of uses at the last use of this file; a later use has a larger number.
     var lastUse: UInt64 = 0
 
-    /// Opens or creates the file; removes an unfinished last line.
+    /// Opens or creates the file, and removes an unfinished last line.
     ///
-    /// Reads nothing when its end is `known` and the size did not change since it was closed.
+    /// Reads nothing when the end at its last closing is `known` and its size is the same.
     init(_ path: String, on disk: any StoreDisk, _ known: KnownEnds.End?) throws(StoreError) {
         self.disk = disk
         do throws(SystemError) {
@@ -48,15 +48,15 @@ struct OpenConversation: Sendable {
         guard end.lastSequence >= 0 else { throw .damaged(file: path, line: 0) }
     }
 
-    /// Appends a line with the next sequence number, unless it `mightBeThere` and exists; returns the appended line, nil
-    /// when it exists.
+    /// Appends a line with the next number and returns it; nil if it `mightBeThere` and the file has it.
     mutating func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) -> [UInt8]? {
         if mightBeThere, try identities().contains(entry.identity) { return nil }
         let line = entry.line(sequence: end.lastSequence + 1)
         do throws(SystemError) {
             try disk.append(line, to: end.file)
         } catch {
-            // When truncating fails, the next opening does it; until then the file must not be appended to.
+            // If truncating fails too, the next opening truncates. The pool closes the file, so no line
+            // follows the rest.
             try? disk.truncate(end.file, to: end.sizeBytes)
             throw .unavailable(path: end.path, error)
         }
@@ -67,7 +67,7 @@ struct OpenConversation: Sendable {
         return line
     }
 
-    /// Keeps the result of a search, unless a later message has replaced it.
+    /// Caches the result of a search, unless a later message has set the value.
     mutating func keep(isClosed: Bool) { end.isClosed = end.isClosed ?? isClosed }
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
@@ -82,7 +82,7 @@ struct OpenConversation: Sendable {
     }
 }
 
-/// A conversation's file with its end at one moment; later lines do not affect reading.
+/// A conversation's file with its end at one moment; reading it ignores lines that are appended later.
 struct ConversationEnd: Sendable {
     let file: File
     let path: String
@@ -93,7 +93,7 @@ struct ConversationEnd: Sendable {
     /// Whether the customer's last message closed the conversation; nil until the file was searched for that message.
     var isClosed: Bool?
 
-    /// The last lines, oldest first; at most `maximumBytes` in total, but always the last line.
+    /// Returns the last lines, oldest first, with at most `maximumBytes` in total; the last one in any case.
     ///
     /// Throws ``StoreError/damaged(file:line:)`` for an invalid line.
     func lines(maximum: Int, maximumBytes: Int) throws(StoreError) -> [ConversationLine] {
@@ -107,15 +107,15 @@ struct ConversationEnd: Sendable {
         return try parse(texts, lastSequence: lastSequence, path: path)
     }
 
-    /// The line of a customer's message, the last one with this id; nil when there is none.
+    /// Returns the line of the customer's latest message with this id; nil when there is none.
     ///
-    /// Reads the file from its end in parts of about a megabyte, and parses only lines with the id.
+    /// Reads the file from its end in parts of about 1 MiB, and parses only lines that contain the id.
     func inboundLine(of id: MessageID) throws(StoreError) -> ConversationLine? {
         let text = JSONWriter.object { $0.field("id", id.rawValue) }.dropFirst().dropLast()
         return try lastInboundLine(with: Array(text)) { $0.id == id && !$0.isFilesOnly }
     }
 
-    /// The customer's last message in the last `maximumBytes` or a little more; nil when these have none.
+    /// Returns the customer's last message in about the last `maximumBytes`; nil when these bytes have none.
     func lastInboundLine(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
         let text = JSONWriter.object { $0.field("direction", "inbound") }.dropFirst().dropLast()
         return try lastInboundLine(with: Array(text), maximumBytes: maximumBytes) {
@@ -147,7 +147,7 @@ struct ConversationEnd: Sendable {
     }
 }
 
-/// Parses lines of which the last has the number `lastSequence`.
+/// Parses consecutive lines, of which the last one must have the number `lastSequence`.
 ///
 /// Throws ``StoreError/damaged(file:line:)`` for an invalid line.
 func parse(_ texts: [[UInt8]], lastSequence: Int, path: String) throws(StoreError) -> [ConversationLine] {

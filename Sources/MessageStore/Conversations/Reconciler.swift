@@ -1,14 +1,15 @@
-/// Decides the content of a conversation's file from its current content, the journal, and the lines that may
-/// be missing.
+/// Decides the content of a conversation's file.
 ///
-/// No other code compares the three. A pure function: ``ConversationPartition`` applies the decision.
+/// It compares the current content, the journal, and the lines that may be missing. No other code does so.
+/// The function has no side effects: ``ConversationPartition`` applies the decision.
 enum Reconciler {
     /// The reason for the comparison.
     enum Cause: Sendable {
         /// The file is damaged, and a power failure may have removed lines that were never synced.
         case damage(UnsettledRecords)
-        /// A sync failed: the file's content may not be on disk. The last line that was written to
-        /// it had this number.
+        /// A sync failed: the file's content may not be on disk.
+        ///
+        /// `lastSequence` is the number of the last line that was written to the file.
         case failedSync(lastSequence: Int)
         /// The file is quarantined: every line that can be recovered is used.
         case rebuild
@@ -16,8 +17,9 @@ enum Reconciler {
 
     /// The decision about the file.
     enum Action: Sendable {
-        /// Keep this many bytes of the file, and append the rest of the repaired content; everything after them is in
-        /// the journal.
+        /// Keep this many bytes of the file, and append the rest of the repaired content.
+        ///
+        /// Every line that the file has after these bytes is in the journal.
         case complete(keptBytes: Int)
         /// Replace the file with the repaired content.
         case replace
@@ -25,9 +27,9 @@ enum Reconciler {
         case quarantine
     }
 
-    /// Decides about the file with this content and path, given its expected lines.
+    /// Decides about the file with this content and path, given the lines that it must have.
     ///
-    /// A line that another conversation contains too is omitted.
+    /// A line for which `isElsewhere` returns true belongs to another conversation, and is omitted.
     static func decide(
         _ shown: [UInt8], at path: String, with entries: [ConversationEntry], after cause: Cause,
         isElsewhere: (ConversationLine) -> Bool = { _ in false }
@@ -49,7 +51,7 @@ enum Reconciler {
         }
     }
 
-    /// The size of the complete lines that both contents have in common at their start.
+    /// Returns the size of the complete lines with which both contents begin.
     private static func commonBytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var lineEnd = 0
         for (index, pair) in zip(left, right).enumerated() {
@@ -61,8 +63,10 @@ enum Reconciler {
 }
 
 extension UnsettledRecords {
-    /// Whether a power failure explains the damage: only unsynced or new lines follow it, and the broken
-    /// pieces are no more than the lines that are rewritten or were in flight.
+    /// Returns whether a power failure explains the damage.
+    ///
+    /// Two conditions hold then. After the first damage, only lines are intact that were not synced. At most
+    /// one damaged line is not restored from the journal: the line that was being written.
     fileprivate func explain(_ repair: ConversationRepair) -> Bool {
         !isEmpty && repair.broken <= repair.restored + 1 && repair.behindDamage.allSatisfy(contains)
     }

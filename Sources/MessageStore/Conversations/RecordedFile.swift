@@ -18,11 +18,11 @@ package enum RecordedFile: Hashable, Sendable {
         }
     }
 
-    /// The member `files` of a record or a line; a list over the limit of attachments is treated as empty.
+    /// Parses the member `files` of a record or a line; a list above the attachment limit counts as empty.
     static func list(in root: JSONValue) -> [RecordedFile]? {
         root["files"].map { files in
-            // Earlier versions downloaded any number of attachments; a message with more than the limit has none
-            // today.
+            // Earlier versions downloaded any number of attachments. This version downloads none when a
+            // message has more than the limit.
             files.count > MessageBounds.standard.attachments
                 ? [] : files.elements.compactMap { RecordedFile($0) }
         }

@@ -1,15 +1,17 @@
 import BalloonJSON
 
-/// The record of a payment that ended while no handler answered, for the person who has the conversation:
+/// The record of a payment that ended while a person had the conversation.
+///
+/// The person sees it instead of the handler:
 /// `{"state":"paid","amount":"63.99","currency":"EUR","reference":"ch_1"}`.
 package struct RecordedPayment: Hashable, Sendable {
     /// The state of the last attempt, such as `paid`.
     package let state: String
-    /// The sum as decimal text.
+    /// The sum as a decimal number in text form, such as `63.99`.
     package let amount: String
     /// The currency, three letters.
     package let currency: String
-    /// The payment provider's name of the charge.
+    /// The payment provider's identifier of the charge; nil when none is known.
     package let reference: String?
 
     /// Creates a record.
@@ -20,7 +22,7 @@ package struct RecordedPayment: Hashable, Sendable {
         self.reference = reference
     }
 
-    /// The member `payment` of a record or a line.
+    /// Parses the member `payment` of a record or a line.
     init?(_ value: JSONValue?) {
         guard let value, let state = value["state"]?.string, let amount = value["amount"]?.string,
             let currency = value["currency"]?.string
@@ -30,7 +32,7 @@ package struct RecordedPayment: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the member `payment`; nothing for nil.
+    /// Writes the member `payment`; writes nothing when it is nil.
     mutating func field(payment: RecordedPayment?) {
         guard let payment else { return }
         key("payment")

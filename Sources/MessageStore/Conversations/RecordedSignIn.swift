@@ -1,15 +1,15 @@
 import BalloonJSON
 
-/// The result of a sign-in that ended while no handler answered, for the person who has the conversation:
-/// `{"result":"signedIn","issuer":"https://…"}`.
+/// The result of a sign-in that ended while a person had the conversation.
 ///
-/// It never contains a claim or a token.
+/// The person sees it instead of the handler: `{"result":"signedIn","issuer":"https://…"}`. It never contains
+/// a claim or a token.
 package struct RecordedSignIn: Hashable, Sendable {
     /// The name of the result, such as `signedIn`.
     package let result: String
-    /// The provider; only when the customer signed in.
+    /// The issuer of the identity provider; nil unless the customer signed in.
     package let issuer: String?
-    /// The customer's identifier at the provider; only when the business asks for it.
+    /// The customer's identifier at the provider; nil unless the business asks for it.
     package let subject: String?
 
     /// Creates a result.
@@ -19,7 +19,7 @@ package struct RecordedSignIn: Hashable, Sendable {
         self.subject = subject
     }
 
-    /// The member `signIn` of a record or a line.
+    /// Parses the member `signIn` of a record or a line.
     init?(_ value: JSONValue?) {
         guard let value, let result = value["result"]?.string else { return nil }
         self.init(result: result, issuer: value["issuer"]?.string, subject: value["subject"]?.string)
@@ -27,7 +27,7 @@ package struct RecordedSignIn: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the member `signIn`; nothing for nil.
+    /// Writes the member `signIn`; writes nothing when it is nil.
     mutating func field(signIn: RecordedSignIn?) {
         guard let signIn else { return }
         key("signIn")

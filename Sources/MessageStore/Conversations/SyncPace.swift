@@ -1,6 +1,6 @@
 /// The rate of syncs: limited per second while messages arrive, unlimited otherwise.
 struct SyncPace: Sendable {
-    /// The number of files between two readings of the clock.
+    /// The number of files that are synced before the clock is read again.
     let batch: Int
     private let maximumPerSecond: Int
     /// The time at which the current batch may start; in the future during a pause.
@@ -10,7 +10,7 @@ struct SyncPace: Sendable {
     /// Messages count as arriving when the journal got a record within this time.
     private static let quiet = Duration.seconds(1)
 
-    /// Starts with the journal's last record.
+    /// Begins at `now`; `lastRecord` is the journal's last record at that time.
     init(maximumPerSecond: Int, lastRecord: UInt64, at now: ContinuousClock.Instant) {
         self.maximumPerSecond = max(1, maximumPerSecond)
         batch = max(1, min(20, maximumPerSecond / 10))

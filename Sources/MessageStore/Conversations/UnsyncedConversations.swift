@@ -1,14 +1,14 @@
 /// The unsynced files and folders of one partition.
 ///
-/// They are synced in rounds. A file or folder that is written again during a round is also in the next one.
+/// They are synced in rounds. A file or folder that changes during a round is also part of the next round.
 struct UnsyncedConversations: Sendable {
-    /// The files written since the round began.
+    /// The files written since the current round began, which the next round syncs.
     private var dirty: Set<ConversationName> = []
     /// The files of the round that wait for their sync.
     private var waiting: [ConversationName] = []
     /// The files of the round whose sync is running.
     private(set) var inFlight: [ConversationName] = []
-    /// The folders with new names.
+    /// The folders in which a name was created or removed since their last sync.
     private var folders: Set<String> = []
     /// The folders whose sync is running.
     private var foldersInFlight: Set<String> = []
@@ -44,14 +44,14 @@ struct UnsyncedConversations: Sendable {
         dirty.removeAll()
     }
 
-    /// Returns the next files of the round to sync; the previous ones are on disk by now.
+    /// Returns the next files of the round to sync; a call says that the previous ones are on disk.
     mutating func takeFiles(maximum: Int) -> [ConversationName] {
         inFlight = Array(waiting.suffix(maximum))
         waiting.removeLast(inFlight.count)
         return inFlight
     }
 
-    /// Returns the folders with new names to sync; all files of the round are on disk by now.
+    /// Returns the folders with new names to sync; a call says that all files of the round are on disk.
     mutating func takeFolders() -> Set<String> {
         inFlight = []
         foldersInFlight = folders
