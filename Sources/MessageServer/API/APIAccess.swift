@@ -9,9 +9,9 @@ import Synchronization
 final class APIAccess: Sendable {
     /// The result of checking a request's head.
     struct Examination: Sendable {
-        /// The request's token; nil when it is not a configured token.
+        /// The configured token that the request has; nil when it has none.
         var token: APIToken?
-        /// The business that the path names; nil when it names none.
+        /// The business that the path names; nil when the path names none or the request is refused.
         var business: APIBusiness?
         /// The header fields that every answer to this request gets, such as those of CORS and the rate limit.
         var fields: [(name: String, value: String)] = []
@@ -116,7 +116,8 @@ final class APIAccess: Sendable {
 
     /// Checks the head of a request: host, token, rate limit, right and business, in this order.
     ///
-    /// `counting` is false for the second check of a request, so that the rate limit counts the request once.
+    /// A request is checked again when its body has arrived. `counting` is false for that second check, so
+    /// that the rate limit counts the request once.
     func examine(
         _ head: APIGate.Head, from peer: PeerAddress, requiring right: APIRight, business slug: String?,
         counting: Bool, now: ContinuousClock.Instant = .now
@@ -143,7 +144,9 @@ final class APIAccess: Sendable {
         }
     }
 
-    /// The CORS fields that let a web page of a configured origin read the answer; at most `Vary` for other origins.
+    /// Returns the CORS fields that let a web page of a configured origin read the answer.
+    ///
+    /// For any other origin it returns `Vary`, or nothing when no origin is configured.
     private static func originFields(
         _ origin: String?, _ configuration: APIConfiguration
     ) -> [(name: String, value: String)] {
@@ -184,7 +187,10 @@ final class APIAccess: Sendable {
 }
 
 extension APIAccess.State {
-    /// Returns the token of a request; counts an invalid token, and throws `too-many-failures` above the limit.
+    /// Returns the configured token of a request; throws `unauthenticated` when it has none.
+    ///
+    /// Counts each failure by client address, and throws `too-many-failures` above ``FailedAttempts/limit``
+    /// in a minute.
     fileprivate mutating func token(
         of head: APIGate.Head, from peer: PeerAddress, _ now: ContinuousClock.Instant
     ) throws(APIProblem) -> APIToken {

@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonWire
 
-/// A complete answer of the business API; the header fields that all answers share are added when it is sent.
+/// A complete answer of the business API; sending adds the header fields that all answers share.
 struct APIAnswer: Sendable {
     let status: HTTPStatus
     let contentType: String
@@ -31,9 +31,10 @@ struct APIAnswer: Sendable {
     /// The value of the header field with this name; nil when the answer has none.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The answer to a GET with a strong `ETag`, which is computed from the body unless the answer has one.
+    /// Returns this answer to a GET with a strong `ETag`, which is computed from the body if it is missing.
     ///
-    /// When `ifNoneMatch`, the client's `If-None-Match`, names this tag, the answer is 304 without the body.
+    /// When the client's `If-None-Match` names that tag, the result is a 304 without the body instead. An
+    /// answer with a status other than 200 stays unchanged.
     func validated(against ifNoneMatch: String?) -> APIAnswer {
         guard status == .ok else { return self }
         var answer = self
@@ -46,15 +47,15 @@ struct APIAnswer: Sendable {
 
 /// Strong entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// The tag that is computed from these bytes.
+    /// Returns a tag with the first 18 bytes of the SHA-256 of `bytes`, in URL-safe Base64.
     static func covering(_ bytes: [UInt8]) -> String {
         "\"\(Base64.encode(SHA256.hash(bytes).prefix(18), alphabet: .url))\""
     }
 
-    /// Whether the value of `If-None-Match` or `If-Match` names a tag; false without a value.
+    /// Whether `list`, the value of `If-None-Match`, names a tag; false when the field is missing.
     ///
-    /// `*` matches every tag. Weak tags in the list match too when they are equal otherwise, as RFC 9110 §13.1.2
-    /// requires for `If-None-Match`.
+    /// `*` matches every tag. A weak tag in the list, such as `W/"a"`, matches the strong tag `"a"`, as RFC
+    /// 9110 §13.1.2 requires.
     static func isMatch(_ tag: String, _ list: String?) -> Bool {
         items(of: list).contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
     }

@@ -3,16 +3,17 @@ import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
-/// Turns positions in lists into cursors, which only this server can create, and cursors into positions.
+/// Converts positions in lists to cursors, which only this server can create, and cursors to positions.
 ///
-/// A cursor contains the position of the next page and an HMAC of the path, the filter and the position. So an altered
-/// cursor, and a cursor of another list, is refused. A position names an entry instead of counting entries, so that new
-/// entries do not shift the next page.
+/// A cursor contains the position of the next page and an HMAC of the path, the filter and the position. The
+/// server therefore refuses an altered cursor and a cursor of another list. A position names an entry instead
+/// of counting entries, so that new entries do not shift the next page.
 struct APICursor: Sendable {
     private let key: HMACSHA256
     private static let tagBytes = 16
 
-    /// Creates the cursors of a store; they stay valid as long as its identity and the MSP's secret.
+    /// Creates the cursors of a store; they stay valid until the store's identity or the MSP's secret
+    /// changes.
     init(secret: Secret, store: String) {
         let key = HMACSHA256(key: secret).bytes(of: Array("business API: cursors of \(store)".utf8))
         // `Secret` refuses only an empty key, so these 32 bytes are accepted and the fallback is never used.
@@ -38,7 +39,8 @@ struct APICursor: Sendable {
     }
 
     private func tag(_ position: [UInt8], _ scope: String) -> [UInt8] {
-        // The length of the scope comes first, so that no other scope and position give the same bytes.
+        // The length of the scope comes first, so that two different pairs of scope and position never give
+        // the same bytes.
         let scope = Array(scope.utf8)
         return Array(key.bytes(of: Array("\(scope.count):".utf8) + scope + position).prefix(Self.tagBytes))
     }

@@ -5,7 +5,7 @@ import BalloonJSON
 enum APIDocument {
     private static let path = "/v1/openapi.json"
 
-    /// Returns the operations and one more, which answers with the OpenAPI document of them all.
+    /// Returns `operations` and one more operation, which answers with the OpenAPI document of all of them.
     static func completing(_ operations: [APIRoute]) -> [APIRoute] {
         let description = APIRoute(.get, path, may: .read, "Read this document") { _, _ in nil }
         let json = json(of: operations + [description])

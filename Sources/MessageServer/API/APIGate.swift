@@ -11,7 +11,7 @@ struct APIBusiness: Sendable, Hashable {
     let name: String
 }
 
-/// Decides from a request's head whether the request is admitted; pure functions.
+/// Decides from a request's head whether the request is admitted; the functions have no state.
 enum APIGate {
     /// The header fields that decide whether a request is admitted.
     struct Head: Sendable {
@@ -21,10 +21,11 @@ enum APIGate {
         var origin: String?
     }
 
-    /// Returns the configured token that `Authorization` contains; throws `unauthenticated` when there is none.
+    /// Returns the configured token that `Authorization` contains; throws `unauthenticated` when it contains
+    /// none.
     ///
-    /// Every configured token is compared, each in constant time, so that the time tells neither how many bytes of a
-    /// token are right nor which token it is.
+    /// Every configured token is compared in constant time. The duration therefore reveals neither the
+    /// matching token nor the number of correct bytes.
     static func token(of head: Head, among tokens: [APIToken]) throws(APIProblem) -> APIToken {
         guard let value = head.authorization else {
             throw unauthenticated("the request has no Authorization field", isInvalid: false)
@@ -71,9 +72,9 @@ enum APIGate {
 
     /// Whether the header field `Host` names the listener or one of the configured names.
     ///
-    /// With DNS rebinding, an attacker's web page reaches the listener under a domain of the attacker that resolves to
-    /// the listener's address. So a name is accepted only when it is configured; `localhost` and loopback addresses
-    /// name a loopback listener, and every IP address names a listener on all addresses.
+    /// With DNS rebinding, an attacker's web page reaches the listener under a domain of the attacker that
+    /// resolves to the listener's address. Therefore only configured domain names are accepted. `localhost`
+    /// and loopback addresses name a loopback listener. Every IP address names a listener on all addresses.
     static func isOwn(host: String?, listener: SocketAddress?, isSecure: Bool, names: [String]) -> Bool {
         guard let host = host?.lowercased(), !host.isEmpty else { return false }
         if names.contains(host) { return true }
@@ -81,7 +82,8 @@ enum APIGate {
         guard case .tcp(let address, let port) = listener else { return host == "localhost" }
         let defaultPort: UInt16 = isSecure ? 443 : 80
         let named = SocketAddress(host) ?? SocketAddress("\(host):\(defaultPort)")
-        // `named` is nil for every name but localhost. An empty host would be parsed as all addresses.
+        // `named` is nil for every domain name except localhost. An empty host would be parsed as the address
+        // of all interfaces.
         guard !host.hasPrefix(":"), case .tcp(let namedAddress, let namedPort)? = named, namedPort == port
         else { return false }
         if address == "0.0.0.0" || address == "::" { return true }
@@ -90,7 +92,7 @@ enum APIGate {
 }
 
 extension APIToken {
-    /// Whether the token may name a business.
+    /// Whether the token may name a business; a token without a list of businesses may name all.
     func mayName(_ slug: String) -> Bool { businesses?.contains(slug) ?? true }
 }
 

@@ -100,7 +100,7 @@ enum APIPath {
         APIParameter("n", .integer(0...9999), "The number of the attachment, from 0."),
     ]
 
-    /// The names of a path's parameters, which are in braces, in their order.
+    /// Returns the names in braces in a path, in their order.
     static func names(in path: String) -> [String] {
         path.split(separator: "/").filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
             .map { String($0.dropFirst().dropLast()) }

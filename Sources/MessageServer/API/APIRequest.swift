@@ -44,7 +44,8 @@ struct APIRequest: Sendable {
     ) throws(APIProblem) -> [String: String] {
         var path: [String: String] = [:]
         for name in APIPath.names(in: route.path) {
-            // A value of the wrong form names no resource, so it is answered like the name of a missing resource.
+            // A value of the wrong form cannot name a resource, so the answer is the same as for a missing
+            // resource.
             guard let value = request.parameter(name), let known = APIPath.parameter(name),
                 known.format.accepts(value)
             else { throw APIProblem(.notFound, parameter: name) }
@@ -116,7 +117,7 @@ struct APIRequest: Sendable {
     /// The maximum number of entries on the page: the parameter `limit`, or 50.
     var limit: Int { integer(APIParameter.limit.name) ?? 50 }
 
-    /// All parameters of the query, in the order of their names, without the cursor and the limit.
+    /// The parameters of the query except `cursor` and `limit`, sorted by name.
     var filter: [HTTPQuery.Parameter] {
         query.parameters.filter { $0.name != APIParameter.cursor.name && $0.name != APIParameter.limit.name }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }

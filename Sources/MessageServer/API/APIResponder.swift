@@ -6,14 +6,16 @@ struct APIResponder: Sendable {
     let api: BusinessAPI
     let facts: APIFacts
     let responder: HTTPResponder
-    /// Counts the operation as in flight until it is released; nil for an operation that runs on the shard.
+    /// The permit that counts the operation as in flight until it is released; nil for an operation on the
+    /// shard.
     var permit: OperationPermit?
 
     /// Sends an answer with the header fields that all answers share; a GET whose `If-None-Match` names the content
     /// gets 304.
     func respond(_ answer: APIAnswer) { responder.respond(api.finish(answer, facts)) }
 
-    /// Stops counting the operation as in flight; called before it waits for anything but the disk.
+    /// Stops counting the operation as in flight; called before the operation waits for anything other than
+    /// the disk.
     func releasePermit() { permit?.release() }
 
     /// Sends a problem.
@@ -21,14 +23,14 @@ struct APIResponder: Sendable {
 
     /// Starts an answer whose body is written in pieces.
     ///
-    /// With a length, exactly that many bytes must be written. An open-ended answer, such as an event stream, ends when
-    /// a stop of the server begins; its operation opens an ``APIStream``, so that it also ends when its token is
-    /// removed.
+    /// With `contentLength`, the caller must write exactly that many bytes. An open-ended answer, such as an
+    /// event stream, ends when the server begins to stop. Its operation opens an ``APIStream``, so that the
+    /// answer also ends when its token is removed.
     func stream(
         _ status: HTTPStatus = .ok, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []
     ) -> HTTPBodyWriter {
-        // The client decides how long a streamed answer takes, so it no longer counts as in flight.
+        // The client decides how long a streamed answer takes, so stop counting the operation as in flight.
         releasePermit()
         return responder.stream(
             HTTPStreamHead(
@@ -56,7 +58,8 @@ struct APIFacts: Sendable {
     /// The value of `If-None-Match`.
     var ifNoneMatch: String?
 
-    /// Whether the audit log has the operation: every change but sending, typing and uploading.
+    /// Whether the audit log records a change by this operation: every one except sending, typing and
+    /// uploading.
     var isAudited: Bool {
         !["/messages", "/typing", "/attachments", "/uploads"].contains { path.hasSuffix($0) }
     }

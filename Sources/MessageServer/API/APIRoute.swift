@@ -14,10 +14,11 @@ struct APIRoute: Sendable {
 
     /// The function that answers a request, with the thread on which it runs.
     enum Handler: Sendable {
-        /// Called on the connection's shard, so it must not block; returns nil when it answers later through the
-        /// responder.
+        /// A function that runs on the connection's shard, an event loop, so it must not block; it returns
+        /// nil when it answers later through the responder.
         case direct(@Sendable (APIRequest, APIResponder) -> APIAnswer?)
-        /// Called on a thread that may block; returns nil when it has answered through the responder.
+        /// A function that runs on a thread that may block; it returns nil when it has answered through the
+        /// responder.
         case blocking(@Sendable (APIRequest, APIResponder) async throws -> APIAnswer?)
     }
 
@@ -39,7 +40,8 @@ struct APIRoute: Sendable {
     private(set) var creates = false
     let handler: Handler
 
-    /// Creates an operation that answers on the shard at once, or later through the responder, as a stream does.
+    /// Creates an operation that runs on the connection's shard and answers at once, or later through the
+    /// responder.
     ///
     /// A path with `{slug}` names a business, which is resolved before the call.
     init(
@@ -52,8 +54,8 @@ struct APIRoute: Sendable {
 
     /// Creates an operation that answers once, on a thread that may wait for the disk.
     ///
-    /// A thrown ``APIProblem`` is the answer; a `StoreError` is answered with its problem, and any other error with
-    /// 500.
+    /// A thrown ``APIProblem`` is the answer. A `StoreError` is answered with its problem, any other error
+    /// with 500.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
         body: Body = .none, _ summary: String, _ schema: APISchema = .any,
@@ -64,9 +66,11 @@ struct APIRoute: Sendable {
             .blocking { request, _ in try await answer(request) })
     }
 
-    /// Creates an operation that answers once, and may wait for something other than the disk, such as the gateway.
+    /// Creates an operation that answers once, and may wait for something other than the disk, such as the
+    /// gateway.
     ///
-    /// It calls ``APIResponder/releasePermit()`` before such a wait, and returns nil when the client is gone.
+    /// `waiting` calls ``APIResponder/releasePermit()`` before such a wait, and returns nil when the client
+    /// has disconnected.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
         body: Body, _ summary: String, _ schema: APISchema,

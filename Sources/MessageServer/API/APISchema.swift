@@ -172,8 +172,9 @@ enum APISchema: String, CaseIterable, Sendable {
 
     private static let text = #"{"type":"string"}"#
     private static let flag = #"{"type":"boolean"}"#
-    /// Up to 200 bytes without control characters; `(?!\n)`, because `$` also matches before a last line feed in some
-    /// languages.
+    /// The id or name of a person: up to 200 bytes without control characters.
+    ///
+    /// `(?!\n)` refuses a final line feed, because `$` also matches before it in some languages.
     private static let personText =
         #"{"type":"string","pattern":"^([ -~]{1,200}|[^\\u0000-\\u001f\\u007f]{1,50})(?!\\n)$"}"#
     private static let count = #"{"type":"integer","minimum":0}"#

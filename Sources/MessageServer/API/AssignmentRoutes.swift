@@ -3,14 +3,15 @@ import BalloonJSON
 import BusinessMessages
 import MessageStore
 
-/// The operations that change who answers in a conversation: its handler, a person, or no one after it is closed.
+/// The operations that claim a conversation for a person, release it, or close it.
 ///
 /// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`.
 /// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
-/// Each change is durable before the answer, which is the conversation as a GET shows it, with its new `ETag`.
-/// `If-Match` is compared in the same step as the change is decided, so that no other change can happen in between.
+/// Each change is durable before the answer. The answer is the conversation as a GET shows it, with its new
+/// `ETag`. The store compares `If-Match` and decides the change in one step, so that no other change can
+/// happen in between.
 struct AssignmentRoutes: Sendable {
     let store: Store
     let files: ConversationFiles

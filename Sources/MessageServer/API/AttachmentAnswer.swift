@@ -7,8 +7,8 @@ package import MessageStore
 
 /// The content of a stored attachment as an answer, whole or one range of it.
 ///
-/// Customers choose the content, its name and its type. So a browser is told to save the file and not to guess a type,
-/// and the file's path is made from the hash in the conversation's line alone.
+/// Customers choose the content, its name and its type. The answer therefore tells browsers to save the file
+/// without guessing a type. The file's path is made only from the hash in the conversation's line.
 struct AttachmentAnswer {
     private let file: File
     private let sha256: String
@@ -57,7 +57,8 @@ struct AttachmentAnswer {
             return responder.respond(
                 APIAnswer(.notModified, contentType: mediaType, body: [], fields: fields))
         }
-        // RFC 9110 §13.1.5: when If-Range names other content, a range would not fit the parts that the client has.
+        // RFC 9110 §13.1.5: when If-Range names other content, send the whole: a range would not fit the
+        // client's parts.
         let isSame = request.field("if-range").map { $0 == tag } ?? true
         switch ByteRange(isSame ? request.field("range") : nil, sizeBytes: sizeBytes) {
         case .unsatisfiable:
@@ -86,7 +87,8 @@ struct AttachmentAnswer {
             while position < range.upperBound {
                 let piece = try file.read(
                     at: position, count: min(Self.pieceBytes, range.upperBound - position))
-                // Content-Length was sent already, so the connection must end when the file is shorter.
+                // Content-Length was already sent, so close the connection when the file is shorter than
+                // that.
                 guard !piece.isEmpty else { return responder.abort() }
                 // Waits until the client has read enough for the next piece.
                 try await withDeadline(Self.pieceTime, abort: responder.abort) {
@@ -101,7 +103,7 @@ struct AttachmentAnswer {
         }
     }
 
-    /// The attachments as the message describes them, in the order of their results.
+    /// Returns the attachments that the message describes, in the same order as its recorded files.
     private static func attachments(of line: ConversationLine) -> [Attachment] {
         // The message is a value of a parsed JSON document, so parsing it cannot fail.
         guard let document = try? JSONDocument(Array(line.message.text)) else { return [] }
@@ -139,7 +141,9 @@ struct AttachmentAnswer {
 }
 
 extension ConversationFiles.FoundMessage {
-    /// The files of its attachments, in order: those that were downloaded, or those that the server uploaded.
+    /// The files of the message's attachments, in their order.
+    ///
+    /// The server downloaded those of an inbound message, and uploaded those of an outbound message.
     package var attachedFiles: [RecordedFile] {
         guard line.direction == .outbound else { return files }
         return (line.message["attachments"]?.elements.map(\.self) ?? []).map { attachment in

@@ -14,17 +14,17 @@ final class BusinessAPI: Sendable {
     private let audit: AuditLog?
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
-    /// Counts the refusals of requests without a known token, for each address, so that few of them are logged.
+    /// The refused requests without a known token, by address; above a limit they are logged at `debug` only.
     private let logged = Mutex(FailedAttempts(now: .now))
-    /// Counts the refusals of requests that could not be read, so that few of them are logged.
+    /// The refused requests that could not be read; above a limit they are logged at `debug` only.
     private let loggedUnread = Mutex(RequestQuota(now: .now))
     /// Runs the operations that may wait for the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: 8)
-    /// Uploads run here: each waits for up to 100 MiB on the disk, and must not delay other operations.
+    /// Runs the uploads, which must not delay other operations: each writes up to 100 MiB to the disk.
     private let uploadExecutor = BlockingTaskExecutor(maximumThreads: 4)
-    /// The operations that run or wait for a thread.
+    /// Counts the operations of each token that run or wait for a thread.
     private let inFlight = InFlightOperations(maximum: 128)
-    /// Counts the downloads, each of which lasts until its client has read it.
+    /// Counts the downloads of each token; a download ends when its client has read all of it.
     let downloads = InFlightOperations(maximum: 64)
 
     init(_ access: APIAccess, cursors: APICursor, audit: AuditLog? = nil, logger: Logger) {
@@ -34,7 +34,8 @@ final class BusinessAPI: Sendable {
         self.logger = logger
     }
 
-    /// The HTTP routes of the operations, and one for each path that answers a browser's CORS preflight requests.
+    /// Returns a route for each operation, and one for each path that answers a browser's CORS preflight
+    /// requests.
     func routes(_ operations: [APIRoute]) -> [HTTPRoute] {
         var methods: [(path: String, methods: [HTTPMethod])] = []
         for operation in operations {
@@ -128,7 +129,7 @@ final class BusinessAPI: Sendable {
         }
     }
 
-    /// The threads of an operation that may wait for the disk.
+    /// Returns the threads for an operation that may wait for the disk; uploads have separate threads.
     func executor(of operation: APIRoute) -> BlockingTaskExecutor {
         switch operation.body {
         case .pulled: uploadExecutor
@@ -160,7 +161,7 @@ final class BusinessAPI: Sendable {
         }
     }
 
-    /// The problem that answers an operation's error.
+    /// Returns the problem with which the API answers an error of an operation.
     private func problem(_ error: any Error) -> APIProblem {
         if let problem = error as? APIProblem { return problem }
         var problem = (error as? StoreError)?.problem ?? APIProblem(.internalError)
@@ -170,7 +171,7 @@ final class BusinessAPI: Sendable {
         return problem
     }
 
-    /// Adds the header fields that all answers share, and logs the request unless it is a GET.
+    /// Adds the header fields that all answers share; logs and audits the request unless it is a GET.
     func finish(_ answer: APIAnswer, _ facts: APIFacts) -> HTTPResponse {
         let answer = facts.method == .get ? answer.validated(against: facts.ifNoneMatch) : answer
         if facts.method != .get {
@@ -188,7 +189,7 @@ final class BusinessAPI: Sendable {
         let level: Logger.Level =
             switch problem.kind {
             case .internalError: .error
-            // A line at a higher level for each of them would let any client fill the log.
+            // At a higher level, any client could fill the log with such requests.
             case .tooManyFailures, .tooManyRequests: .debug
             default: isLoggedOften(facts) ? .debug : .info
             }
@@ -202,7 +203,7 @@ final class BusinessAPI: Sendable {
             fields: facts.fields + answer.fields)
     }
 
-    /// Writes a change to the audit log, unless the conversation itself names its author, as for messages and typing.
+    /// Records a change in the audit log, except operations that are not audited, such as sending a message.
     private func record(_ facts: APIFacts, _ result: String) {
         guard let audit, let token = facts.token, facts.isAudited else { return }
         var entry = AuditLog.Entry(
@@ -211,7 +212,8 @@ final class BusinessAPI: Sendable {
         Task { [entry] in await audit.record(entry) }
     }
 
-    /// Counts a refusal of a request without a known token; returns whether its address had ten before in this minute.
+    /// Counts a refusal of a request without a known token; returns whether its address exceeds ten in this
+    /// minute.
     private func isLoggedOften(_ facts: APIFacts) -> Bool {
         guard facts.token == nil, let peer = facts.peer else { return false }
         return logged.withLock { $0.count(peer, now: .now).isExceeded }
@@ -255,7 +257,8 @@ extension HTTPFieldName {
 }
 
 extension StoreError {
-    /// The problem that answers an operation which failed with this error; names no path in the data directory.
+    /// The problem that answers an operation that failed with this error; it names no path in the data
+    /// directory.
     var problem: APIProblem {
         switch self {
         case .unknownRecord, .unknownReply: APIProblem(.notFound)
@@ -278,7 +281,7 @@ extension StoreError {
 }
 
 extension AssignmentRefusal {
-    /// The problem that answers a refused change of an assignment; `claimed` has the person in a member of its own.
+    /// The problem that answers a refused change of an assignment; `claimed` has a member `person`.
     var problem: APIProblem {
         switch self {
         case .closed: APIProblem(.closed)

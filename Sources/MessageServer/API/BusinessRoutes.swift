@@ -6,10 +6,11 @@ import MessageStore
 
 /// The operations on the businesses of a token and on their handlers.
 ///
-/// - `GET /v1/businesses`: each with the status of its handler; `pending` counts its unfinished messages, `counts` has
-///   its conversations that wait for a person or have one, and its dead letters.
+/// - `GET /v1/businesses` lists each business with the status of its handler. `pending` is the number of its
+///   unfinished messages. `counts` has the numbers of conversations that wait for a person or have one, and
+///   of dead letters.
 /// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
-/// - `GET /v1/businesses/{slug}/handler/log` has its latest log lines.
+/// - `GET /v1/businesses/{slug}/handler/log` answers with the latest log lines of the handler.
 enum BusinessRoutes {
     static func make(_ registry: HandlerRegistry, _ store: Store) -> [APIRoute] {
         [

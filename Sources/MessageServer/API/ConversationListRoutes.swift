@@ -5,16 +5,16 @@ import MessageStore
 
 /// The operation that lists the conversations of a business, latest first.
 ///
-/// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until` are about the last
-/// line. With `q` it searches for text, for a limited time: `searched` counts the conversations that were read, and
-/// a page without conversations may have a next page. `unreadable` counts those that are missing because their files
-/// are damaged or cannot be read.
+/// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until`
+/// filter by the last line. `q` searches for a text, for a limited time: `searched` is the number of
+/// conversations that were read, and a page without conversations may have a next page. `unreadable` is the
+/// number of conversations that the page omits because their files are damaged or cannot be read.
 struct ConversationListRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
 
     private static let path = "/v1/businesses/{slug}/conversations"
-    /// The limits of the lines that a page reads of each conversation.
+    /// The maximum number and bytes of the lines that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
     func routes() -> [APIRoute] {
@@ -114,8 +114,8 @@ struct ConversationListRoutes: Sendable {
         var answer = APIAnswer { writer in
             writer.key("conversations")
             writer.array { writer in
-                // Only the lines tell that the customer closed a conversation with its handler, so compare the state
-                // again.
+                // Only the lines show that the customer closed a conversation that its handler has, so
+                // compare the state again.
                 for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {
                     writer.object { state.write(to: &$0) }
                 }

@@ -7,11 +7,12 @@ import MessageStore
 
 /// The operations that read one conversation: its state, the lines of its file, and its attachments.
 ///
-/// - `GET …/conversations/{c}`: the customer, who answers, the last line, and what the last 50 lines say about the device.
-/// - `GET …/{c}/messages?before after limit`: the lines as the file has them, oldest first: the last ones, the last
-///   before a number, or the first after one. A page has at most 4 MiB.
-/// - `GET …/{c}/messages/{id}`: the latest line of a message, and the results of its attachments; a message that is
-///   queued has no line yet.
+/// - `GET …/conversations/{c}`: the customer, the assignment to a handler or person, the last line, and the
+///   facts about the device in the last 50 lines.
+/// - `GET …/{c}/messages?before after limit`: the lines as the file has them, oldest first. They are the last
+///   ones, the last before the line number `before`, or the first after `after`. A page has at most 4 MiB.
+/// - `GET …/{c}/messages/{id}`: the latest line of a message, and the stored files of its attachments; a
+///   message that is queued has no line yet.
 /// - `GET …/messages/{id}/attachments/{n}`: the content of an attachment; see ``AttachmentAnswer``.
 enum ConversationRoutes {
     private static let path = "/v1/businesses/{slug}/conversations/{c}"
@@ -139,7 +140,8 @@ struct ConversationFacts {
             store.assignment(of: business, $0)
         }
         guard let customer = facts.customer, facts.assignment.state == .handler else { return facts }
-        // The store compares `If-Match` with a tag of the same answer from `isClosedByCustomer`.
+        // The `ETag` must include `isClosedByCustomer`, because the store compares `If-Match` with a tag that
+        // includes it.
         return facts.changed(
             to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
@@ -151,13 +153,14 @@ struct ConversationFacts {
         closes = isClosed
     }
 
-    /// The same conversation, read further back when its last lines do not show whether the customer closed it.
+    /// Returns this conversation; asks the store whether the customer closed it if its last lines do not show
+    /// that.
     func completed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
         guard closes == nil, assignment.state == .handler, let customer else { return self }
         return changed(to: assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
 
-    /// The same conversation after a change of its assignment.
+    /// Returns this conversation with another assignment.
     func changed(to assignment: Assignment, isClosed: Bool = false) -> ConversationFacts {
         ConversationFacts(name: name, lines: lines, assignment: assignment, isClosed: isClosed)
     }
@@ -187,8 +190,10 @@ struct ConversationFacts {
         assignment.state == .handler && isClosed ? .closed : assignment.state
     }
 
-    /// The `ETag` for changes with `If-Match`; it depends on store, state, person and time only, so that messages do not
-    /// change it.
+    /// Returns the `ETag` for changes with `If-Match`.
+    ///
+    /// It depends only on the store, the state, the person and the time of the assignment, so that messages
+    /// do not change it.
     static func tag(_ assignment: Assignment, isClosed: Bool, in store: String) -> String {
         let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
         let state = state(assignment, isClosed: isClosed)
@@ -196,7 +201,7 @@ struct ConversationFacts {
             Array("\(store)\u{0}\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
     }
 
-    /// The conversation of the store with this identity, with its `ETag`.
+    /// Returns the conversation as an answer with its `ETag`; `store` is the identity of the store.
     func answer(in store: String) -> APIAnswer {
         var answer = APIAnswer { write(to: &$0) }
         answer.fields.append(("ETag", Self.tag(assignment, isClosed: isClosed, in: store)))

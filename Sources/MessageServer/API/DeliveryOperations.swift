@@ -5,16 +5,16 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// The operations on deliveries and replies of a business: lists of them, and the decisions to replay, retry or drop
-/// them.
+/// The operations on deliveries and replies of a business: lists of them, and the decisions to replay, retry
+/// or drop them.
 ///
-/// No answer has the content of a message, because the journal also has what a conversation's file must leave out. The
-/// lists cover deliveries of any status, as far back as the journal, and replies that are queued or dead letters. A
-/// request reads the journal for a limited time, so that a page may have fewer entries than its limit, or none,
-/// although more pages follow.
+/// No answer has the content of a message, because the journal also has content that the conversation's file
+/// must omit. The lists cover deliveries of any status, as far back as the journal reaches, and replies that
+/// are queued or dead letters. A request reads the journal for a limited time. A page may therefore have
+/// fewer entries than its limit, or none, although more pages follow.
 struct DeliveryOperations: Sendable {
     let store: Store
-    /// The requests of each token that read the journal.
+    /// Counts the requests of each token that read the journal.
     let journalReaders: InFlightOperations
 
     private static let deliveries = "/v1/businesses/{slug}/deliveries"

@@ -15,7 +15,7 @@ final class InFlightOperations: Sendable {
     /// Allows `maximum` operations of each token at the same time.
     init(maximum: Int) { self.maximum = maximum }
 
-    /// The number of operations of a token.
+    /// Returns the number of operations of a token that are in flight.
     func count(of token: String) -> Int { tokens.withLock { $0[token]?.running ?? 0 } }
 
     /// Counts an operation until the returned permit is released; nil when the token already has the maximum.
@@ -58,7 +58,8 @@ final class InFlightOperations: Sendable {
 }
 
 extension InFlightOperations {
-    /// The number of requests of a token that may read the journal at the same time; the store reads for one after the other.
+    /// The maximum number of concurrent requests of a token that read the journal; the store reads for one at
+    /// a time.
     static let maximumJournalReaders = 4
 
     /// Counts a request that waits for an outcome; throws ``APIProblem`` when the token has too many such requests.
@@ -84,7 +85,7 @@ extension InFlightOperations {
 }
 
 extension APIProblem {
-    /// The part of the journal that a request may read did not reach its message.
+    /// The problem of a request that used up its limit for reading the journal before it found the message.
     static var journalUnread: APIProblem {
         APIProblem(.unavailable, "the journal is being read").field("Retry-After", "1")
     }

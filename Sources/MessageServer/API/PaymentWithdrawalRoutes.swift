@@ -4,8 +4,8 @@ import BusinessMessages
 
 /// `POST …/payments/withdraw` with `{"requestIdentifier": "…"}` ends a payment request before it is paid.
 ///
-/// A service that is paid on the fallback page uses it. The identifier is in the body, because it is a secret as long as the
-/// request is open, and paths are logged.
+/// It is for a service that accepts the payment on the fallback page instead. The identifier is a secret
+/// while the request is open. It is in the body, because paths are logged.
 struct PaymentWithdrawalRoutes: Sendable {
     let results: PaymentResults
 

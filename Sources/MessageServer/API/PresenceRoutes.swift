@@ -4,10 +4,11 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// The operations that read and set whether people are there to answer a business's customers.
+/// The operations that read and set whether people are present to answer a business's customers.
 ///
-/// `GET …/people` answers `{"open":false,"text":"Back at 9."}`. `PUT …/people` takes the same object, and answers with it when
-/// it is durable. While nobody is there, a customer who waits for a person is told `text` instead of `people.text`.
+/// `GET …/people` answers `{"open":false,"text":"Back at 9."}`. `PUT …/people` takes such an object, and
+/// answers with it after it is durable. While `open` is false, a customer who waits for a person gets `text`
+/// instead of the configured `people.text`.
 struct PresenceRoutes: Sendable {
     let watch: AssignmentWatch
 

@@ -48,11 +48,11 @@ struct RequestQuota: Sendable {
     }
 }
 
-/// Counts the invalid tokens of each address: the first ten in a minute are answered with 401, further ones with 429.
+/// Counts the invalid tokens of each address, for which all addresses of an IPv6 /64 network count as one.
 struct FailedAttempts: Sendable {
     /// The number of invalid tokens in a minute that get 401; further ones get 429.
     static let limit = 10
-    /// The maximum number of addresses; further ones share one count.
+    /// The maximum number of addresses with a separate count; all further ones share one count.
     static let maximumAddresses = 4096
 
     private var quotas: [PeerAddress: RequestQuota] = [:]

@@ -1,7 +1,10 @@
 import BalloonPOSIX
 import MessageStore
 
-/// Reads the events of one follower from its place to the end of the ring, the latest events in memory.
+/// Reads the events that one follower, a stream or a page, still misses, up to the end of the ring.
+///
+/// The place of a follower is the last record of which it has every event. The ring is the buffer of the
+/// latest events in memory.
 ///
 /// ```
 ///   start ──> journal, part by part ──> ring ──> end
@@ -11,13 +14,12 @@ import MessageStore
 struct EventCursor: Sendable {
     /// The result of one call of `next`.
     enum Part: Sendable {
-        /// The next events: only the wanted ones when they come from the journal, all when from the ring; possibly
-        /// none.
+        /// The next events, possibly none: the wanted ones when they come from the journal, all when they
+        /// come from the ring.
         case events([PlacedEvent])
         /// The follower still waits for its turn, because other followers read the journal.
         case waiting
-        /// The follower misses events, because the journal no longer has them, or because it never had the follower's
-        /// place.
+        /// The follower misses events: the journal no longer has them, or never had the follower's place.
         case reset
         /// The follower has all events up to the end of the ring.
         case end
@@ -34,7 +36,8 @@ struct EventCursor: Sendable {
         case latest
     }
 
-    /// The last record of which the follower has every event; nil before a cursor that begins at the end has read.
+    /// The last record of which the follower has every event; nil until a cursor at the end of the ring has
+    /// read.
     private(set) var through: UInt64?
     private var position: Position
     /// The position in the ring at which to continue after the journal; nil unless the journal is being read.
@@ -45,8 +48,9 @@ struct EventCursor: Sendable {
     /// Begins at the end of the ring.
     static let latest = EventCursor(through: nil, position: .latest)
 
-    /// Resumes behind the place in an id of this store; another id leads to `reset`, like a place that the journal no longer
-    /// has.
+    /// Resumes behind the place that `id` names in this store.
+    ///
+    /// An id of another store leads to `reset`, like a place that the journal no longer has.
     init(after id: String, in store: String) {
         self.init(through: EventID.place(id, in: store) ?? .max, position: .start)
     }
@@ -56,15 +60,16 @@ struct EventCursor: Sendable {
         self.position = position
     }
 
-    /// Begins to wait for a turn to read the journal, if the place needs one; ``next(of:_:patience:arrive:)`` does it otherwise.
+    /// Begins to wait for a turn to read the journal, if the ring does not have the events behind the place.
     ///
-    /// Throws a problem when too many followers of the token wait.
+    /// Without this call, ``next(of:_:patience:arrive:)`` begins the wait. Throws a problem when too many
+    /// followers of the token wait.
     mutating func begin(of hub: EventHub, _ filter: EventFilter) throws(APIProblem) {
         guard case .start = position, case .journal = resumption(of: hub) else { return }
         position = .journal(try JournalTurn(among: hub.turns, of: filter.token.name))
     }
 
-    /// The next part; `arrive` is called at the end of the ring, under the lock that covers it.
+    /// Returns the next part; calls `arrive` at the end of the ring, while it holds the lock of the ring.
     ///
     /// Waits at most `patience` for a turn to read the journal.
     mutating func next(
@@ -96,7 +101,7 @@ struct EventCursor: Sendable {
         let place = through ?? .max
         var begin: (last: UInt64, exclusion: EventExclusion)?
         if rest == nil {
-            // Decided anew, because the ring has changed during the wait.
+            // Decide again between journal and ring, because the ring may have changed during the wait.
             guard case .journal(let last, let exclusion, let start) = resumption(of: hub) else {
                 turn.end()
                 position = .start

@@ -3,7 +3,7 @@ import MessageStore
 /// Chooses the events that a follower asked for and its token may see.
 struct EventFilter: Sendable, Hashable {
     let token: APIToken
-    /// The slugs of the wanted businesses; nil for all of the token.
+    /// The slugs of the wanted businesses; nil for all businesses of the token.
     let businesses: Set<String>?
     /// The wanted types; nil for all.
     let types: Set<String>?

@@ -6,7 +6,7 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Reads the store's events and sends them to all followers.
+/// Reads the store's events and sends them to all followers, which are the clients of `GET /v1/events`.
 ///
 /// ```
 ///   EventSource ──every 50 ms──> ring ──> one broadcast for each filter ──> followers at the end
@@ -14,8 +14,8 @@ import Synchronization
 ///   journal ─────────────────────────────────┘
 /// ```
 ///
-/// While no token is configured, nothing is read or kept. One lock covers the ring and the broadcasts, so that a follower
-/// that reaches the end of the ring subscribes without a gap.
+/// While no token is configured, nothing is read or kept. One lock covers the ring and the broadcasts, so
+/// that a follower that reaches the end of the ring subscribes without a gap.
 final class EventHub: Sendable {
     /// Sends the same bytes to all followers with the same filter.
     final class Channel: Sendable {
@@ -23,7 +23,7 @@ final class EventHub: Sendable {
         /// The number of followers that still read earlier events, and have not subscribed yet.
         fileprivate let arriving = Atomic(0)
         private let ended = Atomic(false)
-        /// The followers' ways to the end of the ring.
+        /// The tasks that bring followers to the end of the ring, by number.
         private let ways = Mutex<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
         private let stream = Mutex<APIStream?>(nil)
 
@@ -39,7 +39,8 @@ final class EventHub: Sendable {
 
         func close() { stream.withLock { $0.take() }?.close() }
 
-        /// Runs a follower's way to the end of the ring, which is cancelled when the channel ends.
+        /// Runs the task that brings a follower to the end of the ring; the end of the channel cancels the
+        /// task.
         func run(_ way: @escaping @Sendable () async -> Void) {
             ways.withLock { ways in
                 ways.last += 1
@@ -53,13 +54,14 @@ final class EventHub: Sendable {
             }
         }
 
-        /// Keeps the stream of the channel's token until the channel ends, which may have happened.
+        /// Keeps the stream of the channel's token until the channel ends; closes it now if the channel has
+        /// ended.
         func opened(_ stream: APIStream) {
             self.stream.withLock { $0 = stream }
             if hasEnded { close() }
         }
 
-        /// The followers at the end of the ring, and on their way to it.
+        /// The number of followers at the end of the ring and on their way to it.
         fileprivate var followerCount: Int {
             broadcast.subscriberCount + arriving.load(ordering: .relaxed)
         }
@@ -108,9 +110,10 @@ final class EventHub: Sendable {
         /// Whether the store's events are read.
         var isFollowing = false
         var isClosed = false
-        /// The number of the source that the ring has the events of.
+        /// The number of the source whose events the ring has.
         fileprivate var source = 0
-        /// The last record that was read, and the records with events that wait for their lines.
+        /// The last record that was read; `unsent` are the records whose events wait for a line in a
+        /// conversation's file.
         var last: UInt64 = 0
         var unsent: Set<UInt64> = []
         /// The last record of which every event is in the ring.
@@ -124,18 +127,18 @@ final class EventHub: Sendable {
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments, which keep idle connections open.
     static let heartbeat = Duration.seconds(15)
-    /// The maximum number of different filters of one token, of its pages at a time, and of its streams.
+    /// The limits for one token: its different filters, its pages at a time, and its streams.
     static let maximumChannels = 32
     static let maximumPages = 16
     static let maximumStreams = 8192
-    /// The bytes of events that are sent in one step under the lock.
+    /// The bytes of events after which one step of sending under the lock ends.
     private static let stepBytes = 256 << 10
 
     let store: Store
     let access: APIAccess
     /// The maximum number of streams of one token.
     private let maximumStreams: Int
-    /// The turns of followers to read the journal.
+    /// Limits the followers that read the journal at the same time.
     let turns = JournalTurns()
     /// Reads parts of the journal.
     let readers = BlockingTaskExecutor(maximumThreads: 4)
@@ -155,8 +158,9 @@ final class EventHub: Sendable {
         pump = EventPump(store)
     }
 
-    /// Begins to read the store's events when there is a token, and stops when there is none; called before messages are
-    /// recorded, and after each reload.
+    /// Begins to read the store's events when a token is configured, and stops when none is.
+    ///
+    /// It is called before messages are recorded, and after each reload.
     func begin() async {
         guard access.isServed else {
             state.withLock { $0.isFollowing = false }
@@ -168,7 +172,7 @@ final class EventHub: Sendable {
             state.replaceRing(begin)
             state.isFollowing = true
         }
-        // The wakeups of the first changes came before.
+        // A wakeup that came before `isFollowing` was true had no effect, so wake up again.
         store.wakeEvents()
     }
 
@@ -186,7 +190,7 @@ final class EventHub: Sendable {
             }
             group.addTask { await self.watch(registry) }
             group.addTask {
-                // Cancelled at a stop.
+                // A stop of the server cancels this sleep.
                 while (try? await Task.sleep(for: Self.heartbeat)) != nil {
                     self.sendComments()
                 }
@@ -214,7 +218,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Reads and sends the events that are due.
+    /// Reads and sends the new events; ends all streams when changes were lost, so that clients resume.
     func publish() async {
         guard state.withLock({ $0.isFollowing }) else { return }
         guard let batch = await pump.next() else {
@@ -261,11 +265,12 @@ final class EventHub: Sendable {
         var texts: [EventFilter: [UInt8]] = [:]
         for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
         state.withLock { state in
-            // Another source may have begun meanwhile.
+            // A new source may have replaced the ring meanwhile; these events do not belong into the new
+            // ring.
             guard state.source == batch.source else { return }
             for event in events { state.ring.append(event) }
-            // The whole batch was read; `through` moves only with its last part, when all of its events are in the
-            // ring.
+            // `last` moves with the first part of the batch, because all of it was read. `through` moves with
+            // the last part, because then the ring has all events of the batch.
             state.last = batch.last
             if isLast { state.set(batch) }
             guard !events.isEmpty else { return }
@@ -290,7 +295,7 @@ final class EventHub: Sendable {
         for channel in unused { channel.close() }
     }
 
-    /// Ends all streams and pages, when a stop of the server begins.
+    /// Ends all streams and pages; called when the server begins to stop.
     func stop() {
         let (channels, pages) = state.withLock { state in
             state.isClosed = true
@@ -305,9 +310,11 @@ final class EventHub: Sendable {
 
 /// The functions that streams and pages call.
 extension EventHub {
-    /// The channel of a filter, for one more follower, which must call ``Channel/run(_:)``.
+    /// Returns the channel of a filter and adds a follower to it; the caller must call ``Channel/run(_:)``
+    /// for the follower.
     ///
-    /// Throws a problem when there are too many filters or streams of the token, when the token was removed, and when the server stops.
+    /// Throws a problem when the token has too many filters or streams, when it was removed, and when the
+    /// server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
         let (channel, isNew) = try state.withLock { state throws(APIProblem) in
             guard !state.isClosed, state.isFollowing else {
@@ -366,7 +373,7 @@ extension EventHub {
         return text
     }
 
-    /// Sends an event that is neither kept nor has a place; only followers that have subscribed get it.
+    /// Sends an event that is not kept and has no place; only followers at the end of the ring get it.
     func send(_ event: TransientEvent) {
         guard let slug = access.slugs[event.business] else { return }
         let text = EventText.transient(event, business: slug)
@@ -377,9 +384,10 @@ extension EventHub {
         }
     }
 
-    /// Registers a page, which the caller must end.
+    /// Registers a page, which the caller must end with ``end(_:)``.
     ///
-    /// Throws a problem when the token has too many pages, when it was removed, and when the server stops.
+    /// Throws a problem when the token has too many pages, when the token was removed, and when the server
+    /// stops.
     func beginPage(of token: APIToken) throws(APIProblem) -> Page {
         let page = try state.withLock { state throws(APIProblem) in
             guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
@@ -407,7 +415,7 @@ extension EventHub {
 }
 
 extension EventHub.State {
-    /// Begins a ring of the events after this batch.
+    /// Replaces the ring with an empty one for the events after this batch.
     fileprivate mutating func replaceRing(_ batch: EventPump.Batch) {
         ring = EventRing(after: batch.last, replacing: ring)
         source = batch.source
@@ -426,11 +434,11 @@ extension EventHub.State {
     }
 }
 
-/// Reads the store's events on a queue of its own, because reading an event may block on a file.
+/// Reads the store's events on a separate queue, because reading an event may block on a file.
 actor EventPump {
-    /// Events, and the state of their source after them.
+    /// Events that were read, with the state of their source after reading.
     struct Batch: Sendable {
-        /// The number of the source, from 1.
+        /// The number of the source: 1 for the first, and one more each time that reading begins again.
         let source: Int
         let events: [PlacedEvent]
         let last: UInt64
@@ -447,7 +455,8 @@ actor EventPump {
 
     init(_ store: Store) { self.store = store }
 
-    /// Begins to follow the store's events, again after a loss; returns the state of the source, without events.
+    /// Begins to follow the store's events, also again after changes were lost; returns a batch without
+    /// events.
     func begin() async -> Batch {
         source = await store.followEvents()
         sourceNumber += 1

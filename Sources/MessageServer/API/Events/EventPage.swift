@@ -8,7 +8,7 @@ struct EventPage: Sendable {
     let filter: EventFilter
     let wait: Duration
 
-    /// The time that reading may take even if `wait` is shorter; the page then has the events that were read.
+    /// The time that reading may take even if `wait` is shorter; a page that is not full is sent after it.
     private static let readingTime = Duration.seconds(10)
     /// The maximum number of parts that a page reads; the count begins anew after a wait for events.
     private static let maximumParts = 256
@@ -23,7 +23,7 @@ struct EventPage: Sendable {
         }
     }
 
-    /// The answer, after the wait for its first event.
+    /// Returns the answer; waits for the first event when there is none yet.
     func answer(_ start: EventCursor) async throws -> APIAnswer {
         let waiter = try hub.beginPage(of: filter.token)
         defer { hub.end(waiter) }
@@ -56,7 +56,8 @@ struct EventPage: Sendable {
         // The token is no longer valid, so its page must not be sent.
         if waiter.isTokenRemoved { throw APIProblem(.unauthenticated, "the token was removed or changed") }
         var answer = page.answer
-        // An event of the first record behind the place is held back, so that the next page has these events again.
+        // The place did not advance, because an event of the next record still waits for its line. The next
+        // page will have these events again, so the client should wait a second.
         if !page.isEmpty, page.place == start.through { answer.fields.append(("Retry-After", "1")) }
         return answer
     }
@@ -79,8 +80,7 @@ private struct Page {
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= EventRoutes.maximumPage || bytes > EventRoutes.maximumPageBytes }
 
-    /// Adds wanted events until the page is full; `slug` returns the slug of a wanted event's business, and nil for
-    /// others.
+    /// Adds wanted events until the page is full; `slug` returns nil for an unwanted event.
     mutating func add(_ events: [PlacedEvent], slug: (StoreEvent) -> String?) {
         for placed in events {
             if isFull { return }

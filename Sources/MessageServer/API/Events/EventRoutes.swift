@@ -9,7 +9,7 @@ enum EventRoutes {
     static let maximumPage = 200
     /// The maximum bytes of a page's events, after which no further part is read.
     static let maximumPageBytes = 1 << 20
-    /// The longest wait of a page.
+    /// The longest time that a page waits for an event.
     static let maximumWaitSeconds = 50
 
     static func make(_ hub: EventHub) -> [APIRoute] {
@@ -63,10 +63,10 @@ enum EventFormat {
     case stream
     case page
 
-    /// Chooses the first known type in `Accept` (RFC 9110 §12.5.1); weights are ignored, but a type with `q=0` is
-    /// skipped.
+    /// Chooses the first known type in `Accept` (RFC 9110 §12.5.1).
     ///
-    /// Throws `not-acceptable` when the caller accepts neither.
+    /// Weights are ignored, except that a type with `q=0` is skipped. Throws `not-acceptable` when the caller
+    /// accepts neither a stream nor a page.
     init(accept: String?) throws(APIProblem) {
         guard let accept else {
             self = .stream

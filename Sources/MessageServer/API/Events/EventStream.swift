@@ -24,7 +24,8 @@ struct EventStream: Sendable {
             fields: [("X-Accel-Buffering", "no")])
         channel.run {
             do { try await follow(writer) } catch {
-                // The token was removed; or the client disconnected, or the journal cannot be read: the client resumes.
+                // The channel ends when the token is removed or the server stops. Otherwise the client has
+                // disconnected or the journal cannot be read, so close the connection: the client resumes.
                 if channel.hasEnded { writer.finish() } else { responder.abort() }
             }
         }

@@ -5,15 +5,15 @@ import MessageStore
 
 /// Renders events as parts of an event stream (WHATWG HTML §9.2), or as objects of a page.
 enum EventText {
-    /// The beginning of every stream: a browser reconnects after two seconds.
+    /// The beginning of every stream; `retry` makes a browser reconnect after two seconds.
     static let head = Array(": events\nretry: 2000\n\n".utf8)
 
-    /// A comment, which also tells the place, so that a follower of few events resumes near the end.
+    /// Returns a comment with the place, so that a follower that gets few events resumes near the end.
     static func comment(_ through: UInt64, in store: String) -> [UInt8] {
         Array(": idle\nid: \(EventID.text(through, in: store))\n\n".utf8)
     }
 
-    /// One event of a stream of the store with this identity.
+    /// Appends an event in the format of a stream; `store` is the identity of the store.
     static func append(_ placed: PlacedEvent, in store: String, business: String, to text: inout [UInt8]) {
         text +=
             "id: \(EventID.text(placed.through, in: store))\nevent: \(placed.event.name.rawValue)\ndata: "
@@ -111,7 +111,7 @@ struct TransientEvent: Sendable {
 }
 
 extension TransientEvent {
-    /// The typing of a customer, which Apple sends as a message; nil for another message.
+    /// Creates an event from a customer's message of the kind typing; nil for any other message.
     init?(typingOf event: StoreEvent) {
         guard event.name == .messageReceived, let kind = event.kind, kind.isTyping else { return nil }
         self.init(

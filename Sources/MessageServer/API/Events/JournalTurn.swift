@@ -1,14 +1,16 @@
 import MessageStore
 import Synchronization
 
-/// The permission of one follower to read the journal: waits for one of 16 turns, and keeps the reader between parts.
+/// A follower's permission to read the journal: it waits for one of 16 turns, and keeps the reader between
+/// parts.
 ///
-/// A turn holds memory and no thread. It expires when its follower takes more than a second between two parts, so that
-/// slow followers do not delay others; then the follower waits for another turn, and continues at its place.
+/// A turn uses memory, but no thread. It expires when its follower takes more than a second between two
+/// parts, so that slow followers do not delay others. The follower then waits for another turn, and continues
+/// at its place.
 final class JournalTurn: Sendable {
     private struct State {
         var turn: JournalTurns.Turn?
-        /// Whether the follower that has the turn is reading the journal; it reads without the lock that protects this value.
+        /// Whether the follower is reading the journal now; reading does not hold the lock of this state.
         var isReading = false
         var hasEnded = false
         var reader: EventCatchUp?
@@ -17,7 +19,7 @@ final class JournalTurn: Sendable {
         var expiry: Task<Void, Never>?
     }
 
-    /// The time that a follower may take for a part.
+    /// The time that a follower may take between two parts.
     private static let patience = Duration.seconds(1)
     /// The time after which a turn ends, so that other followers can read.
     private static let length = Duration.seconds(10)
@@ -25,10 +27,10 @@ final class JournalTurn: Sendable {
     private let turns: JournalTurns
     private let token: String
     private let state = Mutex(State())
-    /// Yields when the turn begins and when a wait ends; finished at a stop.
+    /// Yields when the turn begins and when a wait ends; finished when the server stops.
     private let wakeups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Begins to wait for a turn of this token; throws a problem when too many of its followers wait.
+    /// Begins to wait for a turn of this token; throws a problem when too many followers of the token wait.
     init(among turns: JournalTurns, of token: String) throws(APIProblem) {
         try turns.enter(token)
         self.turns = turns
@@ -65,7 +67,7 @@ final class JournalTurn: Sendable {
         if isFirst { turns.leave(token) }
     }
 
-    /// Waits for the turn; false when the time ends first.
+    /// Waits for the turn; returns false when `time` passes first.
     ///
     /// Throws when the server stops.
     func begins(within time: Duration) async throws -> Bool {
@@ -80,10 +82,10 @@ final class JournalTurn: Sendable {
         return state.withLock { $0.turn != nil }
     }
 
-    /// Reads the next part of the journal; nil when the turn of this follower has expired.
+    /// Reads the next part of the journal; returns nil when the turn of this follower has expired.
     ///
-    /// Blocks on the disk. The lock is not held meanwhile, because timers need it. `open` creates the reader when a new
-    /// turn begins.
+    /// It blocks on the disk without holding the lock, because timers need the lock. `open` creates the
+    /// reader when a new turn begins.
     func read(_ open: () throws -> EventCatchUp) throws -> EventCatchUp.Part? {
         let (isAllowed, kept) = state.withLock { state -> (Bool, EventCatchUp?) in
             state.expiry?.cancel()

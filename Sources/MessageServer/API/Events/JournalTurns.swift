@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The turns of followers to read the journal: few of each token, so that no token keeps the others waiting.
+/// The turns of followers to read the journal: at most four of each token, so that no token delays the
+/// others.
 final class JournalTurns: Sendable {
     /// A turn of a token.
     struct Turn: Sendable {
@@ -45,7 +46,8 @@ final class JournalTurns: Sendable {
         }
     }
 
-    /// Acquires a turn for a follower that has entered, to be released; nil when the task is cancelled, and at a stop.
+    /// Acquires a turn for a follower that has entered; returns nil when the task is cancelled or the server
+    /// stops.
     func acquire(_ token: String) async -> Turn? {
         guard let own = shares.withLock({ $0[token]?.turns }), await own.acquire() else { return nil }
         if await all.acquire() { return Turn(own: own) }
@@ -59,7 +61,7 @@ final class JournalTurns: Sendable {
         turn.own.release()
     }
 
-    /// Ends all waits: a stop begins.
+    /// Ends all waits when the server begins to stop.
     func close() {
         all.close()
         for share in shares.withLock({ Array($0.values) }) { share.turns.close() }

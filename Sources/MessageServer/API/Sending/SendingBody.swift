@@ -103,7 +103,8 @@ struct SendingBody {
     }
 
     private func problem(_ problems: [MessageProblem]) -> APIProblem {
-        // Lines and columns fit the request's body only for problems that the member `message` has by itself.
+        // Lines and columns fit the request's body only for problems of the member `message` as the client
+        // sent it.
         let hasPlaces = root["message"] != nil && OutboundMessage.problems(in: message.root).hasErrors
         let json = JSONWriter.array(of: problems) { problem, writer in
             write(problem, hasPlace: hasPlaces, to: &writer)
@@ -182,7 +183,7 @@ extension SendingBody {
         if let type = message["type"], type.string?.hasPrefix("typing_") ?? false {
             throw APIProblem(.badMember, "a typing indicator is sent with POST …/typing", at: type)
         }
-        // These members name files of the server in messages that it creates itself.
+        // These members name files of the server; only messages that the server creates may have them.
         for attachment in message["attachments"]?.elements.map(\.self) ?? [] {
             for name in ["file", "path"] {
                 if let value = attachment[name] { throw APIProblem(.unknownMember, at: value) }

@@ -8,19 +8,19 @@ import MessageStore
 /// - `POST …/conversations/{c}/messages`: a message to a customer who has written.
 /// - `POST …/messages`: an invitation to a telephone number.
 ///
-/// Both need an ``IdempotencyKey``, and use the path of `balloon send`: the message is journalled, queued in its
-/// conversation's order and sent; the request may wait for its outcome.
+/// Both need an ``IdempotencyKey``, and process the message like `balloon send`. The server journals the
+/// message, queues it in the order of its conversation and sends it. The request may wait for the outcome.
 struct SendingRoutes: Sendable {
     let sender: ReplySender
     let conversations: ConversationFiles
     let uploads: UploadedFiles
-    /// The requests of each token that read the journal.
+    /// Counts the requests of each token that read the journal.
     let journalReaders: InFlightOperations
 
-    /// The requests of each token that wait for outcomes.
+    /// Counts the requests of each token that wait for outcomes.
     private let waiting: InFlightOperations
 
-    /// A token's part of the requests that may wait.
+    /// The maximum number of requests of one token that wait for outcomes.
     static let maximumWaiting = 1024
     private static let business = "/v1/businesses/{slug}"
     private static let body = APIRoute.Body.json(maximumBytes: 8 << 20)
@@ -89,8 +89,9 @@ struct SendingRoutes: Sendable {
                 .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
                 parameter: "Idempotency-Key")
         }
-        // At most as many wait as a token may have requests in flight. A refusal would end most of the simultaneous repetitions
-        // of one key, whose message the first search finds for all.
+        // Wait instead of refusing, because several requests with the same key may arrive at once: the first
+        // search finds the message for all of them. The number of waiting requests is bounded, because a
+        // token's requests in flight are.
         let search: JournalSearch = { [journalReaders] search in
             let permit = await journalReaders.wait(request.token.name)
             defer { permit.release() }

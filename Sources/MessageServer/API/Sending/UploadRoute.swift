@@ -26,7 +26,7 @@ struct UploadRoute: Sendable {
             let upload = try Self.onDisk {
                 try uploads.begin(for: request.business.id, token: request.token.name)
             }
-            // The client decides how long the upload takes.
+            // The client decides how long the upload takes, so stop counting it as in flight.
             responder.releasePermit()
             let digest = SHA256Stream()
             var sizeBytes = 0

@@ -5,9 +5,10 @@ import Synchronization
 
 /// The files that programs uploaded for messages that they will send.
 ///
-/// `DATA/outgoing/<SHA-256 of the business, 32 digits>/<id>`; incomplete files are in `DATA/outgoing/incoming`. A
-/// message gets a copy when it is stored. A file is deleted a day after its upload, or ten minutes after its use in a
-/// message: its modification time is the time of the upload, and is set back when it is used.
+/// Their paths are `DATA/outgoing/<SHA-256 of the business, first 32 digits>/<id>`; incomplete files are in
+/// `DATA/outgoing/incoming`. Storing a message copies its files. A file is deleted a day after its upload, or
+/// ten minutes after a message used it. Its modification time is the time of the upload; using the file sets
+/// that time back.
 final class UploadedFiles: Sendable {
     /// The limits for each business.
     struct Limits: Sendable {
@@ -15,7 +16,7 @@ final class UploadedFiles: Sendable {
         var files = 1000
         /// The maximum bytes of the files together.
         var bytes = 2 << 30
-        /// The maximum number of uploads at a time, and of those of one token.
+        /// The maximum number of concurrent uploads, and of those of one token.
         var uploads = 8
         var uploadsPerToken = 4
     }
@@ -40,7 +41,7 @@ final class UploadedFiles: Sendable {
     private let directory: String
     private let limits: Limits
     private var incoming: String { directory + "/incoming" }
-    /// The uploads of each business at the moment, by its folder.
+    /// The uploads in progress of each business, by the folder of its files.
     private let uploads = Mutex<[String: InProgress]>([:])
     private let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
 
@@ -55,8 +56,9 @@ final class UploadedFiles: Sendable {
         self.limits = limits
     }
 
-    /// The time to compute ages of files with: it ignores a wall clock that is set forward, so that no file expires
-    /// early.
+    /// The current time, in seconds since 1970, with which the age of files is computed.
+    ///
+    /// It ignores a wall clock that is set forward after the start, so that no file expires early.
     private var now: Int {
         min(
             SystemClock.secondsSince1970(),
@@ -101,7 +103,8 @@ final class UploadedFiles: Sendable {
         }
         do {
             try sweep(folder)
-            // Read before the files are counted: an upload that finishes meanwhile is counted twice, and none is missed.
+            // Read this number before counting the files: an upload that finishes in between is then counted
+            // twice, not missed.
             let count = uploads.withLock { $0[folder]?.count ?? 0 }
             let used = try usage(of: folder)
             let bytes = uploads.withLock { uploads in
@@ -130,7 +133,7 @@ final class UploadedFiles: Sendable {
         }
     }
 
-    /// Counts the bytes of a finished file.
+    /// Moves the bytes of a finished upload from the uploads in progress to the finished files.
     fileprivate func countFinished(_ bytes: Int, in folder: String) {
         uploads.withLock { uploads in
             uploads[folder]?.usedBytes += bytes
@@ -202,7 +205,7 @@ final class UploadedFiles: Sendable {
 }
 
 extension UploadedFiles {
-    /// An upload in progress; its incomplete file is removed when it is abandoned.
+    /// An upload in progress; its incomplete file is removed when the upload is abandoned.
     final class Upload: Sendable {
         private let file: File
         private let temporary: String
