@@ -4,7 +4,7 @@ extension APIConfiguration {
     static let keys = ["tokens", "origins", "hosts", "requestsPerMinute", "inbox"]
     private static let tokenKeys = ["name", "sha256", "businesses", "may"]
 
-    /// Reads the given settings; the others keep their defaults.
+    /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> APIReference? {
         var settings = APIConfiguration()
         var problems: [ConfigurationProblem] = []
@@ -57,13 +57,13 @@ extension APIConfiguration {
     }
 }
 
-/// The settings of the business API before the businesses are known.
+/// The settings of the business API, before the businesses that its tokens name are checked.
 struct APIReference {
     let settings: APIConfiguration
     /// The slugs that tokens name.
     let businesses: [Setting]
 
-    /// Reports slugs without a business.
+    /// Reports a problem for each slug that a token names and no business has.
     func checkBusinesses(
         _ businesses: [BusinessConfiguration], noting problems: inout [ConfigurationProblem]
     ) {
@@ -110,7 +110,8 @@ extension SettingFormat {
         return right
     }
 
-    /// An origin as browsers send it: scheme, host, and a port unless it is the default one.
+    /// Returns an origin as browsers send it: scheme, host, and a port unless it is the default port of the
+    /// scheme.
     static func origin(_ text: String) throws(InvalidSetting) -> String {
         guard let address = WebAddress(text), address.text == text,
             text.drop(while: { $0 != ":" }).dropFirst(3).allSatisfy({ $0 != "/" }), text == text.lowercased()

@@ -53,12 +53,12 @@ package struct APIToken: Sendable, Hashable {
     package static let prefix = "bln_"
 }
 
-/// A right of a token, which each operation of the business API requires one of.
+/// A right of a token; each operation of the business API requires one right.
 package enum APIRight: String, Sendable, Hashable, CaseIterable {
-    /// Reading and streaming.
+    /// The right to read conversations and deliveries, and to follow events.
     case read
-    /// Messages, typing, uploads, and the assignment of conversations to persons.
+    /// The right to send messages and typing, to upload files, and to assign conversations to persons.
     case send
-    /// Handlers, replays and drops.
+    /// The right to restart handlers, and to replay, retry and drop deliveries and replies.
     case operate
 }

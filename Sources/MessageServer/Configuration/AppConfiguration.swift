@@ -18,11 +18,11 @@ package import RetentionMessages
 ///
 /// The keys after `keyFile` may be missing, and so may `rootFile`, which replaces Apple Root CA - G3.
 package struct AppConfiguration: Sendable {
-    /// The answer when no rule matches; both let the App Store show the default message.
+    /// The answer when no rule matches; in both cases the App Store shows the default message.
     package enum NoAnswer: String, Sendable, CaseIterable {
         /// 200 with an empty object.
         case empty
-        /// 503.
+        /// The status 503.
         case unavailable = "503"
     }
 
@@ -30,7 +30,8 @@ package struct AppConfiguration: Sendable {
     package let slug: String
     /// The app and its key.
     package let identity: AppIdentity
-    /// The certificate to which the App Store's chains must lead; a simulation replaces it.
+    /// The root certificate in which the App Store's certificate chains must end; a simulation uses another
+    /// one.
     package var root: RootCertificate
     /// The content of the folder beside the file.
     package let folder: RetentionFolder
@@ -40,11 +41,12 @@ package struct AppConfiguration: Sendable {
     package var directory = ""
     /// The time for an answer of the handler, from the arrival of the question; JSON: `budgetMilliseconds`.
     package var budget = Duration.milliseconds(450)
-    /// The maximum number of concurrent questions to the handler; further ones are for the rule file.
+    /// The maximum number of concurrent questions to the handler; the rule file answers further ones.
     package var concurrency = 16
-    /// The time between two questions to the App Store for states; nil for none.
+    /// The time between two requests to the App Store for the states of messages; nil disables these
+    /// requests.
     ///
-    /// JSON: `stateRefreshMinutes`, 0 for none.
+    /// JSON: `stateRefreshMinutes`, in which 0 disables them.
     package var refreshInterval: Duration? = .seconds(3600)
     /// The addresses of simulators instead of Apple's; not configurable in the file.
     package var simulators: [RetentionEnvironment: String] = [:]

@@ -15,13 +15,13 @@ enum AppFolder {
     ]
     /// The keys that every file has.
     private static let requiredKeys = keys.prefix(5)
-    /// The budgets that leave time for the network: the App Store waits 700 ms.
+    /// The allowed budgets in milliseconds: the App Store waits 700 ms, of which the network needs a part.
     private static let budgets = 50...649
 
-    /// Reads every app's file, sorted by slug; an absent folder has none.
+    /// Reads every app's file, sorted by slug; returns no apps when the folder is absent.
     ///
-    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Appends errors to `problems`, and
-    /// what does not prevent a start to `warnings`.
+    /// `handlers` are the handlers of the program; nil leaves the bindings unchecked. Appends errors to
+    /// `problems`, and problems that do not prevent a start to `warnings`.
     static func read(
         _ folder: String, handlers: [any HandlerFactory]?, noting problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
@@ -142,7 +142,7 @@ enum AppFolder {
         let file = absolute(path.text, in: directory)
         do throws(InvalidSetting) {
             let text = try ConfigurationFile.text(file)
-            // The reason is the same for every unusable file: the format is not described further.
+            // Every unusable file gets the same reason, which does not describe the format further.
             guard let pem = try? Secret(Array((text + "\n").utf8)), let key = try? SigningKey(pem: pem),
                 key.publicKey.algorithm == .es256
             else {

@@ -10,7 +10,8 @@ extension ApplePayConfiguration {
         "domainAssociationFile", "fallbackURL", "paths", "paymentRecordsDays",
         "decrypt",
     ]
-    /// The maximum number of keys that open tokens: one, and its successor during a change, for each certificate.
+    /// The maximum number of keys that open tokens: one for each certificate, and one for its successor
+    /// during a change.
     private static let maximumTokenKeys = 8
     private static let required = [
         "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile",
@@ -119,7 +120,7 @@ extension ApplePayConfiguration {
         return files
     }
 
-    /// The keys that open tokens, each beside its certificate; nil after reporting a problem.
+    /// Reads the keys that open tokens, each with its certificate; returns nil after reporting a problem.
     private static func decryption(
         _ reader: inout ObjectReader, _ directory: String, _ merchant: String?
     ) -> Decryption? {
@@ -138,7 +139,7 @@ extension ApplePayConfiguration {
             guard let pem = content(of: key, &reader, directory),
                 let certificateBytes = content(of: certificate, &reader, directory)
             else { return nil }
-            // The reason is the same for every unusable pair, and says nothing about the key.
+            // Every unusable pair gets the same reason, which tells nothing about the key.
             guard let secret = try? Secret(pem),
                 let opened = try? PaymentTokenKey(
                     pem: secret, certificate: certificateBytes, merchantIdentifier: merchant)

@@ -10,7 +10,8 @@ package import Payments
 package struct ApplePayConfiguration: Sendable, Equatable {
     /// The paths of the public endpoints, JSON: `paths`.
     package enum Paths: String, Sendable, CaseIterable {
-        /// `/pay/SLUG/…`: the request is found by its random identifier, which is then a secret.
+        /// `/pay/SLUG/…`: a call names the request by its random identifier, which must therefore stay
+        /// secret.
         case constant
         /// `/pay/TOKEN/…` with a random token for each request.
         case perRequest
@@ -20,7 +21,7 @@ package struct ApplePayConfiguration: Sendable, Equatable {
     package var merchant: MerchantIdentity
     /// The bytes of `domainAssociationFile`, which Apple reads to verify the domain.
     package var domainAssociation: [UInt8]?
-    /// The address that a device opens that cannot pay, JSON: `fallbackURL`; nil for a page of this server.
+    /// The address that a device without Apple Pay opens, JSON: `fallbackURL`; nil for a page of this server.
     package var fallbackURL: String?
     /// The paths of the public endpoints.
     package var paths = Paths.constant
@@ -36,9 +37,9 @@ package struct ApplePayConfiguration: Sendable, Equatable {
     /// {"keyFiles": ["processing-key.pem"], "certificateFiles": ["processing.pem"]}
     /// ```
     package struct Decryption: Sendable, Equatable {
-        /// The keys; a token names the one that it was encrypted to.
+        /// The private keys; each token names the key to which it was encrypted.
         package var keys: [PaymentTokenKey]
-        /// The root to which the signers of tokens lead, JSON: `rootFile`.
+        /// The root certificate in which the chain of a token's signer must end, JSON: `rootFile`.
         package var root = RootCertificate.appleG3
         /// The paths of the keys.
         package var keyFiles: [String] = []

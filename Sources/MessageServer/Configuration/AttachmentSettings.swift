@@ -30,7 +30,7 @@ package struct AttachmentSettings: Sendable, Equatable {
 
     static let keys = ["maximumBytes", "deadlineSeconds", "retentionDays", "concurrency"]
 
-    /// Reads the given settings; the others keep their defaults.
+    /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> AttachmentSettings? {
         var settings = AttachmentSettings()
         if let bytes = reader.integer("maximumBytes", in: 0...Attachment.maximumBytes) {

@@ -5,7 +5,7 @@ import SignIn
 struct BusinessSecrets {
     /// The variables of the process.
     let environment: [String: String]
-    /// Whether `http` addresses of this machine are allowed: for a development server.
+    /// Whether plain `http` to addresses of this machine is allowed, as for a development server.
     var allowsLoopback = false
 
     /// Reads the text behind a reference; nil after reporting a problem.
@@ -208,7 +208,8 @@ extension AuthenticationConfiguration {
         }
     }
 
-    /// Reads a secret and the files that it comes from; nil without one, and after reporting a problem.
+    /// Reads a secret and the file that contains it; nil when the secret is absent, or after reporting a
+    /// problem.
     private static func secret(
         _ key: String, _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets
     ) -> (secret: Secret, files: [String])? {
@@ -225,7 +226,9 @@ extension AuthenticationConfiguration {
         return (secret, [])
     }
 
-    /// Reads the client of version 1, whose secret must not be that of version 2.
+    /// Reads the client for sign-ins of version 1.
+    ///
+    /// Its secret must differ from the secret of version 2, because the server sends it to devices.
     private static func classic(
         _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets,
         besides client: ClientAuthentication?
@@ -264,7 +267,7 @@ extension AuthenticationConfiguration {
         let file = absolute(path.text, in: directory)
         do throws(InvalidSetting) {
             let text = try ConfigurationFile.text(file)
-            // The reason is the same for every unusable file: the format is not described further.
+            // Every unusable file gets the same reason, which does not describe the format further.
             guard let pem = try? Secret(Array((text + "\n").utf8)), let key = try? SigningKey(pem: pem) else {
                 throw InvalidSetting(
                     "is not a private key that can sign id_tokens",

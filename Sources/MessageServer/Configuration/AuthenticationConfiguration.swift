@@ -8,17 +8,19 @@ package import SignIn
 ///  "scope": ["openid", "email"]}
 /// ```
 package struct AuthenticationConfiguration: Sendable {
-    /// The provider, and our client there.
+    /// The identity provider, with this server's registration as its client.
     package var provider: Provider
-    /// The time from the gateway's acceptance to the provider's callback, JSON: `stateSeconds`.
+    /// The maximum time from the gateway's acceptance of the message to the provider's callback, JSON:
+    /// `stateSeconds`.
     package var stateLifetime = Duration.seconds(600)
-    /// The time from the callback to Apple's event, JSON: `releaseSeconds`.
+    /// The maximum time from the callback to Apple's event, JSON: `releaseSeconds`.
     package var releaseLifetime = Duration.seconds(120)
     /// Whether a page asks the customer to confirm the sign-in, JSON: `confirm`.
     package var asksToConfirm = true
-    /// Whether the event's line names the customer at the provider, JSON: `recordSubject`.
+    /// Whether the line in the conversation has the customer's identifier at the provider, JSON:
+    /// `recordSubject`.
     package var recordsSubject = false
-    /// The bearer token with which the provider checks a key of version 1, JSON: `auditToken`.
+    /// The bearer token that the provider sends when it checks a key of version 1, JSON: `auditToken`.
     package var auditToken: Secret?
     /// The files that the configuration reads secrets from.
     package var secretFiles: [String] = []

@@ -18,9 +18,9 @@ package struct BusinessConfiguration: Sendable {
     package var name: String
     /// The handler of its events.
     package var handler: HandlerBinding
-    /// The answers while the handler is down; when nil, its events wait.
+    /// The answers while the handler is down; when nil, the business's events wait.
     package var fallback: FallbackConfiguration?
-    /// The people who answer instead of the handler; when nil, a hand-off only ends its event.
+    /// The people who answer instead of the handler; when nil, a hand-off to a person only ends the event.
     package var people: PeopleConfiguration?
     /// The provider at which its customers sign in; when nil, its sign-in messages are refused.
     package var authentication: AuthenticationConfiguration?

@@ -85,7 +85,7 @@ enum BusinessFile {
         return (business, id.place)
     }
 
-    /// Whether nobody on a network can read what is sent to the service with this address.
+    /// Whether the connection to this address is encrypted, or does not leave this machine.
     private static func isPrivateService(_ url: String) -> Bool {
         if url.hasPrefix("unix:") || url.hasPrefix("https://") { return true }
         let base = url.prefix { $0 != "?" && $0 != "#" }
@@ -144,7 +144,7 @@ extension [any HandlerFactory] {
         filter { !($0 is any HandlerBinder) }.map(\.name) + [HandlerBinding.none]
     }
 
-    /// The binder for `{key: …}`.
+    /// Returns the binder that creates handlers from `{key: …}`.
     func binder(_ key: String) -> (any HandlerBinder)? {
         compactMap { $0 as? any HandlerBinder }.first { $0.name == key }
     }

@@ -7,10 +7,10 @@ package import HandlerKit
 package enum ConfigurationLoader {
     /// Loads the configuration from all files and the environment; throws all problems together.
     ///
-    /// The businesses are `businesses/SLUG.json` next to `file`, and the apps `apps/SLUG.json`. The environment overrides the file.
-    /// `handlers` are the handlers of the program, each of which is created once to check its own
-    /// configuration; nil leaves the bindings unchecked. For ``ConfigurationPurpose/development`` the MSP's secret
-    /// is a random one.
+    /// The businesses are `businesses/SLUG.json` next to `file`, and the apps `apps/SLUG.json`. The
+    /// environment overrides the file. `handlers` are the factories of the program's handlers, each of which
+    /// creates its handler once to check the handler's configuration; nil leaves the bindings unchecked. For
+    /// ``ConfigurationPurpose/development`` the MSP's secret is a random one.
     package static func load(
         file: String, environment: [String: String], handlers: [any HandlerFactory]? = nil,
         for purpose: ConfigurationPurpose = .server
@@ -28,7 +28,7 @@ package enum ConfigurationLoader {
         let businesses = BusinessFolder.read(
             folder + "businesses", handlers: handlers, secrets: secrets, noting: &late)
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
-        // A file with a problem is not among the businesses.
+        // `businesses` lacks those with a problem in their file, so their slugs would be reported as unknown.
         if late.isEmpty { draft.file.api?.checkBusinesses(businesses, noting: &problems) }
         late += missingAddress(for: businesses, publicURL: loaded?.publicURL, purpose, at: file)
         if late.isEmpty { late += businesses.problemsOfDomains }
@@ -72,7 +72,7 @@ package enum ConfigurationLoader {
         return configuration
     }
 
-    /// A problem for each setting that needs our public address with https, when there is none.
+    /// Returns a problem for each setting that needs the server's public https address, when there is none.
     private static func missingAddress(
         for businesses: [BusinessConfiguration], publicURL: String?, _ purpose: ConfigurationPurpose,
         at file: String
@@ -93,7 +93,7 @@ package enum ConfigurationLoader {
 
     /// The data directory that a server with this file uses; reads no secret and no business.
     ///
-    /// Without a file it is the one of the environment, or nil.
+    /// Without a file, it is the directory that the environment names; nil when the environment names none.
     package static func dataDirectory(
         file: String?, environment: [String: String]
     ) throws(ConfigurationError) -> String? {
@@ -135,7 +135,8 @@ package enum ConfigurationLoader {
         return store
     }
 
-    /// The apps beside a server's file, with what does not prevent a start; reads no secret of the server.
+    /// The apps beside a server's file, and the problems that do not prevent a start; reads no secret of the
+    /// server.
     ///
     /// `handlers` are the handlers of the program; nil leaves the bindings unchecked.
     package static func apps(

@@ -8,8 +8,7 @@ package enum ConfigurationPurpose: Sendable {
     /// A program that simulates Apple: reads only the MSP's secret, and does not check handlers.
     case customer
 
-    /// Returns the environment without the variables of the MSP's secret when this is ``development``; otherwise all
-    /// of it.
+    /// Returns the environment; for ``development`` without the variables of the MSP's secret.
     func relevant(_ environment: [String: String]) -> [String: String] {
         guard self == .development else { return environment }
         let secret = EnvironmentKey.secret

@@ -2,14 +2,16 @@
 package struct GatewayAddress: Sendable, Equatable {
     /// The gateway's base URL, without a trailing slash; plain `http` only for a loopback address.
     package var url = "https://mspgw.push.apple.com/v1"
-    /// Suffixes of the hosts that serve payloads, in lower case; a loopback address with its port allows plain `http`
-    /// to it.
+    /// The suffixes of the hosts from which payloads may be downloaded, in lower case.
+    ///
+    /// A loopback address with its port also allows plain `http` to that address.
     package var downloadHosts = ["icloud-content.com", "icloud.com", "apple.com"]
 
     /// The value of the header `msp-agent`, by which Apple's logs name this server.
     package var agent = "Balloon"
 
-    /// How long after the handler decided on a reply the server tries to send it; JSON: `giveUpAfterHours`.
+    /// The time after the handler's decision for which the server tries to send a reply; JSON:
+    /// `giveUpAfterHours`.
     package var replyLifetime = Duration.seconds(72 * 3600)
 
     /// Creates the address of Apple's production gateway.

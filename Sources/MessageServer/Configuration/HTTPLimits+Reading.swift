@@ -10,9 +10,10 @@ extension HTTPLimits {
         "answerSeconds", "writeSeconds", "lingerSeconds",
     ]
 
-    /// Reads the given limits; the others keep their defaults.
+    /// Reads the limits that are present; absent ones keep their defaults.
     ///
-    /// The ranges allow every reasonable value, and none that would effectively disable a limit.
+    /// The ranges allow every reasonable value. They exclude values so large that the limit would have no
+    /// effect.
     static func read(_ reader: inout ObjectReader) -> HTTPLimits? {
         var limits = HTTPLimits()
         reader.set(&limits.maximumRequestLineBytes, "maximumRequestLineBytes", in: 64...1 << 20)

@@ -6,7 +6,7 @@ package enum HandlerBinding: Sendable {
     ///
     /// `config` may be absent. The handler `none` always exists: it records events and answers nothing.
     case builtin(name: String, configuration: JSONValue?)
-    /// `{"exec": …}`, `{"http": …}`: a handler outside the process, created by the binder with that name.
+    /// `{"exec": …}` or `{"http": …}`: a handler outside the process, created by the binder of that name.
     case bound(by: String, JSONValue)
 
     /// The name of the handler that records events and answers nothing.

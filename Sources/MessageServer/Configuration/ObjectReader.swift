@@ -41,7 +41,7 @@ struct ObjectReader {
         value[key].flatMap { text($0) }
     }
 
-    /// The member `key` as a list of texts.
+    /// Returns the member `key` as a list of texts; nil when it is absent, or after reporting a problem.
     mutating func texts(_ key: String) -> [Setting]? {
         guard let member = value[key] else { return nil }
         guard member.kind == .array, member.count > 0 else {
@@ -73,7 +73,8 @@ struct ObjectReader {
         return flag
     }
 
-    /// Reads the member `key` as an object with `body`.
+    /// Reads the member `key`, an object in which only `keys` are allowed, with `body`; nil when it is absent
+    /// or no object.
     mutating func object<Result>(
         _ key: String, keys: [String], _ body: (inout ObjectReader) -> Result?
     ) -> Result? {
@@ -102,7 +103,8 @@ struct ObjectReader {
         return results
     }
 
-    /// The member `key` as a JSON value, which must be an object.
+    /// Returns the member `key`, which must be an object; nil when it is absent, or after reporting a
+    /// problem.
     mutating func anyObject(_ key: String) -> JSONValue? {
         guard let member = value[key] else { return nil }
         guard member.kind == .object else {

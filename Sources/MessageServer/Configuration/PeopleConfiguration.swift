@@ -15,7 +15,8 @@ package struct PeopleConfiguration: Hashable, Sendable {
     package var unclaimedText: String?
     /// How long a conversation waits until ``unclaimedText`` is sent; JSON: `unclaimedMinutes`.
     package var unclaimedTime = Duration.seconds(10 * 60)
-    /// How long a person may give no sign of life before the conversation waits for another one; JSON: `silentMinutes`.
+    /// How long a person may be inactive before the conversation waits for another person; JSON:
+    /// `silentMinutes`.
     package var silentTime = Duration.seconds(30 * 60)
     /// How long a conversation waits for a person before its handler answers again; JSON: `returnMinutes`.
     package var returnTime = Duration.seconds(24 * 60 * 60)

@@ -4,13 +4,14 @@ import Synchronization
 
 /// How long a business keeps what is stored, JSON: `retention` in the business's file.
 ///
-/// `{"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30}`. Each is at least 4 days, because the journal has every message for up to 72 hours.
+/// `{"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30}`. Each period is at least 4 days, because the
+/// journal keeps every message for up to 72 hours.
 package struct RetentionPeriods: Hashable, Sendable {
     /// The days for which the lines of conversations are kept; nil for ever.
     package var messagesDays: Int?
-    /// The days for which a file is kept after the last message that contained it; nil for those of all businesses.
+    /// The days for which a file is kept after the business's last message with it; nil uses the server's period.
     package var attachmentsDays: Int?
-    /// The days after which a dead letter is dropped that nobody decided about.
+    /// The days after which a dead letter is dropped if no operator has decided about it.
     package var deadLettersDays = 30
 
     static let keys = ["messagesDays", "attachmentsDays", "deadLettersDays"]
@@ -38,7 +39,7 @@ final class RetentionSettings: Sendable {
     /// Replaces the periods.
     func change(to businesses: [BusinessConfiguration]) { periods.withLock { $0 = Self.periods(businesses) } }
 
-    /// The days for which messages are kept, of the businesses that do not keep them for ever.
+    /// The days for which each business keeps its messages, without the businesses that keep them for ever.
     var messagesDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.messagesDays) } }
 
     /// The days for which attachments are kept, of the businesses that have a period of their own.
@@ -53,6 +54,6 @@ final class RetentionSettings: Sendable {
 }
 
 extension [BusinessConfiguration] {
-    /// Whether a business removes old messages, for which the index of conversations is needed.
+    /// Whether any of the businesses removes old messages; the removal needs the index of conversations.
     var removeMessages: Bool { contains { $0.retention.messagesDays != nil } }
 }

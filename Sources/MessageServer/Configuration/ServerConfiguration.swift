@@ -32,7 +32,7 @@ package struct ServerConfiguration: Sendable {
     package var mspID: String
     /// The MSP's secret, which signs tokens in both directions.
     package var secret: Secret
-    /// The secret before a change, with which inbound tokens may still be signed.
+    /// The MSP's previous secret, with which inbound tokens may still be signed after a change.
     package var previousSecret: Secret?
     /// This server's public URL, without a trailing slash.
     package var publicURL: String?
@@ -40,7 +40,7 @@ package struct ServerConfiguration: Sendable {
     package var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
     /// The address of the admin listener; in files the default is `127.0.0.1:8081`.
     package var adminListen = AdminAddress.off
-    /// The inspector's listener, which changes nothing; nil when it is off.
+    /// The listener of the inspector, which only reads in a production server; nil when it is off.
     ///
     /// JSON: `inspectorListen`.
     package var inspector: InspectorSettings?
@@ -50,7 +50,7 @@ package struct ServerConfiguration: Sendable {
     package var dataDirectory = "data"
     /// The address of Apple's gateway.
     package var gateway = GatewayAddress()
-    /// The settings of files in both directions.
+    /// The settings for files that customers or handlers send.
     package var attachments = AttachmentSettings()
     /// The settings of the store.
     package var store = StoreSettings()
@@ -66,11 +66,15 @@ package struct ServerConfiguration: Sendable {
     var retrySchedule = RetrySchedule()
     /// The time limit for stopping the server.
     package var shutdownTime = Duration.seconds(25)
-    /// How long a stop keeps accepting connections while `/readyz` answers 503, a part of `shutdownTime`; JSON: `drainDelaySeconds`.
+    /// How long a stopping server keeps accepting connections while `/readyz` answers 503; JSON:
+    /// `drainDelaySeconds`.
+    ///
+    /// It is a part of `shutdownTime`.
     package var drainDelay = Duration.seconds(5)
     /// The sockets that a service manager opened; not configurable in the file.
     package var inheritedSockets = InheritedSockets()
-    /// After this time without a message, the unfinished messages of a removed business become dead letters;
+    /// The time without a message after which a removed business's unfinished messages become dead letters.
+    ///
     /// JSON: `removedBusinessDays`.
     package var removedBusinessAge = Duration.seconds(7 * 86_400)
     /// Whether the server has a landing page for brands that choose it; JSON: `landing`.
@@ -82,7 +86,7 @@ package struct ServerConfiguration: Sendable {
     /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
 
-    /// The keys that differ in `other` and need a restart; a reload applies all others.
+    /// The keys that differ in `other` and need a restart; a reload applies every other key.
     func settingsThatNeedRestart(comparedTo other: ServerConfiguration) -> [String] {
         let handled = limits.withHandlers(of: other.limits)
         let same: [(String, Bool)] = [
@@ -101,13 +105,13 @@ package struct ServerConfiguration: Sendable {
             ("drainDelaySeconds", drainDelay == other.drainDelay),
             ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
             ("landing", hasLandingPage == other.hasLandingPage),
-            // Without an app the server has no route for them.
+            // A server that started without apps has no routes for apps.
             ("apps", !apps.isEmpty || other.apps.isEmpty),
         ]
         return same.filter { !$0.1 }.map(\.0)
     }
 
-    /// Creates a configuration with the required values; others are set afterwards.
+    /// Creates a configuration with the required values; the caller sets the optional ones afterwards.
     package init(mspID: String, secret: Secret, businesses: [BusinessConfiguration]) {
         self.mspID = mspID
         self.secret = secret

@@ -8,7 +8,7 @@ struct ServerDraft {
     let environment: EnvironmentSettings
     /// The secret that the file references; ignored when the environment gives one.
     let referencedSecret: Setting?
-    /// The secret before a change, which the file references.
+    /// The MSP's previous secret, which the file references.
     let previousSecret: Setting?
     /// The TLS files; nil when there are none or after a problem.
     let tls: TLSFiles?
@@ -65,7 +65,8 @@ struct ServerDraft {
         return files
     }
 
-    /// The environment's value, or the file's; both are checked, so that the file's value is valid too.
+    /// Returns the environment's value, or else the file's; checks both, so that a wrong value in the file is
+    /// reported.
     private func value<Value>(
         _ key: EnvironmentKey, _ parse: (String) throws(InvalidSetting) -> Value,
         noting problems: inout [ConfigurationProblem]
@@ -74,7 +75,9 @@ struct ServerDraft {
         return environment[key]?.parsed(parse, noting: &problems) ?? written
     }
 
-    /// The inspector's listener, which is off unless the configuration names an address; its token is in the environment only.
+    /// Returns the inspector's settings; nil unless the configuration names an address for it.
+    ///
+    /// The inspector's token comes only from the environment.
     private func inspector(noting problems: inout [ConfigurationProblem]) -> InspectorSettings? {
         let token = environment[.inspectorToken]?.parsed(SettingFormat.inspectorToken, noting: &problems)
         guard let listen = value(.inspectorListen, SettingFormat.inspectorListener, noting: &problems),

@@ -33,7 +33,7 @@ struct ServerFile {
         ]
     static let gatewayKeys = ["url", "downloadHosts", "agent", "giveUpAfterHours"]
 
-    /// Represents an unreadable file, so that no further problems are reported for it.
+    /// Represents a file that cannot be read, so that no further problems are reported for it.
     init(unreadable path: String) { place = .file(path) }
 
     /// Reads valid settings and reports invalid ones.

@@ -4,7 +4,7 @@ extension ServerLimits {
         "handlerDeadlineSeconds", "handlerConcurrency", "referenceConcurrency", "shards",
     ]
 
-    /// Reads the given limits; the others keep their defaults.
+    /// Reads the limits that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> ServerLimits? {
         var limits = ServerLimits()
         // The JSON parser's index supports bodies of at most 64 MiB.

@@ -13,7 +13,7 @@ enum SettingFormat {
         return text
     }
 
-    /// A business's identifier as in messages.
+    /// A business's identifier as messages contain it, without the prefix `urn:biz:`.
     static func businessID(_ text: String) throws(InvalidSetting) -> BusinessID {
         guard !text.lowercased().hasPrefix("urn:biz:") else {
             throw InvalidSetting(
@@ -82,7 +82,7 @@ enum SettingFormat {
         return text
     }
 
-    /// Our own public URL.
+    /// The public URL of this server.
     static func publicURL(_ text: String) throws(InvalidSetting) -> String {
         try webAddress(text).text
     }
@@ -124,7 +124,7 @@ enum SettingFormat {
         return host
     }
 
-    /// A possible path of a file or directory.
+    /// The path of a file or directory: not empty, and without a zero byte.
     static func path(_ text: String) throws(InvalidSetting) -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw InvalidSetting("is not a path", hint: "write the path of a file or directory")

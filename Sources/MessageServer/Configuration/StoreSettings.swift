@@ -14,8 +14,9 @@ package struct StoreSettings: Sendable, Equatable {
     package var maximumRememberedMessages: Int
     /// The maximum number of unfinished messages; at the limit, new ones get 503.
     package var maximumPendingDeliveries: Int
-    /// The free bytes on the data directory's disk below which the server is not ready; 0 means no floor; JSON:
-    /// `minimumFreeMegabytes`.
+    /// The free bytes on the data directory's disk below which the server is not ready; 0 disables the check.
+    ///
+    /// JSON: `minimumFreeMegabytes`.
     package var minimumFreeBytes: UInt64 = 64 << 20
 
     /// The path of the ledger of erasures; nil for `erasures.jsonl` in the data directory.
@@ -38,7 +39,7 @@ package struct StoreSettings: Sendable, Equatable {
         "erasureLedger", "erasureLedgerDays", "auditDays",
     ]
 
-    /// Reads the given settings; the others keep their defaults.
+    /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> StoreSettings? {
         var settings = StoreSettings()
         if let hours = reader.integer("deduplicationHours", in: 1...8760) {
