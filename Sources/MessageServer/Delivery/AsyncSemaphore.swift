@@ -3,18 +3,20 @@ import Synchronization
 
 /// A bounded number of permits; the longest-waiting task gets the next free one.
 ///
-/// Invariant: no more permits are held than ``resize(to:)`` allows, except for those that were held when it lowered
-/// their number. A task whose wait is cancelled has no permit; after ``close()`` no task gets one.
+/// Invariant: a permit is granted only while fewer permits are held than ``resize(to:)`` allows. Lowering the
+/// number revokes no permit. A task whose wait is cancelled has no permit. After ``close()`` no task gets
+/// one.
 ///
-/// It differs from ``FairSlots``, which divide a number among businesses: these permits belong to one business
-/// (its deliveries in flight, its handler's calls), and acquiring a free permit costs one lock.
+/// Unlike ``FairSlots``, a semaphore does not divide its permits among businesses, and acquiring a free
+/// permit costs one lock. It limits, for example, the deliveries of one business in flight and the calls of
+/// its handler.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var count: Int
         /// Below zero while more permits are held than a lowered count allows.
         var free: Int
         var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
-        /// Tickets in the order of asking; those of cancelled tasks are skipped.
+        /// The tickets of waiting tasks in the order of arrival; tickets of cancelled tasks are skipped.
         var order = Deque<Int>()
         var nextTicket = 0
         var isClosed = false
@@ -59,8 +61,8 @@ final class AsyncSemaphore: Sendable {
         for waiter in waiting { waiter.resume(returning: false) }
     }
 
-    /// Acquires a permit, waiting for one if need be; false when the task is cancelled first or the semaphore is
-    /// closed.
+    /// Acquires a permit, waiting if none is free; returns false when the task is cancelled first or the
+    /// semaphore is closed.
     func acquire() async -> Bool {
         let ticket = state.withLock { state -> Int? in
             if state.free > 0, !state.isClosed, !Task.isCancelled {

@@ -3,7 +3,7 @@ import GatewayClient
 import Logging
 import MessageStore
 
-/// Deletes attachments whose retention has ended, and uploads that no message used, when the server starts and then once an hour.
+/// Deletes expired attachments and expired uploads when the server starts, and then once an hour.
 struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
     let uploads: UploadedFiles
@@ -14,7 +14,8 @@ struct AttachmentSweep: Sendable {
     let settings: RetentionSettings
     let logger: Logger
 
-    /// Removes incomplete downloads and uploads of an earlier process; called before the first of them.
+    /// Removes incomplete downloads and uploads of an earlier process; called before the first download or
+    /// upload.
     func removeUnfinished() {
         do throws(SystemError) {
             try files.removeUnfinished()
@@ -22,7 +23,8 @@ struct AttachmentSweep: Sendable {
         } catch { report(error) }
     }
 
-    /// Starts a task that sweeps until it is cancelled, on a thread of its own, since deleting many files blocks.
+    /// Starts a task that sweeps until it is cancelled, on a separate thread, because deleting many files
+    /// blocks.
     func begin() -> Task<Void, Never> {
         Task(executorPreference: BlockingTaskExecutor()) { await run() }
     }

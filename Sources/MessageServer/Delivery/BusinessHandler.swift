@@ -5,7 +5,7 @@ import Synchronization
 
 /// One business's handlers under its current configuration, with their concurrency limits.
 final class BusinessHandler: Sendable {
-    /// The handler that is asked about one event.
+    /// The handler that is called for one event, with the slots that limit its calls.
     struct Responder: Sendable {
         /// The handler; nil when the business only records its events.
         let handler: (any Handler)?
@@ -105,7 +105,7 @@ final class BusinessHandler: Sendable {
         if let downSince = life.downSince, let fallback, isSubscribed(fallback.life.handler, to: subscription)
         {
             let rest = fallback.after - (.now - downSince)
-            // At least 20 ms, which are enough for a handler that is due to be probed and thus becomes ready at once.
+            // At least 20 ms: a handler whose next probe is due needs less than that to become ready.
             switch await life.waitUntilReady(within: max(rest, .milliseconds(20))) {
             case true?: break
             case false?: return nil
@@ -128,9 +128,10 @@ final class BusinessHandler: Sendable {
         return await fallbackResponder()
     }
 
-    /// Returns the fallback for an event to which the handler's answer was refused; nil when there is none.
+    /// Returns the fallback for an event after the handler's answer was refused; nil when no fallback is
+    /// ready.
     ///
-    /// Unlike ``fallbackResponder(for:)``, the fallback answers even if the handler is not down.
+    /// Unlike ``fallbackResponder(for:)``, it returns the fallback even if the handler is not down.
     func fallbackAfterRefusal(for subscription: Subscription) async -> Responder? {
         guard let fallback, isSubscribed(fallback.life.handler, to: subscription),
             await fallback.life.waitUntilReady(within: deadline) == true

@@ -3,10 +3,11 @@ import BusinessMessages
 import HandlerKit
 import Synchronization
 
-/// Runs the deliveries of one business, with the handler that its configuration names at the moment.
+/// Runs the deliveries of one business, with the handler that the current configuration names.
 ///
-/// Invariant: deliveries and handler calls of a business run on its own threads, so that a handler that blocks delays
-/// no other business; a reload replaces the handler without ending the worker, and at no time do two handlers run.
+/// Invariant: the deliveries and handler calls of a business run on threads of this business only, so that a
+/// handler that blocks delays no other business. A reload replaces the handler without ending the worker. Two
+/// handlers of a business never run at the same time.
 final class BusinessWorker: Sendable {
     let business: BusinessID
     /// The threads of the business's deliveries and of its handlers' calls.
@@ -31,9 +32,9 @@ final class BusinessWorker: Sendable {
     /// Waits for a handler that accepts an event with this subscription.
     ///
     /// The caller calls `leave()` on the returned ``BusinessHandler`` when the event has ended. Throws
-    /// `CancellationError` when no handler will accept events any more. When the handler is replaced during the wait,
-    /// the caller waits for the new one: no attempt is counted, and the order of the conversation stays, since the
-    /// event is still leased.
+    /// `CancellationError` when no handler will accept events any more. When the handler is replaced during
+    /// the wait, the caller waits for the new handler. No attempt is counted, and the order of the
+    /// conversation stays, because the event is still leased.
     func responder(for subscription: Subscription) async throws -> (
         BusinessHandler, BusinessHandler.Responder
     ) {
@@ -56,7 +57,8 @@ final class BusinessWorker: Sendable {
             return held
         }
         retiring.withLock { $0.append(old) }
-        // The old handler ends before the new one starts: its program may hold a port or a lock. Events wait meanwhile.
+        // End the old handler before the new one starts, because its program may hold a port or a lock.
+        // Events wait meanwhile.
         await old.retire()
         retiring.withLock { $0.removeAll { $0 === old } }
         new.start()

@@ -4,25 +4,25 @@ import Synchronization
 
 /// The deadlines of calls in flight, with one Dispatch timer for all of them.
 ///
-/// Invariant: `expire` is called once, or never when the call's ticket is removed first; a call that ends in time
-/// leaves nothing behind.
+/// Invariant: `expire` is called once, unless the call's ticket is removed first. Removing the ticket also
+/// removes the entry of the deadline.
 ///
-/// A timer for each call would stay in Dispatch's heap until it is due, long after its call has ended.
-/// `DeadlineThread`, which needs a thread for each deadline, is for the few deadlines that nothing may delay, such as
-/// that of a server's stop.
+/// A Dispatch timer for each call would stay in Dispatch's heap until its deadline, long after its call has
+/// ended. `DeadlineThread`, which needs a thread for each deadline, is for the few deadlines that nothing may
+/// delay, such as that of a server's stop.
 final class CallDeadlines: Sendable {
     private struct State {
         var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]
         /// Calls that ended before their deadline was added.
         var ended: Set<UInt64> = []
         var nextTicket: UInt64 = 0
-        /// The time of the next timer event; a later event that is already scheduled does nothing.
+        /// The time of the earliest scheduled timer event; `.max` while no deadline is pending.
         var armedFor = UInt64.max
     }
 
     private let state = Mutex(State())
 
-    /// A ticket for a call that is about to start.
+    /// Returns a ticket for a call that is about to start.
     func nextTicket() -> UInt64 {
         state.withLock { state in
             state.nextTicket += 1
@@ -30,7 +30,8 @@ final class CallDeadlines: Sendable {
         }
     }
 
-    /// Calls `expire` after `time`, unless ``remove(_:)`` is called for the ticket first, even before this call.
+    /// Calls `expire` after `time`, unless ``remove(_:)`` is called for the ticket first, even before `add`
+    /// is called.
     func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
         let due = SystemClock.nanoseconds() + UInt64(max(0, time.wholeNanoseconds))
         let mustArm = state.withLock { state in

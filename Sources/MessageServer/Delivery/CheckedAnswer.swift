@@ -11,7 +11,7 @@ struct CheckedAnswer: Sendable {
     /// The new state of the conversation; nil when it does not change.
     let state: [UInt8]?
 
-    /// The same answer with another reply, which has no files.
+    /// Returns this answer with one more reply, which must have no files.
     func adding(_ reply: Reply, to delivery: Delivery) -> CheckedAnswer {
         let id = MessageID.random()
         let message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
@@ -20,11 +20,11 @@ struct CheckedAnswer: Sendable {
             state: state)
     }
 
-    /// Checks everything but the files of replies, which are read when they are copied; one problem refuses the whole
-    /// answer.
+    /// Checks an answer, except the files of its replies; one problem refuses the whole answer.
     ///
-    /// Without capabilities the device is assumed to show everything. With `allowsClassicSignIn` the server can open the
-    /// token of a device that signs in with version 1 only.
+    /// Files are checked later, when they are read for copying. Without capabilities the device is assumed to
+    /// show everything. `allowsClassicSignIn` is true when the server can open the token of a device that
+    /// signs in with version 1 only.
     static func check(
         _ outcome: Outcome, _ context: Context, for capabilities: Capabilities?,
         allowsClassicSignIn: Bool = false
@@ -57,8 +57,8 @@ struct CheckedAnswer: Sendable {
     static func check(
         _ message: Reply, for capabilities: Capabilities?, allowsClassicSignIn: Bool, at pointer: String
     ) throws(AnswerRefusal) -> Reply {
-        // Only a text has files. Its body has a marker, so it is not empty; its attachments have no reference before they
-        // are uploaded, so nothing about them can be checked; every device shows it.
+        // Only a text has files, and every device shows a text. Its body has a marker, so it is not empty.
+        // Its attachments have no reference before they are uploaded, so nothing about them can be checked.
         if message.hasFiles { return message }
         if let refusal = AnswerRefusal(message.problems(), at: pointer) { throw refusal }
         guard let capabilities else { return message }
@@ -90,11 +90,11 @@ extension AnswerRefusal {
 
 /// A file of a reply that cannot be read.
 package struct UnreadableFile: Error {
-    /// Its place among the reply's attachments.
+    /// The file's position among the reply's attachments, from 0.
     let attachment: Int
     let error: SystemError
 
-    /// Describes a file at this place.
+    /// Creates the error of the file at this position.
     package init(attachment: Int, error: SystemError) {
         self.attachment = attachment
         self.error = error

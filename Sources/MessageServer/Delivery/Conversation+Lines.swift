@@ -13,7 +13,8 @@ extension Conversation.Entry {
             outcome: line.outcome, message: line.message)
     }
 
-    /// Converts a queued reply to the form for handlers; nil when it is not JSON, which no journaled reply is.
+    /// Converts a queued reply to the form for handlers; nil when it is not JSON, although every journaled
+    /// reply is JSON.
     init?(_ queued: OutboxEntry) {
         guard let message = try? JSONDocument(queued.reply.message, limits: .stored) else { return nil }
         self.init(

@@ -17,9 +17,9 @@ struct DeliveryPipeline: Sendable {
     let handOffs: HandOffs
     let observer: any StageObserver
     let logger: Logger
-    /// Releases the results of sign-ins; nil without them.
+    /// Releases the results of sign-ins; nil when the server offers no sign-ins.
     var signIns: SignInReleases?
-    /// The records of payments for Apple's events.
+    /// Finds the payments to which Apple's events belong; nil when the server offers no payments.
     var payments: PaymentResults?
     /// Records the calls of handlers for the inspector; nil without one.
     var attempts: InspectorAttempts?
@@ -28,16 +28,18 @@ struct DeliveryPipeline: Sendable {
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be in flight.
     var maximumInFlight = 256
-    /// The maximum number of lines of a conversation for a handler, and their maximum size.
+    /// The maximum number of a conversation's lines that a handler gets, and their maximum bytes.
     var conversationLength = 50
     var maximumConversationBytes = 32 << 10
-    /// How often a delivery is released after a transient error, half a minute in all, before an attempt counts.
+    /// The number of releases after transient errors, over half a minute in all, before an attempt is
+    /// counted.
     var maximumPassing: UInt8 = 5
 
     /// How long an event waits for a handler that is unavailable for every event.
     var maximumUnavailability = Duration.seconds(72 * 3600)
 
-    /// The number of crashes after which a message that was recorded or delivered alone becomes a dead letter.
+    /// The number of process crashes, each while only this message was recorded or delivered, that make it a
+    /// dead letter.
     static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
@@ -49,7 +51,7 @@ struct DeliveryPipeline: Sendable {
                     guard let delivery = await store.nextDelivery(for: worker.business) else { return }
                     group.addTask(executorPreference: worker.executor) {
                         await deliver(delivery, on: worker)
-                        // A task for each delivery would cost more than finding the next one here.
+                        // Delivering the next one in this task costs less than a task for each delivery.
                         while !Task.isCancelled, let next = store.readyDelivery(for: worker.business) {
                             await deliver(next, on: worker)
                         }
@@ -62,7 +64,7 @@ struct DeliveryPipeline: Sendable {
 
     /// Finishes one delivery, or releases it for a retry.
     ///
-    /// ``RecordPipeline`` has recorded its message already.
+    /// ``RecordPipeline`` has already recorded the delivery's message.
     func deliver(_ delivery: Delivery, on worker: BusinessWorker) async {
         var stages = DeliveryStages(delivery, observer)
         do {
@@ -106,7 +108,7 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// The result of a delivery whose event must not, or need not, be read; nil for other deliveries.
+    /// Returns the result of a delivery that ends before its event is read; nil for any other delivery.
     private func resultWithoutEvent(of delivery: Delivery) -> DeliveryResult? {
         // Checked before any step that may crash the process again.
         if delivery.crashes >= Self.maximumCrashes {
@@ -118,8 +120,9 @@ struct DeliveryPipeline: Sendable {
         return delivery.original.map { .repeated(of: $0) }
     }
 
-    /// Ends a delivery whose conversation a person has; the conversation gets the result of a sign-in or a payment, for
-    /// the person.
+    /// Ends a delivery whose conversation a person has.
+    ///
+    /// The conversation first gets the result of a sign-in or payment, so that the person can read it.
     private func finishWithPerson(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws {
@@ -135,7 +138,8 @@ struct DeliveryPipeline: Sendable {
         try await finish(delivery, .withPerson, &stages)
     }
 
-    /// The event of a delivery that ends, when it may belong to a sign-in; nil for others and for an unreadable message.
+    /// Returns the event of an ending delivery if it may belong to a sign-in; nil otherwise, and for an
+    /// unreadable message.
     private static func authentication(in delivery: Delivery) -> InboundEvent? {
         guard !delivery.isReplyFailure, delivery.kind.map({ $0 == .authentication }) ?? true else {
             return nil
@@ -147,7 +151,7 @@ struct DeliveryPipeline: Sendable {
             attributes: MessageAttributes(delivery.attributes))
     }
 
-    /// The event as decoded for recording, or decoded again when it is no longer in memory.
+    /// Returns the event as it was decoded for recording; decodes it again when it is no longer in memory.
     private func event(of delivery: Delivery, _ stages: inout DeliveryStages) throws(JSONError)
         -> InboundEvent
     {
@@ -161,8 +165,10 @@ struct DeliveryPipeline: Sendable {
         return event
     }
 
-    /// The delivery with the results of its message's attachments, which are downloaded once and journalled,
-    /// so that no later attempt downloads them again.
+    /// Returns the delivery with the results of downloading its message's attachments.
+    ///
+    /// They are downloaded once, and the results are journalled, so that no later attempt downloads them
+    /// again.
     private func fetch(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws -> Delivery {
@@ -182,8 +188,9 @@ struct DeliveryPipeline: Sendable {
         return fetched
     }
 
-    /// The recorded files of a replayed message, if all of them are still stored: Apple may have deleted them
-    /// long ago.
+    /// Returns the recorded files of a replayed message, if all of them are still stored.
+    ///
+    /// Downloading them again could fail, because Apple may have deleted them long ago.
     private func knownFiles(of delivery: Delivery) throws -> [RecordedFile]? {
         let lines = try store.recentLines(of: delivery.business, delivery.customer, maximum: 1000)
         guard let line = lines.last(where: { $0.id == delivery.id && $0.direction == .inbound }),
@@ -195,9 +202,10 @@ struct DeliveryPipeline: Sendable {
         return areHere ? line.files : nil
     }
 
-    /// Waits for a handler that accepts the event; the caller calls `leave()` on the business when the event has ended.
+    /// Waits for a handler that accepts the event; the caller calls `leave()` on the business when the event
+    /// has ended.
     ///
-    /// Nil when a person takes the conversation meanwhile.
+    /// Returns nil when a person takes the conversation during the wait.
     private func responder(
         for delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker
     ) async throws -> (BusinessHandler, BusinessHandler.Responder)? {
@@ -241,7 +249,7 @@ struct DeliveryPipeline: Sendable {
         return handler
     }
 
-    /// The end of stage `handle`.
+    /// The result of the stage `handle`.
     private enum Handled {
         /// The outcome is decided and durable.
         case decided(DeliveryResult)
@@ -321,10 +329,10 @@ struct DeliveryPipeline: Sendable {
         return true
     }
 
-    /// Ends a delivery whose answer breaks a rule: a dead letter at once, because the same handler would answer the
-    /// same again.
+    /// Ends a delivery whose answer breaks a rule: the delivery becomes a dead letter without a retry.
     ///
-    /// The fallback, if there is one, answers the customer.
+    /// A retry would get the same answer from the same handler. The fallback, if there is one, answers the
+    /// customer.
     private func refuse(
         _ delivery: Delivery, _ event: InboundEvent, _ refusal: AnswerRefusal, of handler: any Handler,
         _ worker: BusinessWorker, _ business: BusinessHandler, _ responder: BusinessHandler.Responder,
@@ -381,7 +389,7 @@ struct DeliveryPipeline: Sendable {
         return context
     }
 
-    /// When the message arrived; a replay has a later record of its own.
+    /// Returns the time at which the message first arrived; the record of a replay has a later time.
     private func firstReceived(_ delivery: Delivery) throws -> Timestamp {
         guard delivery.isReplay else { return delivery.receivedAt }
         let line = try store.inboundLine(of: delivery.id, from: delivery.customer, to: delivery.business)
@@ -392,7 +400,8 @@ struct DeliveryPipeline: Sendable {
     private func conversation(of delivery: Delivery) -> Conversation {
         let read: @Sendable () throws -> [Conversation.Entry] = {
             [store, conversationLength, maximumConversationBytes] in
-            // Read before the lines: a reply that ends meanwhile gets its line before it leaves the queue.
+            // Read the queue before the lines: a reply gets its line before it leaves the queue, so none is
+            // missed.
             let queued = store.queuedReplies(
                 of: delivery.business, delivery.customer, maximum: conversationLength)
             let lines = try store.recentLines(
@@ -461,9 +470,9 @@ struct DeliveryPipeline: Sendable {
         }
     }
 
-    /// The capabilities of the customer's device; nil when they are not known.
+    /// Returns the capabilities of the customer's device; nil when they are not known.
     ///
-    /// The event of a failed reply has no list of its own.
+    /// The event of a failed reply has no capability list, so the customer's last message gives it.
     private func capabilities(of delivery: Delivery) throws -> Capabilities? {
         var list = delivery.attributes.capabilityList
         if delivery.isReplyFailure {
@@ -472,7 +481,8 @@ struct DeliveryPipeline: Sendable {
         return list.map { Capabilities(parsing: $0) }
     }
 
-    /// The final bytes of an answer's replies, with ids, and with files copied to the data directory.
+    /// Returns the answer with the final bytes of its replies: they have ids, and their files are copied to
+    /// the data directory.
     private func prepare(
         _ outcome: Outcome, _ delivery: Delivery, _ context: Context
     ) async throws -> CheckedAnswer {
@@ -500,7 +510,7 @@ struct DeliveryPipeline: Sendable {
         return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change)
     }
 
-    /// Hands a conversation off, with a text for its customer; without `people` only the event ends.
+    /// Hands a conversation to a person, with a text for its customer; without `people` only the event ends.
     private func handOff(
         _ delivery: Delivery, reason: String, _ answer: CheckedAnswer, _ stages: inout DeliveryStages
     ) async throws -> Handled {
@@ -521,7 +531,8 @@ struct DeliveryPipeline: Sendable {
                     "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
                     "reason": "\(refusal)",
                 ])
-            // A text, or the handler's replies, would promise a person who is never told.
+            // Send neither the text nor the handler's replies, because they promise a person, and no person
+            // is told.
             try await tryAgain(delivery, "the hand-off was refused: \(refusal)", asked: nil, &stages)
             return .attemptEnded
         }
@@ -534,7 +545,7 @@ struct DeliveryPipeline: Sendable {
         let decided = DecidedOutcome(
             verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
             author: author)
-        // A decision that needs no record of its own is written in the record of the delivery's end.
+        // A decision that needs no separate record is written into the record of the delivery's end.
         if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))
             return .decided(.withPerson)
@@ -593,7 +604,8 @@ struct DeliveryPipeline: Sendable {
         do {
             switch error {
             case let error as JSONError:
-                // A retry cannot succeed, so it becomes a dead letter. Its line is in the conversation.
+                // The delivery becomes a dead letter, because a retry cannot succeed. The conversation has
+                // the message's line.
                 return try await finish(
                     delivery, .failed(reason: "the message is unreadable: \(error)"), &stages)
             case is CancellationError where !isStopping:
@@ -617,7 +629,7 @@ struct DeliveryPipeline: Sendable {
                 if !isStopping { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
             }
         } catch let error as StoreError where error != .closed {
-            // Without an ending, the delivery would stay leased until a restart.
+            // The delivery must end in some way, or it would stay leased until a restart.
             return await fail(delivery, error, &stages)
         } catch {
             // The store closed meanwhile: handled below.
@@ -628,7 +640,9 @@ struct DeliveryPipeline: Sendable {
 }
 
 extension RefusedAnswer {
-    /// Describes a refusal for the journal, whose problems may quote the answer; the logged reason quotes nothing.
+    /// Creates the description of a refusal for the journal.
+    ///
+    /// Its problems may quote the answer; its reason, which is logged, quotes nothing.
     fileprivate init(_ refusal: AnswerRefusal) {
         var writer = JSONWriter(reservingCapacity: 256)
         writer.array { writer in

@@ -1,7 +1,7 @@
 import BusinessMessages
 import MessageStore
 
-/// Reports the stages of one message after the 200 to the observer.
+/// Reports the stages of one message, after the 200 to Apple, to the observer.
 struct DeliveryStages: Sendable {
     private let record: UInt64
     private let business: BusinessID
@@ -11,7 +11,7 @@ struct DeliveryStages: Sendable {
     private let observer: any StageObserver
     private var clock = StageClock()
     var kind: Kind?
-    /// The customer and the bytes, for an observer that wants details.
+    /// The customer and the size in bytes, for an observer that wants details.
     private var details: (customer: CustomerID, bytes: Int)?
 
     init(_ delivery: Delivery, _ observer: any StageObserver) {

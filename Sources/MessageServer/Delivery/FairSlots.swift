@@ -4,11 +4,12 @@ import Synchronization
 
 /// A bounded number of slots that tasks of several businesses acquire in the order of a ``FairQueue``.
 ///
-/// Invariant: no more slots are held than ``resize(to:share:)`` allows, except for those that were held when it
-/// lowered their number; while a business with less than its share waits, no other gets a slot beyond its own share.
+/// Invariant: a slot is granted only while fewer slots are held than ``resize(to:share:)`` allows. Lowering
+/// the number revokes no slot. While a business with less than its share waits, no other business gets more
+/// than its share.
 ///
-/// ``AsyncSemaphore`` is not fair between businesses. The store's `ReferenceQueue` applies the same rule to work that
-/// waits in the store, without a task for each element.
+/// ``AsyncSemaphore`` is not fair between businesses. The store's `ReferenceQueue` applies the same rule to
+/// work that waits in the store, without a task for each element.
 final class FairSlots: Sendable {
     private struct State {
         var queue: FairQueue<UInt64>
@@ -65,7 +66,8 @@ final class FairSlots: Sendable {
                 let cancelled = state.queue.remove(of: business) { $0 == ticket }.flatMap {
                     state.waiting.removeValue(forKey: $0)
                 }
-                // Without this task, a single business may be left waiting, which may use all free slots.
+                // After this removal, only one business may be waiting, and such a business may use all free
+                // slots.
                 return (cancelled, state.ready())
             }
             cancelled?.resume(returning: false)

@@ -39,7 +39,7 @@ struct HandlerBuilder: Sendable {
         var problems: [ConfigurationProblem] = []
         for app in configuration.apps {
             guard let binding = app.handler else { continue }
-            // A binder knows the owner of a handler as a business.
+            // A binder expects a business as the owner of a handler, so describe the app as a business.
             var owner = BusinessConfiguration(
                 slug: app.slug, businessID: BusinessID(app.identity.bundleID), name: app.slug,
                 handler: binding)
@@ -186,7 +186,7 @@ struct HandlerBuilder: Sendable {
         return handler
     }
 
-    /// Makes `path` absolute, because a handler's process has a working directory of its own.
+    /// Makes `path` absolute, because a handler's process has another working directory.
     private func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
         return directory + "/" + path

@@ -14,7 +14,8 @@ final class HandlerLifecycle: Sendable {
     }
 
     let handler: any Handler
-    /// The handler, if it is one of the server's own bridges.
+    /// The handler as an `EventHandler`, which represents code outside the process; nil for any other
+    /// handler.
     ///
     /// It is cast once, because a cast for each event would cost a microsecond.
     private let bridge: (any EventHandler)?
@@ -55,7 +56,7 @@ final class HandlerLifecycle: Sendable {
     /// Begins to provision the handler; its events wait meanwhile.
     func start() {
         guard let handler = handler as? any LifecycleHandler else { return ready() }
-        // Provisioning may block, so it has a thread of its own and delays no other business.
+        // Provisioning may block, so it runs on a separate thread and delays no other business.
         let executor = BlockingTaskExecutor()
         state.withLock { state in
             // A reload may call this method while the server is stopping.

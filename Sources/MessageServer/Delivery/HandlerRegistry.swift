@@ -60,9 +60,8 @@ final class HandlerRegistry: Sendable {
     /// Serves exactly these businesses from now on, keeping handlers with an unchanged fingerprint.
     ///
     /// Returns when the old handlers have ended and the new ones are started; a slow business does not delay
-    /// the others. Events of a removed business wait in the journal until it is added again, or ``RemovedBusinesses``
-    /// ends
-    /// them.
+    /// the other businesses. Events of a removed business wait in the journal until the business is added
+    /// again, or until ``RemovedBusinesses`` ends them.
     func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
         var change = Change()
         if state.withLock({ $0.isStopping }) { return change }
@@ -124,7 +123,8 @@ final class HandlerRegistry: Sendable {
 }
 
 extension BusinessHandler {
-    /// A handler for a business that is no longer configured; it accepts no events, so that they wait.
+    /// Returns a handler for a business that is no longer configured; it accepts no events, so the events
+    /// wait.
     fileprivate static func absent(_ old: BusinessHandler) -> BusinessHandler {
         let host = HandlerHost(business: old.business, slug: old.slug, logger: old.logger) { _, _, _ in
             throw HandlerHostError.notStored

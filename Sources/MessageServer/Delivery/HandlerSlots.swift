@@ -3,12 +3,13 @@ import Synchronization
 
 /// The bounded number of handler calls that one business may have in flight, each with a deadline.
 ///
-/// Invariant: a caller gets an answer at the deadline at the latest, and a slot is released only when the handler has
-/// returned. So a call that overruns its deadline keeps its slot, counted in ``stuckCount``, and a handler that never
-/// returns stops its own business only.
+/// Invariant: a caller gets an answer at the deadline at the latest, and a slot is released only when the
+/// handler has returned. A call that overruns its deadline therefore keeps its slot, counted in
+/// ``stuckCount``, and a handler that never returns stops only its business.
 ///
 /// It consists of an ``AsyncSemaphore`` for the slots, ``CallDeadlines`` for the deadlines, and a
-/// `BlockingTaskExecutor` on the business's threads, with some threads more for the child tasks of handlers.
+/// `BlockingTaskExecutor` on the business's threads. The executor has additional threads for the child tasks
+/// of handlers.
 final class HandlerSlots: Sendable {
     /// The slots are closed, because another handler replaces this one.
     struct Closed: Error {}
@@ -40,8 +41,8 @@ final class HandlerSlots: Sendable {
     /// How many slots are held by a handler that has overrun its deadline.
     var stuckCount: Int { stuck.load(ordering: .relaxed) }
 
-    /// Runs `call` in a slot, waiting for one if necessary, and returns its result, or nil when it exceeds
-    /// `time`.
+    /// Runs `call` in a slot, waiting for a slot if necessary, and returns its result; nil when the call
+    /// exceeds `time`.
     ///
     /// All calls must use the same `threads`.
     ///

@@ -51,7 +51,7 @@ struct HandlerStatus: Sendable {
 enum HandlerRefusal: Error, Equatable {
     /// No business of that name has a handler: it is unknown, or only records.
     case noHandler
-    /// The handler runs inside the server, which has no log of its own and cannot restart it.
+    /// The handler runs inside the server, so it has no separate log and cannot be restarted separately.
     case insideServer
 
     /// The refusal in words.
@@ -64,7 +64,8 @@ enum HandlerRefusal: Error, Equatable {
 }
 
 extension HandlerRegistry {
-    /// The handler of a business outside the server, which operators can restart and whose log they can read.
+    /// Returns a business's handler if it is outside the server, so that operators can restart it and read
+    /// its log.
     func operated(_ slug: String?) throws(HandlerRefusal) -> any EventHandler {
         guard let life = all.first(where: { $0.slug == slug })?.life else { throw .noHandler }
         guard let handler = life.handler as? any EventHandler else { throw .insideServer }

@@ -5,7 +5,8 @@ import Logging
 import MessageStore
 import SignIn
 
-/// The pipelines after the 200, and their common client of Apple's gateway: `record`, `deliver` and `send`.
+/// The pipelines `record`, `deliver` and `send`, which run after the 200 to Apple, and their common gateway
+/// client.
 struct Pipelines: Sendable {
     let gateway: GatewayClient
     let resolver: PayloadResolver
@@ -16,10 +17,10 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `people` are the settings of the businesses' people, and `signIns` those of their providers. Without `signInClient` no
-    /// result of a sign-in is released, and without `payments` no payment is requested.
+    /// `people` are the settings of the businesses' people, and `signIns` those of their providers. Without
+    /// `signInClient` no result of a sign-in is released, and without `payments` no payment is requested.
     /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
-    /// ``TransportError`` for lack of descriptors.
+    /// ``TransportError`` when the process has too few file descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
         signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, payments: PaymentServices? = nil,

@@ -37,8 +37,8 @@ final class ProactiveMessages: Sendable {
 
     /// Makes a message durable, to be sent in its conversation's order; the same key means the same message.
     ///
-    /// Throws `HandlerHostError.withPerson` while a person has the conversation or it waits for one; a request to sign in
-    /// is accepted then too.
+    /// Throws `HandlerHostError.withPerson` while a person has the conversation or it waits for one. Even
+    /// then, a request to sign in is accepted.
     func send(
         _ message: Reply, from business: BusinessID, to customer: CustomerID, key: String
     ) async throws(HandlerHostError) -> MessageID {

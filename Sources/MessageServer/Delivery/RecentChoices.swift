@@ -9,7 +9,7 @@ import Synchronization
 final class RecentChoices: Sendable {
     private struct Generation {
         var fingerprints: Set<Int> = []
-        /// The arrival time of the latest choice.
+        /// The arrival time of the latest choice in this generation.
         var latest: Int64
     }
 

@@ -7,8 +7,9 @@ import Synchronization
 
 /// Fingerprints of recent answers whose content is not stored: answers to private forms, and sign-ins.
 ///
-/// A conversation's file has nothing to compare them with. A fingerprint is an HMAC under a key of this process, so
-/// that it reveals nothing about the answer, and it is never written: after a restart no earlier answer is recognized.
+/// They replace the lines of the conversation's file, which lack this content, in the search for repetitions.
+/// A fingerprint is an HMAC under a key of this process, so that it reveals nothing about the answer. It is
+/// never written, so after a restart no earlier answer is recognized.
 final class RecentSecretAnswers: Sendable {
     private struct Answer {
         let id: MessageID
@@ -29,7 +30,8 @@ final class RecentSecretAnswers: Sendable {
 
     init(maximumCount: Int = 1 << 14) { self.maximumCount = maximumCount }
 
-    /// Returns the message that the event repeats; nil when it repeats none, or when its content is stored.
+    /// Returns the message that the event repeats; nil when it repeats none, or when the event's content is
+    /// stored.
     ///
     /// Remembers an event that repeats none. `event` is the event before its redaction.
     func original(of event: InboundEvent, _ message: UnrecordedMessage) -> MessageID? {
@@ -59,7 +61,7 @@ final class RecentSecretAnswers: Sendable {
         }
     }
 
-    /// The text that is equal in both messages that one tap may cause.
+    /// Returns the content that two messages have in common when one tap of the customer causes both.
     ///
     /// Nil for an event whose content is stored, and for an event that names no message of the business.
     private static func content(of event: InboundEvent, _ message: UnrecordedMessage) -> [UInt8]? {

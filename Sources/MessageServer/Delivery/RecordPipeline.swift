@@ -13,15 +13,16 @@ struct RecordPipeline: Sendable {
     let handOffs: HandOffs
     let recentSecretAnswers = RecentSecretAnswers()
 
-    /// Writes the message's line; after a disk error, which it throws, it is called again.
+    /// Writes the message's line; throws a disk error, after which the caller calls this method again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
         var stages = DeliveryStages(message, observer)
-        // Decoding it may crash the process again; the delivery ends as a dead letter.
+        // Do not decode the message, because that may crash the process again; the delivery becomes a dead
+        // letter.
         if message.crashes >= DeliveryPipeline.maximumCrashes {
             return try write(message, as: .unrecognized, &stages)
         }
         guard let event = decode(message, &stages) else {
-            // The delivery ends as a dead letter.
+            // The delivery becomes a dead letter.
             return try write(message, as: .unrecognized, &stages)
         }
         let original = try original(of: event, message)
@@ -30,7 +31,9 @@ struct RecordPipeline: Sendable {
         return line
     }
 
-    /// Decodes a message; nil when its resolved payload exceeds a limit, since all other JSON in the journal is valid.
+    /// Decodes a message; nil when its resolved payload exceeds a limit.
+    ///
+    /// Every other message succeeds, because all other JSON in the journal is valid.
     private func decode(_ message: UnrecordedMessage, _ stages: inout DeliveryStages) -> InboundEvent? {
         stages.begin(.decode)
         let event: InboundEvent
@@ -45,9 +48,10 @@ struct RecordPipeline: Sendable {
         return event
     }
 
-    /// The recent message that the event repeats; repetitions are recorded, and no handler is called.
+    /// Returns the recent message that the event repeats; a repetition is recorded, but no handler is called
+    /// for it.
     ///
-    /// Not searched when a handler already decided about the event in an earlier process.
+    /// Returns nil without a search when a handler already decided about the event in an earlier process.
     private func original(of event: InboundEvent, _ message: UnrecordedMessage) throws -> MessageID? {
         if message.isDecided { return nil }
         if let original = recentSecretAnswers.original(of: event, message) { return original }

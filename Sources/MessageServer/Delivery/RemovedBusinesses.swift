@@ -4,11 +4,12 @@ import BusinessMessages
 import Logging
 import MessageStore
 
-/// Ends the messages of businesses that were removed from the configuration; checks at the start, and once an hour.
+/// Ends the messages of businesses that were removed from the configuration; checks at the start, and once an
+/// hour.
 ///
-/// Each unfinished message would otherwise keep its journal segment and all later ones. A business counts as
-/// removed from the first check that does not find it; a file keeps that time for later processes. So a mistaken
-/// reload does not end messages at once, however old they are.
+/// An unfinished message prevents the removal of its journal segment and of all later segments. A business
+/// counts as removed from the first check that does not find it; a file keeps that time for later processes.
+/// A mistaken reload therefore does not end messages at once, however old they are.
 struct RemovedBusinesses: Sendable {
     let store: Store
     /// The minimum time since the removal of a business and since its latest message, before its messages are ended.

@@ -10,8 +10,9 @@ enum Repetition {
     /// The number of lines at the end of the conversation that are checked.
     static let maximumLines = 20
 
-    /// A fingerprint that equal events share, and different ones very rarely; nil when the event cannot be a
-    /// repetition.
+    /// Returns a fingerprint that is the same for equal events, and very rarely for different ones.
+    ///
+    /// Nil when the event cannot be a repetition.
     static func fingerprint(of event: InboundEvent, in business: BusinessID, _ customer: CustomerID) -> Int? {
         guard let interaction = Choice(event)?.interaction else { return nil }
         var hasher = Hasher()
@@ -23,10 +24,10 @@ enum Repetition {
         return hasher.finalize()
     }
 
-    /// The message that the event repeats; nil when it repeats none.
+    /// Returns the message that the event repeats; nil when it repeats none.
     ///
-    /// `lines` are the last lines of the conversation. A repetition itself cannot be repeated, so that a customer
-    /// who makes the same choice every few seconds still gets answers.
+    /// `lines` are the last lines of the conversation. A line that is itself a repetition is skipped, so that
+    /// a customer who makes the same choice every few seconds still gets answers.
     static func original(of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine])
         -> MessageID?
     {
@@ -59,7 +60,8 @@ private struct Choice: Equatable {
         one.interaction == other.interaction && one.selection == other.selection
     }
 
-    /// Nil when the event is not a choice, or does not name the message that offered it.
+    /// Creates the choice of an event; nil when the event is not a choice or does not name the message that
+    /// offered it.
     ///
     /// Nil also for private forms and sign-ins, whose answers are not stored for comparison: see
     /// ``RecentSecretAnswers``.

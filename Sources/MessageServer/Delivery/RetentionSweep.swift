@@ -2,7 +2,7 @@ import BalloonPOSIX
 import Logging
 import MessageStore
 
-/// Removes messages, dead letters and lines of the audit log that are older than they are kept, every night at 3:00 UTC.
+/// Removes expired messages, dead letters and lines of the audit log, every night at 3:00 UTC.
 struct RetentionSweep: Sendable {
     let store: Store
     let settings: RetentionSettings
@@ -11,7 +11,8 @@ struct RetentionSweep: Sendable {
 
     private static let nightSeconds = 3 * 3600
 
-    /// Starts a task that sweeps until it is cancelled, on a thread of its own, because it reads and writes files.
+    /// Starts a task that sweeps until it is cancelled, on a separate thread, because it reads and writes
+    /// files.
     func begin() -> Task<Void, Never> {
         Task(executorPreference: BlockingTaskExecutor()) {
             // The stop of the server cancels the sleep.

@@ -8,7 +8,8 @@ struct RetrySchedule: Sendable {
         jitter: 0.8...1.2)
     /// The number of failed attempts after which a delivery no longer blocks its conversation.
     var maximumHoldingAttempts = 3
-    /// The longest pause that blocks the conversation; during a longer one, later deliveries are leased.
+    /// The longest pause that blocks the conversation; during a longer pause, its later deliveries are
+    /// leased.
     var maximumHoldingDelay = Duration.seconds(60)
     /// The shortest and the longest pause that a handler may ask for.
     var askedDelays = Duration.seconds(1)...Duration.seconds(300)
