@@ -2,10 +2,11 @@ import BalloonJSON
 package import BusinessMessages
 package import MessageStore
 
-/// The body of `POST /conversations/claim`, `/conversations/release` and `/conversations/close`, without the job.
+/// The body of `POST /conversations/claim`, `/conversations/release` and `/conversations/close`, without its
+/// `job`.
 ///
-/// `{"job":"…","business":"…","customer":"…","person":{"id":"ana","name":"Ana"},"take":true}` to claim, and `"to":"handler"` or
-/// `"waiting"`, with a `note`, to release.
+/// A claim is `{"job":"…","business":"…","customer":"…","person":{"id":"ana","name":"Ana"},"take":true}`. A
+/// release has `"to":"handler"` or `"to":"waiting"`, and optionally a `note`, instead of `person` and `take`.
 package struct AssignmentRequest: Sendable {
     /// The command.
     package enum Action: String, CaseIterable, Sendable {
@@ -18,7 +19,7 @@ package struct AssignmentRequest: Sendable {
     package let customer: CustomerID
     /// The command.
     package let action: Action
-    /// The change that it makes.
+    /// The change of the conversation's assignment.
     package let change: AssignmentChange
 
     /// Creates a request to claim.
@@ -92,9 +93,9 @@ package struct AssignmentRequest: Sendable {
         }
     }
 
-    /// Parses the answer, the assignment after the change; nil when it is none.
+    /// Parses the answer, which is the assignment after the change; nil for any other body.
     package static func assignment(in json: [UInt8]) -> Assignment? {
-        // An answer that is not JSON has none.
+        // An answer that is not JSON contains no assignment.
         (try? JSONDocument(json)).flatMap { Assignment($0.root) }
     }
 }

@@ -3,16 +3,17 @@ package import BalloonPOSIX
 import Dispatch
 import Logging
 
-/// The changes that operators and programs made: `DATA/audit.jsonl`, a line for each.
+/// The changes that operators and programs made: `DATA/audit.jsonl`, with one line for each change.
 ///
-/// `{"at":"…","by":{"uid":1000},"command":"POST /replay","result":"done"}`. `by` is the user of the process that connected to the
-/// control socket, or `{"token":"crm"}` for the business API. `command` is the operation's path with its parameters in braces and
-/// has no value; `conversations` has the keyed hashes of the ledger of erasures in place of customers. A line is on
-/// disk when `record(_:)` returns.
+/// `{"at":"…","by":{"uid":1000},"command":"POST /replay","result":"done"}`. `by` is the user of the process
+/// that connected to the control socket, or `{"token":"crm"}` for the business API. `command` is the
+/// operation's path with its parameters in braces, without their values. `conversations` names conversations
+/// by the keyed hashes of the ledger of erasures, so that it names no customer. A line is on disk when
+/// `record(_:)` returns.
 package final class AuditLog: Sendable {
     /// The author of a change.
     package enum Author: Hashable, Sendable {
-        /// A user of this machine; nil when the system did not tell.
+        /// A user of this machine; nil when the system did not report the user.
         case user(UInt32?)
         /// A token of the business API.
         case token(String)
@@ -69,7 +70,9 @@ package final class AuditLog: Sendable {
         self.logger = logger
     }
 
-    /// Appends a change; returns when it is on disk, or after logging an error, because the change was made.
+    /// Appends a change, and returns when the line is on disk.
+    ///
+    /// A failed write is only logged, because the change was already made.
     func record(_ entry: Entry) async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -83,7 +86,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Appends a change of a command that works without a server.
+    /// Appends a change that a command made without the help of a running server.
     package static func append(_ entry: Entry, in dataDirectory: String) throws(SystemError) {
         let path = dataDirectory + "/" + fileName
         try append(entry.line, to: path)
@@ -109,7 +112,7 @@ package final class AuditLog: Sendable {
         let content = try File(path, for: .reading).readAll()
         var position = 0
         while let feed = content.firstPosition(of: UInt8(ascii: "\n"), from: position) {
-            // A line that is not JSON has no time, and goes with those before it.
+            // A line that is not JSON has no time, so it is removed with the lines before it.
             let at = (try? JSONDocument(Array(content[position..<feed])))?.root["at"]?.string
             if let at = at.flatMap({ Timestamp(rfc3339: $0) }), at >= limit { break }
             position = feed + 1

@@ -9,7 +9,7 @@ import Synchronization
 /// A job runs to its end even when its connection closes. A request for a running job is answered with 202
 /// before the answer timeout, and the command then calls `GET /jobs/ID`. A command therefore never reports a
 /// failure of a change that may still succeed. A second request with the same identifier waits for the same
-/// job; for this, the answers of the latest jobs are kept.
+/// job, or gets its answer: the answers of the latest jobs are kept.
 final class ControlJobs: Sendable {
     /// A request that waits for the end of a job.
     private struct Waiter {
@@ -101,7 +101,8 @@ final class ControlJobs: Sendable {
         for waiter in waiters { waiter.responder.respond(answer) }
     }
 
-    /// The identifier in a request's body, or a new one; nil when it is invalid.
+    /// Returns the identifier in a request's body, or a new one if the body has none; nil for an invalid
+    /// identifier.
     static func id(in json: [UInt8]) -> String? {
         // A body that is not JSON has no identifier.
         guard let id = (try? JSONDocument(json))?.root["job"] else { return newID() }

@@ -36,10 +36,10 @@ package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
     package static let socketName = "control.sock"
 
-    /// The listeners of the control socket in the data directory, unless its path is too long, and of the socket that
-    /// the service manager passed, if any.
+    /// Returns the listeners of the control sockets, which serve operators on this machine.
     ///
-    /// Without them, commands can change the directory only while the server is stopped.
+    /// One socket is in the data directory, unless its path would be too long; the service manager may have
+    /// passed another. Without them, commands can change the directory only while the server is stopped.
     static func listeners(
         _ directory: String, inherited: Int32?, _ store: Store,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
@@ -64,7 +64,7 @@ package enum ControlRoutes {
         var listeners: [HTTPListener] = []
         if let own { listeners.append(HTTPListener(own, routes: routes, describeRefusal: describeRefusal)) }
         if let inherited {
-            // The address of an inherited socket is the socket's own.
+            // An inherited socket is already bound, so this address is not used to bind it.
             let address = SocketAddress.unix(path: socketName)
             listeners.append(
                 HTTPListener(address, routes: routes, inherited: inherited, describeRefusal: describeRefusal))
@@ -93,7 +93,8 @@ package enum ControlRoutes {
                     let report = try await store.erase(
                         request.customers, keepsPayments: request.keepsPayments,
                         excludingPayments: excludingPayments)
-                    // Its lines are hashes of contents, also of the erased customers'.
+                    // The file of known uploads has hashes of contents, also of contents of the erased
+                    // customers.
                     forgetUploads()
                     logger.notice(
                         "customers erased",
@@ -207,7 +208,7 @@ package enum ControlRoutes {
     package static func isJob(_ text: String) -> Bool { ControlJobs.isID(text) }
 }
 
-/// A request that names conversations, which the audit log has as the ledger of erasures names them.
+/// A request about conversations, which the audit log names by the hashes of the ledger of erasures.
 protocol NamesConversations {
     /// The keyed hashes of the conversations; empty when the ledger cannot be read.
     func conversations(in store: Store) -> [String]

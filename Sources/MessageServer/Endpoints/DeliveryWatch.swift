@@ -4,7 +4,7 @@ import Synchronization
 
 /// Wakes requests that wait for the end of a message's delivery; passes every stage event to the next observer.
 final class DeliveryWatch: StageObserver {
-    /// A request that waits; it is woken when something about the message may have changed.
+    /// A request that waits; it is woken when the state of its message may have changed.
     struct Waiter {
         fileprivate let number: Int
         let wakeups: AsyncStream<Void>

@@ -2,15 +2,16 @@ import BalloonHTTP
 import BalloonJSON
 import HandlerKit
 
-/// `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on `DATA/control.sock`: the status of
-/// handlers.
+/// The status of handlers: `GET /handlers`, `POST /handlers/restart` and `POST /handlers/logs` on
+/// `DATA/control.sock`.
 ///
-/// The first answers
+/// `GET /handlers` answers
 /// `{"handlers":[{"business":"demo","health":"ready","restarts":0,"process":4711,"inFlight":0,
-/// "waiting":0,"stuck":0,"noiseLines":0}]}`. `health` is `none` for a business that only records, `waiting`
-/// counts events that are not in flight yet, and `downSeconds` is present while a handler is down. The others
-/// take `{"business":"demo"}` and answer `{"lines":["…"]}`, the latest log lines. They answer 404 when the
-/// business has no handler, and 409 when the handler runs inside the server.
+/// "waiting":0,"stuck":0,"noiseLines":0}]}`. `health` is `none` for a business that only records. `waiting`
+/// counts events that are not in flight yet, and `downSeconds` is present while a handler is down.
+///
+/// Both POST requests have the body `{"business":"demo"}` and get the latest log lines: `{"lines":["…"]}`.
+/// They get 404 when the business has no handler, and 409 when the handler runs inside the server.
 enum HandlerRoutes {
     static func make(_ registry: HandlerRegistry, audit: AuditLog? = nil) -> [HTTPRoute] {
         [
@@ -43,7 +44,7 @@ enum HandlerRoutes {
         _ body: @escaping @Sendable (any EventHandler) async -> [String]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 4096)) { request, responder in
-            // A body that is no JSON names no business.
+            // A body that is not JSON names no business.
             let slug = (try? JSONDocument(Array(request.body)))?.root["business"]?.string
             let handler: any EventHandler
             do throws(HandlerRefusal) { handler = try registry.operated(slug) } catch {

@@ -11,10 +11,11 @@ package enum HealthRoutes {
         case operators
     }
 
-    /// The server is live when the answering shard runs, and ready when no ``ReadinessCheck`` is failing.
+    /// Creates the routes: a server is live when the answering shard runs, and ready when no
+    /// ``ReadinessCheck`` is failing.
     ///
     /// A handler that is down does not make the server unready, because its business's events wait in the
-    /// journal. Neither does a quarantined or unwritable conversation: the server is then degraded.
+    /// journal. A quarantined or unwritable conversation makes the server degraded, but not unready.
     package static func make(
         for audience: Audience, checks: ReadinessChecks, watch: ReadinessWatch? = nil
     ) -> [HTTPRoute] {

@@ -3,25 +3,27 @@ import BalloonJSON
 import BusinessMessages
 import Logging
 
-/// `GET /log-level` and `POST /log-level` on `DATA/control.sock`: the minimum level of log lines.
+/// The minimum level of log lines: `GET /log-level` and `POST /log-level` on `DATA/control.sock`.
 ///
-/// Both answer `{"level":"info"}`, and during a change `{"level":"info","change":{"level":"debug","business":"fish","seconds":598}}`. The body of the
-/// POST is `{"level":"debug","seconds":600}`, with `"business":"fish"` for the lines of one business, or `{"reset":true}`. It answers 404 for an
-/// unknown business, and 400 for another object, an unknown level, or a time that is not 1 second to 1 day.
+/// Both answer `{"level":"info"}`. During a change they answer
+/// `{"level":"info","change":{"level":"debug","business":"fish","seconds":598}}`. The body of the POST is
+/// `{"level":"debug","seconds":600}`, with `"business":"fish"` for the lines of one business, or
+/// `{"reset":true}`. The POST answers 404 for an unknown business. It answers 400 for another object, an
+/// unknown level, or a time outside 1 second to 1 day.
 struct LogLevelRoute: Sendable {
     let levels: LogLevels
     let registry: HandlerRegistry
     var audit: AuditLog?
     let logger: Logger
 
-    /// The largest time of a change; debug lines of a busy server fill a disk.
+    /// The maximum time of a change: the debug lines of a busy server would fill the disk.
     static let maximumSeconds = 86_400
 
     var routes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/log-level") { _, _ in HTTPResponse(.ok, json: json) },
             HTTPRoute(.post, "/log-level", body: .collected(maximumBytes: 4096)) { request, responder in
-                // A body that is not JSON is no request either.
+                // A body that is not JSON is not a valid request.
                 guard let root = (try? JSONDocument(Array(request.body)))?.root else { return Self.refusal }
                 let answer = change(root)
                 guard let audit, answer.status == .ok else { return answer }

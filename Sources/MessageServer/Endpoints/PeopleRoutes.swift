@@ -2,12 +2,14 @@ import BalloonHTTP
 import BalloonJSON
 import BusinessMessages
 
-/// `GET /people` and `POST /people` on `DATA/control.sock`: where people are there to answer customers.
+/// The businesses whose people are present to answer customers: `GET /people` and `POST /people` on
+/// `DATA/control.sock`.
 ///
-/// The first answers `{"people":[{"business":"fish","open":false,"text":"Back at 9.","waiting":2,"person":1}]}` with each
-/// business that has `people`, and the numbers of its conversations that wait and that persons have. The second takes
-/// `{"business":"fish","open":false,"text":"Back at 9."}`, changes that durably, and answers with the same object. It
-/// answers 404 for a business without `people`, 400 for another object, and 503 when the disk does not write.
+/// The GET answers `{"people":[{"business":"fish","open":false,"text":"Back at 9.","waiting":2,"person":1}]}`
+/// with each business that has `people`. `waiting` is the number of its conversations that wait for a person,
+/// `person` of those that a person has. The body of the POST is `{"business":"fish","open":false,"text":"Back
+/// at 9."}`; the answer has the same object when the change is durable. The POST answers 404 for a business
+/// without `people`, 400 for another object, and 503 when the disk does not write.
 enum PeopleRoutes {
     static func make(
         _ registry: HandlerRegistry, _ watch: AssignmentWatch, audit: AuditLog? = nil
@@ -15,7 +17,7 @@ enum PeopleRoutes {
         [
             HTTPRoute(.get, "/people") { _, _ in HTTPResponse(.ok, json: list(registry, watch)) },
             HTTPRoute(.post, "/people", body: .collected(maximumBytes: 64 << 10)) { request, responder in
-                // JSON that cannot be parsed is not a request either.
+                // A body that is not JSON is not a valid request.
                 guard let root = (try? JSONDocument(Array(request.body)))?.root,
                     let presence = Presence(root)
                 else { return HTTPResponse(.badRequest, text: "the body is not a request for /people\n") }
@@ -24,7 +26,7 @@ enum PeopleRoutes {
                     watch.settings[business] != nil
                 else { return HTTPResponse(.notFound, text: "no business of that name has people\n") }
                 let author = AuditLog.Author.user(request.peerUser)
-                // Waits for the disk.
+                // The change waits for the disk, so it must not run on the shard.
                 Task { @concurrent in
                     let answer = await change(business, to: presence, watch, root)
                     var entry = AuditLog.Entry(

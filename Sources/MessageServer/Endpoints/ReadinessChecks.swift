@@ -12,10 +12,11 @@ package final class ReadinessChecks: Sendable {
     private let pauses: @Sendable () -> [GatewayHealth.Report]
     private let handlersDown: @Sendable () -> Int
     private let space = Mutex<(bytes: UInt64?, readAt: ContinuousClock.Instant)?>(nil)
-    /// Reads the free space, which may wait for a network file system; a shard must not.
+    /// The queue that reads the free space, because the read may wait for a network file system, and a shard
+    /// must not.
     private let queue = DispatchQueue(label: "balloon.readiness")
 
-    /// Checks the store alone, as if the server were running, with no floor for the disk.
+    /// Creates the checks of a store alone: the server counts as running, and no free space is required.
     package convenience init(store: Store) {
         var settings = StoreSettings()
         settings.minimumFreeBytes = 0

@@ -2,7 +2,7 @@ import MessageStore
 
 /// The state of a server at one moment, from which `/readyz` is decided.
 struct ReadinessFacts: Sendable {
-    /// The part of its life in which a server is.
+    /// The phase of a server's life; `draining` begins when a stop begins.
     enum Phase: Sendable {
         case starting, running, draining
     }
@@ -20,7 +20,7 @@ struct ReadinessFacts: Sendable {
     var freeBytes: UInt64?
     var minimumFreeBytes: UInt64 = 0
     var maximumPendingDeliveries = Int.max
-    /// The pauses of sending replies, beginning with that of all businesses.
+    /// The pauses in sending replies; a pause for all businesses is the first.
     var pauses: [GatewayHealth.Report] = []
     /// The number of handlers that accept no events.
     var handlersDown = 0
@@ -79,7 +79,10 @@ struct ReadinessFacts: Sendable {
         return .failing(reason: "journal records \(damage.recordsText) are lost: run balloon journal repair")
     }
 
-    /// Degraded above half of the limit, at which new messages get 503.
+    /// The state of check `backlog`: degraded when more than half of the maximum number of deliveries are
+    /// pending.
+    ///
+    /// At the maximum, new messages get 503.
     private var backlog: ReadinessCheck.State {
         let pending = statistics.pendingDeliveries
         guard pending > maximumPendingDeliveries / 2 else { return .ok }

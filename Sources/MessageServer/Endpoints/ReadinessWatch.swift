@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Whether a load balancer asks the public listener for its readiness, and so learns of a stop.
+/// Records requests to `/readyz` of the public listener, which show that a load balancer will notice a stop.
 package final class ReadinessWatch: Sendable {
-    /// After this time without a question, nobody asks.
+    /// The time without a request after which no load balancer is assumed.
     static let patience = Duration.seconds(60)
 
     private let asked = Mutex<ContinuousClock.Instant?>(nil)

@@ -11,8 +11,9 @@ package import MessageStore
 ///  "files": [{"path": "/srv/bread.jpg", "name": "bread.jpg", "mimeType": "image/jpeg"}]}
 /// ```
 /// `files` may be missing; they are allowed with a text only. `"autoReply":true` means that a program wrote
-/// the message; `"person":{"id":"ana","name":"Ana"}` that this person wrote it, who claims the conversation, with `"take":true` also
-/// from another person. Members that the server adds to a message may be missing too.
+/// the message. `"person":{"id":"ana","name":"Ana"}` means that this person wrote the message and claims the
+/// conversation; with `"take":true` also when another person has it. Members that the server adds to a
+/// message may be missing too.
 package struct SendRequest: Sendable {
     /// The sender.
     package let business: BusinessID
@@ -94,11 +95,11 @@ package struct SendRequest: Sendable {
         }
     }
 
-    /// The message to send; its attachments are still paths of local files, which are uploaded later.
+    /// Returns the message to send; its attachments are still paths of local files, which are uploaded later.
     ///
-    /// Refuses messages that Apple would refuse, and with capabilities those that the customer's device cannot show, unless
-    /// they have a fallback. With `allowsClassicSignIn` the server can open the token of a device that signs in with version
-    /// 1 only.
+    /// Refuses messages that Apple would refuse. With `capabilities`, it also refuses messages that the
+    /// customer's device cannot show, unless they have a fallback. `allowsClassicSignIn` is true when the
+    /// server can open the token of a device that signs in with version 1 only.
     package func outbound(
         id: MessageID, for capabilities: Capabilities? = nil, allowsClassicSignIn: Bool = false
     ) throws(SendRefusal) -> DecidedReply {

@@ -59,7 +59,8 @@ struct StatusRoute: Sendable {
         return status
     }
 
-    /// The configured businesses, and others that still have messages, replies or assigned conversations.
+    /// Returns the configured businesses, and removed ones that still have messages, replies or assigned
+    /// conversations.
     private func businesses(_ metrics: StoreMetrics) async -> [ServerStatus.Business] {
         var businesses: [BusinessID: ServerStatus.Business] = [:]
         for business in registry.all {
