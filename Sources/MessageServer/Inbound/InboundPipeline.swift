@@ -51,10 +51,11 @@ final class InboundPipeline {
     /// Returns nil for a valid message, which is answered when the journal has stored or refused it.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
-        // The memory that one large body needed is released.
+        // Release the memory of a large body instead of keeping it for the next request.
         defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
-            // Stage `authenticate` ran at the head, in ``admit(_:)``; a route without it would accept every sender.
+            // Stage `authenticate` ran at the head, in ``admit(_:)``; a route that skips it would accept
+            // every sender.
             guard request.isAdmitted else { throw .missingBearer }
             try inflate(request, &clock)
             let headers = request.envelopeHeaders

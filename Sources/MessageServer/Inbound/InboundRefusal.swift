@@ -50,7 +50,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The reason for the log: a constant, which quotes nothing of the request but an offset.
+    /// The reason for the log: a constant text that quotes nothing from the request except an offset.
     var reason: String {
         switch self {
         case .missingBearer: "no bearer token"

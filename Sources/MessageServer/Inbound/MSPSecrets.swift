@@ -1,9 +1,10 @@
 package import BalloonWire
 import Synchronization
 
-/// The MSP's secrets that sign the tokens of webhooks: the current one and, during a change, the one before it.
+/// The MSP's secrets that sign the tokens of webhooks: the current one and, during a change, the previous
+/// one.
 ///
-/// A reload replaces them; each shard makes new verifiers at its next request.
+/// A reload replaces the secrets; each shard creates new verifiers at its next request.
 package final class MSPSecrets: Sendable {
     private let secrets: Mutex<[Secret]>
     /// The number of changes; an authenticator compares it without a lock.

@@ -10,7 +10,7 @@ final class WebhookAuthenticator {
     private let secrets: MSPSecrets
     /// One verifier for each secret.
     private var verifiers: [TokenVerifier] = []
-    /// The number of changes of `secrets` that `verifiers` contain.
+    /// The value of `secrets.changeCount` for which `verifiers` were created.
     private var changeCount = -1
     private let mspID: String
     private let windowSeconds: Int
@@ -44,7 +44,8 @@ final class WebhookAuthenticator {
         if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
     }
 
-    /// Verifies the signature with the current secret, and during a change of the secret also with the one before it.
+    /// Verifies the signature with the current secret, and during a change of the secret also with the
+    /// previous one.
     private func verify(_ token: ArraySlice<UInt8>) throws(InboundRefusal) {
         if changeCount != secrets.changeCount {
             let current = secrets.current
@@ -55,7 +56,7 @@ final class WebhookAuthenticator {
         for verifier in verifiers {
             do throws(WireError) { return try verifier.verify(token, into: &claims) } catch {
                 failure = error
-                // Any other error has nothing to do with the secret.
+                // Any other error does not depend on the secret, so the previous secret would fail too.
                 guard error == .tokenSignatureMismatch else { break }
             }
         }
