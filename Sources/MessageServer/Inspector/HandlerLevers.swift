@@ -2,7 +2,7 @@ import BusinessMessages
 import HandlerKit
 import Synchronization
 
-/// How the inspector slows the handlers of businesses down, or stops them; without a lever nothing changes.
+/// The levers with which the inspector slows handlers of businesses down, or stops them.
 final class HandlerLevers: Sendable {
     /// The lever of one business.
     struct Lever: Sendable {
@@ -30,7 +30,7 @@ final class HandlerLevers: Sendable {
     func stop(_ business: BusinessID) {
         state.withLock { state in
             guard !state.isEnded, state.levers[business]?.isStopped != true else { return }
-            // A new gate, which is closed.
+            // The new lever has a closed gate.
             state.levers[business] = Lever(delay: state.levers[business]?.delay ?? .zero, isStopped: true)
         }
     }

@@ -1,7 +1,7 @@
 package import BusinessMessages
 package import MessageStore
 
-/// The view of the running server that the simulator beside an inspector has.
+/// The part of the running server that the simulator beside an inspector can see.
 package struct InspectedServer: Sendable {
     let store: Store
 

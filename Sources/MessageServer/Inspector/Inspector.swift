@@ -21,11 +21,11 @@ package final class Inspector: Sendable {
     private let routes: [InspectorRoute]
     private let simulator: (any InspectorSimulator)?
     private let version: String
-    /// The operations that wait for a thread of the executor, or for an event.
+    /// Limits the operations in flight, which wait for a thread of the executor or for an event.
     private let inFlight = InFlightOperations(maximum: 256)
     private let executor = BlockingTaskExecutor(maximumThreads: 4)
 
-    /// Creates an inspector with operations besides those of the server.
+    /// Creates an inspector; `routes` are operations in addition to those of the server.
     ///
     /// Without a simulator it shows a server in production, and changes nothing.
     package init(
@@ -50,7 +50,7 @@ package final class Inspector: Sendable {
     /// The address for a browser, with the token; nil before the start.
     package var pageURL: String? { address.map { "http://\($0)/#t=\(settings.token)" } }
 
-    /// Binds the address and serves; another port when the default one is in use.
+    /// Binds the address and serves; uses another port when the default address is in use.
     func start(_ store: Store, _ registry: HandlerRegistry, _ pipelines: Pipelines) async throws {
         let deliveries = InspectorDeliveries(
             store: store, registry: registry, events: events, attempts: attempts, simulator: simulator,
@@ -95,7 +95,7 @@ package final class Inspector: Sendable {
         await running?.server.stop(within: grace)
     }
 
-    /// `/` is the page; its files have the folder of their version.
+    /// The routes of the page `/` and of its files, whose folder is named after the version of the page.
     private var pages: [HTTPRoute] {
         [
             HTTPRoute(.get, "/") { request, _ in
@@ -164,7 +164,8 @@ package final class Inspector: Sendable {
                             status, contentType: "application/json", body: json, fields: Self.fields))
                 case .none: responder.respond(HTTPResponse(.noContent, fields: Self.fields))
                 case .stream(let head, let write):
-                    // The client disconnected, or what is streamed cannot be read: the length or the end is missing.
+                    // After an error the body is incomplete: the client has disconnected, or the source
+                    // cannot be read.
                     let writer = responder.stream(head)
                     do { try await write(writer) } catch { return responder.abort() }
                     writer.finish()
@@ -181,7 +182,7 @@ package final class Inspector: Sendable {
         return nil
     }
 
-    /// The text of an error that has no text of a customer.
+    /// Returns the description of an error, or only its type when the description may contain customer text.
     private static func cause(_ error: any Error) -> String {
         (error as? StoreError)?.description ?? (error as? SystemError)?.description ?? "\(type(of: error))"
     }

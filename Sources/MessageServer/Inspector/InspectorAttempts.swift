@@ -17,7 +17,7 @@ final class InspectorAttempts: Sendable {
         fileprivate(set) var ended: ContinuousClock.Instant?
         /// The conversation's state, a JSON object; nil when it has none.
         let before: [UInt8]?
-        /// The state after the call: that before it unless the call's outcome was decided.
+        /// The state after the call; equal to `before` unless an outcome with a new state was decided.
         fileprivate(set) var after: [UInt8]?
         /// The log lines of the call.
         fileprivate(set) var lines: [HandlerLogLine] = []
@@ -30,7 +30,7 @@ final class InspectorAttempts: Sendable {
     private static let maximumCount = 2_000
     private static let maximumBytes = 16 << 20
     private static let maximumLines = 100
-    /// A line that a handler writes before its answer, or while it crashes, is read at most this long after the call.
+    /// The time after a call in which its last log lines may still be read from the handler.
     private static let lateness = Duration.milliseconds(250)
 
     private struct State {
@@ -72,7 +72,7 @@ final class InspectorAttempts: Sendable {
         }
     }
 
-    /// Records the state that the latest call of a delivery decided; `null` means that it was removed.
+    /// Records the state that the latest call of a delivery decided; `null` means that the state was removed.
     func decide(_ delivery: UInt64, state decided: [UInt8]) {
         state.withLock { state in
             guard let index = state.attempts.lastIndex(where: { $0.delivery == delivery }) else {
@@ -88,7 +88,7 @@ final class InspectorAttempts: Sendable {
     func calls(of delivery: UInt64, _ log: [HandlerLogLine]) -> [Attempt] {
         state.withLock { state in
             state.attempts.filter { $0.delivery == delivery }.map { attempt in
-                // The next call of the handler begins with lines of its own.
+                // Lines after the begin of the handler's next call belong to that call.
                 let next = state.attempts.lazy.filter { other in
                     other.business == attempt.business && attempt.ended.map { other.began > $0 } ?? false
                 }.map(\.began).min()

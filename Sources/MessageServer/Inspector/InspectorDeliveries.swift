@@ -5,7 +5,8 @@ package import BusinessMessages
 package import HandlerKit
 import MessageStore
 
-/// The simulated Apple beside an inspector: what it posted, what it was sent, and replays.
+/// The simulated Apple beside an inspector: the messages that it posted, the requests that it got, and
+/// replays.
 package protocol InspectorSimulator: Sendable {
     /// Begins to use the running server; called once, before the first request.
     func open(_ server: InspectedServer)
@@ -166,7 +167,7 @@ struct InspectorDeliveries: Sendable {
     }
 
     private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
-        // The journal has validated JSON only.
+        // The journal contains only validated JSON, so parsing it cannot fail.
         let document = try? JSONDocument(Array(event.message.text), limits: .stored)
         writer.object { writer in
             writer.field("id", event.id.rawValue)
@@ -181,13 +182,13 @@ struct InspectorDeliveries: Sendable {
         }
     }
 
-    /// The attempts among the stages, each with the calls of the handler and its fallback that it consists of.
+    /// Writes the attempts that the stages show, each with its calls of the handler and of the fallback.
     private static func writeAttempts(
         _ stages: [[UInt8]], _ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter
     ) {
         var calls = calls[...]
         for json in stages {
-            // The inspector has written the stage itself.
+            // The inspector wrote this JSON, so parsing it cannot fail.
             guard let stage = (try? JSONDocument(json))?.root, stage["stage"]?.string == "handle" else {
                 continue
             }
@@ -200,7 +201,7 @@ struct InspectorDeliveries: Sendable {
                 write(Array(own), to: &writer)
             }
         }
-        // The call that has not ended yet has no stage.
+        // A call that has not ended yet has no stage.
         guard let call = calls.last, call.ended == nil else { return }
         writer.object { writer in
             writer.field("number", call.number)
@@ -247,7 +248,8 @@ struct InspectorDeliveries: Sendable {
         return await handler.report.lines
     }
 
-    /// A command that posts the message again; the token must be replaced.
+    /// Returns a command that posts the message again; its user must set the variables of the address and the
+    /// token.
     private static func curl(_ headers: [(name: String, value: String)], _ event: JournalEvent) -> String {
         let kept = headers.filter {
             !["content-encoding", "authorization", "id"].contains($0.name.lowercased())
@@ -258,7 +260,7 @@ struct InspectorDeliveries: Sendable {
         return "curl \"$BALLOON_URL/message\"" + options + " \\\n  --data-binary '\(body)'"
     }
 
-    /// The text inside double quotes of a shell; the variable of the token stays.
+    /// Escapes a text for double quotes of a shell, except the variable of the token.
     private static func quoted(_ text: String) -> String {
         if text == "Bearer $TOKEN" { return text }
         return text.map { "\"$`\\".contains($0) ? "\\\($0)" : String($0) }.joined()

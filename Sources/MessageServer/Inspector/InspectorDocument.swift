@@ -84,7 +84,7 @@ enum InspectorDocument {
         }
     }
 
-    /// Such as `get-customers-id-phone`.
+    /// Returns the `operationId` of a route, such as `get-customers-id-phone`.
     private static func operationID(of route: InspectorRoute) -> String {
         let words = route.path.split(separator: "/").dropFirst(2).map { segment in
             segment.filter { $0 != "{" && $0 != "}" }

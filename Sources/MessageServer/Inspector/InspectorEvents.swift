@@ -38,7 +38,7 @@ package final class InspectorEvents: StageObserver {
     static let heartbeat = Duration.seconds(15)
 
     private let state = Mutex(State())
-    /// Tells the events of one process from those of another in `Last-Event-ID`.
+    /// A random part of every event's id, by which `Last-Event-ID` of an earlier process is recognized.
     private let process = Hex.encode(randomBytes(4))
     private let next: (any StageObserver)?
 
@@ -81,7 +81,7 @@ package final class InspectorEvents: StageObserver {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Forgets all events, and tells the streams.
+    /// Removes all events, and sends the event `reset` to all streams.
     package func reset() {
         state.withLock { state in
             state.events = Deque()
@@ -106,7 +106,9 @@ package final class InspectorEvents: StageObserver {
     /// Whether the inspector stops.
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// The stages of a delivery that are still known, each a JSON object; those of the webhook name the message only.
+    /// Returns the kept stages of a delivery, each a JSON object.
+    ///
+    /// Stages of the webhook have no delivery, so they are found by the message.
     package func stages(of delivery: UInt64, _ message: MessageID) -> [[UInt8]] {
         state.withLock { state in
             state.events.filter { event in
@@ -141,7 +143,8 @@ package final class InspectorEvents: StageObserver {
                     return false
                 }
                 if isDue { continuation.resume() }
-                // When the task was cancelled before the waiter was stored, `onCancel` found none to resume.
+                // If the task was cancelled before the waiter was stored, `onCancel` did not resume it, so
+                // resume it here.
                 if Task.isCancelled { release(waiter) }
             }
         } onCancel: {
@@ -168,7 +171,8 @@ package final class InspectorEvents: StageObserver {
         ]
     }
 
-    /// The number in `Last-Event-ID`; nil when it is of another process.
+    /// Returns the number in `Last-Event-ID`: 0 without the field, and nil when the id is of another process
+    /// or unknown.
     private func place(_ id: String?) -> Int? {
         guard let id else { return 0 }
         let parts = id.split(separator: "-")
@@ -177,7 +181,8 @@ package final class InspectorEvents: StageObserver {
         return number
     }
 
-    /// Writes the events after a number until the client leaves; nil begins with `reset`.
+    /// Writes the events after the number `start` until the client disconnects; with nil it begins with
+    /// `reset`.
     private func follow(after start: Int?, _ writer: HTTPBodyWriter) async throws {
         var place = start ?? 0
         try await writer.write(Array("retry: 2000\n\n".utf8))
@@ -192,7 +197,7 @@ package final class InspectorEvents: StageObserver {
                 return (Array(wanted), state.isStopped, missed && place > 0)
             }
             if isStopped { return }
-            // A client that is slower than the events lost some of them.
+            // The client was too slow: events were removed before it got them.
             if isLost {
                 try await writer.write(text(of: Event(number: place, name: "reset", data: [123, 125])))
             }

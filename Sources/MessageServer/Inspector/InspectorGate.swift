@@ -3,8 +3,9 @@ import BalloonWire
 
 /// Decides by a request's head whether the inspector answers it.
 ///
-/// A page of an attacker reaches a loopback address under a name of the attacker's (DNS rebinding), so `Host` must have a
-/// known name; a page of another site names the address itself, so `Origin` must equal `Host`.
+/// With DNS rebinding, an attacker's page reaches a loopback address under a name of the attacker, so `Host`
+/// must have a known name. A page of another site can name the address itself, so `Origin` must have the same
+/// host and port as `Host`.
 struct InspectorGate: Sendable {
     private static let loopbackNames: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -36,7 +37,8 @@ struct InspectorGate: Sendable {
         return problem
     }
 
-    /// Compared as digests in constant time, so that the time does not tell how many bytes are right.
+    /// Whether the header has the token; digests are compared in constant time, so that the time reveals
+    /// nothing.
     private func hasToken(_ authorization: [UInt8]?) -> Bool {
         let scheme = "bearer "
         guard let authorization,

@@ -11,9 +11,9 @@ struct InspectorHandlers: Sendable {
         case kill
         /// Ends the process, and starts it at once.
         case restart
-        /// Lets events wait, without an attempt.
+        /// Makes events wait in front of the handler, without an attempt.
         case stop
-        /// Ends a stop.
+        /// Ends `stop`, so that the waiting events are handled.
         case start
     }
 

@@ -2,7 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BusinessMessages
 
-/// The overview of a server without a simulator: its businesses, and neither devices nor customers of a phone.
+/// The overview of a server without a simulator: its businesses, and empty lists of devices and customers.
 struct InspectorOverview: Sendable {
     let registry: HandlerRegistry
     let version: String

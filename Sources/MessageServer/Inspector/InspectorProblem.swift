@@ -41,7 +41,7 @@ package struct InspectorProblem: Error, Sendable {
 }
 
 extension JSONValue {
-    /// The whole number; throws when the value is none, or outside the range.
+    /// Returns the value as a whole number; throws when it is not a whole number, or outside the range.
     package func number(in range: ClosedRange<Int>) throws(InspectorProblem) -> Int {
         guard let number = int, range.contains(number) else {
             throw InspectorProblem(

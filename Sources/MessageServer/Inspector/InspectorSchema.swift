@@ -36,7 +36,7 @@ package enum InspectorSchema {
         return #"{"type":"array","items":\#(elements)\#(limits)}"#
     }
 
-    /// An object with these members; further ones may follow.
+    /// Returns the schema of an object with these members; an object may have further ones.
     package static func object(
         _ members: KeyValuePairs<String, String>, optional: KeyValuePairs<String, String> = [:]
     ) -> String {
@@ -46,7 +46,7 @@ package enum InspectorSchema {
         return #"{"type":"object"\#(demand),"properties":{\#(properties.joined(separator: ","))}}"#
     }
 
-    /// The changes to how the phone posts; see the manual's page "Play the customer".
+    /// The options that change how the simulated phone posts; see the manual's page "Play the customer".
     package static let levers = object(
         [:],
         optional: [

@@ -17,7 +17,8 @@ package struct InspectorSettings: Sendable, Equatable {
     /// A folder from which the page's files are read for each request; nil for those in the program.
     package var webFolder: String?
 
-    /// Creates settings; without an address the default one is used, or a free port when it is in use.
+    /// Creates settings; without an address it uses the default one, or a free port when the default one is
+    /// in use.
     package init(
         address: SocketAddress? = nil, hosts: [String] = [], token: String = InspectorSettings.randomToken(),
         webFolder: String? = nil

@@ -37,7 +37,7 @@ final class InspectorTrials: Sendable {
     private static let maximumTrials = 20
     private static let startLimit = Duration.seconds(15)
     private static let callLimit = Duration.seconds(30)
-    /// No further call begins after this time.
+    /// The time after the first call's begin at which no further call begins.
     private static let totalLimit = Duration.seconds(300)
     private static let sendLimit = Duration.seconds(5)
 
@@ -54,14 +54,14 @@ final class InspectorTrials: Sendable {
         self.attempts = attempts
     }
 
-    /// Calls a handler `times` times with a message, and returns what it answered.
+    /// Calls a handler `times` times with a message, and returns the handler's answers as JSON.
     func run(
         _ handler: any Handler, _ event: JournalEvent, _ message: [UInt8], times: Int
     ) async throws -> [UInt8] {
         let host = HandlerHost(
             business: event.business, slug: registry[event.business]?.slug ?? "", logger: Self.quiet
         ) { _, _, _ in
-            // A message of its own would reach the customer; only the answers to the event are shown.
+            // A message that the handler sends without an event would reach the customer, so refuse it.
             throw HandlerHostError.notStored
         }
         let life = HandlerLifecycle(handler, host: host)
@@ -224,7 +224,7 @@ final class InspectorTrials: Sendable {
         var message = try JSONDocument(bytes)
         let files = reply.files
         if !files.isEmpty {
-            // The server adds the marks and the references of files again.
+            // The server adds the marks and references of files itself, so remove the marks from the text.
             let text = message.root["body"]?.string?.filter { $0 != "\u{FFFC}" } ?? ""
             message = try JSONDocument(
                 JSONWriter.object { writer in
