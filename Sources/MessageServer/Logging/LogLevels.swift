@@ -8,7 +8,7 @@ import Synchronization
 package final class LogLevels: Sendable {
     /// A change of the level.
     package struct Change: Sendable {
-        /// The level in place of every other.
+        /// The level that replaces the level of each logger.
         package let level: Logger.Level
         /// The business whose lines are concerned; nil for all lines.
         package let business: BusinessID?
@@ -61,13 +61,15 @@ package final class LogLevels: Sendable {
         }
     }
 
-    /// The lowest level of a line that may be written, when the logger's own level is `own`.
+    /// Returns the lowest level of a line that a logger with the level `own` may write.
     package func minimum(_ own: Logger.Level) -> Logger.Level {
         guard let current else { return own }
         return current.business == nil ? current.level : min(own, current.level)
     }
 
-    /// The minimum level of a line about a business, which its identifier or slug names, when the logger's own level is `own`.
+    /// Returns the minimum level of a business's lines for a logger with the level `own`.
+    ///
+    /// `business` is the identifier or the slug of the business.
     package func threshold(_ own: Logger.Level, business: @autoclosure () -> String?) -> Logger.Level {
         guard let current, current.concerns(business()) else { return own }
         return current.level

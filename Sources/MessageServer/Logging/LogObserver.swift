@@ -1,7 +1,7 @@
 import BusinessMessages
 package import Logging
 
-/// Writes stage events to the log: one line at info for every accepted message and every ended delivery.
+/// Writes stage events to the log; at `info` every accepted message and every ended delivery has a line.
 package struct LogObserver: StageObserver {
     private let logger: Logger
 
@@ -17,8 +17,10 @@ package struct LogObserver: StageObserver {
             metadata: Self.metadata(of: event))
     }
 
-    /// Debug for routine steps, info for events that operators count, warning for events that need attention,
-    /// error for loss.
+    /// Returns the level of an event.
+    ///
+    /// It is debug for routine steps, info for events that operators count, warning for events that need
+    /// attention, and error for loss.
     static func level(of event: StageEvent) -> Logger.Level {
         switch event.result {
         case .done:

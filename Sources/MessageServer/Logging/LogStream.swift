@@ -3,11 +3,11 @@ import BalloonPOSIX
 import Dispatch
 import Synchronization
 
-/// The stream of log lines to standard error, on which a caller never waits for a slow reader.
+/// The stream of log lines to standard error; a caller never waits for a slow reader of the stream.
 ///
-/// A separate queue writes the lines in batches: after five milliseconds, or when 16 KiB are buffered. An urgent
-/// line is written immediately, together with earlier ones. When a slow reader fills the buffer, lines are dropped
-/// and counted, and the count is logged as soon as possible.
+/// A separate queue writes the lines in batches: after five milliseconds, or when 16 KiB are buffered. An
+/// urgent line is written immediately, together with earlier ones. When a slow reader fills the buffer, lines
+/// are dropped and counted, and the count is logged as soon as possible.
 package final class LogStream: Sendable {
     /// The stream to the process's standard error, which all log lines share.
     package static let standardError = LogStream { StandardStream.error.write($0) }
@@ -43,7 +43,7 @@ package final class LogStream: Sendable {
 
     private static let batchTime = DispatchTimeInterval.milliseconds(5)
     fileprivate static let batchBytes = 16 << 10
-    /// The largest buffer that is kept; a burst may use more.
+    /// The largest buffer that is kept after a write; a burst of lines may need a larger one.
     private static let maximumKeptBytes = 256 << 10
 
     init(maximumPendingBytes: Int = 4 << 20, output: @escaping @Sendable ([UInt8]) -> Void) {
@@ -58,9 +58,9 @@ package final class LogStream: Sendable {
         write({ $0 += line }, isUrgent: isUrgent, describeDropped: describeDropped)
     }
 
-    /// Lets `append` write a line with its line feed directly to the buffer, without further memory.
+    /// Calls `append`, which writes a line with its line feed directly to the buffer, without another copy.
     ///
-    /// `append` must be short: other threads' lines wait meanwhile.
+    /// `append` must be short, because lines of other threads wait meanwhile.
     package func write(
         _ append: (inout [UInt8]) -> Void, isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]
     ) {
