@@ -13,7 +13,7 @@ final class APIAccess: Sendable {
         var token: APIToken?
         /// The business that the path names; nil when the path names none or the request is refused.
         var business: APIBusiness?
-        /// The header fields that every answer to this request gets, such as those of CORS and the rate limit.
+        /// The header fields that every answer to this request gets, such as the CORS and rate limit fields.
         var fields: [(name: String, value: String)] = []
         /// The reason why the request is refused; nil when it is admitted.
         var problem: APIProblem?

@@ -11,8 +11,8 @@ import BalloonJSON
 /// }
 /// ```
 ///
-/// The log line about the failure has the same `reference`. Problems of a body have `pointer`, `line` and `column`;
-/// those of the query or path have `parameter`.
+/// The log line about the failure has the same `reference`. A problem with the body has `pointer`, `line` and
+/// `column`; a problem with the query or path has `parameter`.
 struct APIProblem: Error, Sendable, Equatable {
     /// The kinds of problems; the raw value is the heading in the manual's page.
     enum Kind: String, Sendable, CaseIterable {
@@ -65,7 +65,7 @@ struct APIProblem: Error, Sendable, Equatable {
     var place: Place?
     /// Further header fields of the answer.
     var fields: [Field] = []
-    /// The HTTP status of the answer: that of the kind, unless the HTTP server refused the request while reading it.
+    /// The HTTP status of the answer: that of `kind`, or that of a refusal by the HTTP server itself.
     var status: HTTPStatus
     /// Further members of the JSON object, such as the person who has a conversation.
     var members: [Member] = []
@@ -135,7 +135,7 @@ struct APIProblem: Error, Sendable, Equatable {
         }
     }
 
-    /// The complete answer; its body is that of `json(reference:)`.
+    /// Returns the complete answer, whose body is the result of `json(reference:)`.
     func answer(reference: String) -> APIAnswer {
         APIAnswer(
             status, contentType: Self.mediaType, body: json(reference: reference),

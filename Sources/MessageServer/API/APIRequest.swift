@@ -133,7 +133,8 @@ struct APIRequest: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The body as a JSON object in which only `members` are allowed, each of them once.
+    /// Returns the body as a JSON object; throws when it has a repeated member, or one that is not in
+    /// `members`.
     func object(_ members: [String]) throws(APIProblem) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) {

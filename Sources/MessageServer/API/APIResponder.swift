@@ -58,7 +58,7 @@ struct APIFacts: Sendable {
     /// The value of `If-None-Match`.
     var ifNoneMatch: String?
 
-    /// Whether the audit log records a change by this operation: every one except sending, typing and
+    /// Whether the audit log records the operation; it records every change except sending, typing and
     /// uploading.
     var isAudited: Bool {
         !["/messages", "/typing", "/attachments", "/uploads"].contains { path.hasSuffix($0) }

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Limits the operations of each token that are in flight, so that no token can block the others.
+/// Limits the operations of each token that are in flight, so that no token can block another token.
 final class InFlightOperations: Sendable {
     private struct Operations {
         var running = 0

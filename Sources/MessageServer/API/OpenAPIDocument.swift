@@ -5,9 +5,10 @@ import BalloonJSON
 struct OpenAPIDocument {
     let title: String
 
-    /// Writes the document of operations, which are grouped by path in their order.
+    /// Writes the OpenAPI document of the operations, grouped by path in their order.
     ///
-    /// `write` writes the members of an operation, `components` those of the components.
+    /// `write` writes the members of one operation. `components` writes the members of the object
+    /// `components`.
     func json<Operation>(
         of operations: [Operation], at place: (Operation) -> (path: String, method: HTTPMethod),
         write: (Operation, inout JSONWriter) -> Void, components: (inout JSONWriter) -> Void

@@ -48,7 +48,9 @@ struct RequestQuota: Sendable {
     }
 }
 
-/// Counts the invalid tokens of each address, for which all addresses of an IPv6 /64 network count as one.
+/// Counts the invalid tokens of each client address; an IPv6 /64 network counts as one address.
+///
+/// In a minute, the first ten are answered with 401 and further ones with 429.
 struct FailedAttempts: Sendable {
     /// The number of invalid tokens in a minute that get 401; further ones get 429.
     static let limit = 10

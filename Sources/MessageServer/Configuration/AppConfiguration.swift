@@ -2,7 +2,8 @@ package import BalloonWire
 package import RetentionClient
 package import RetentionMessages
 
-/// One app of the folder `apps`: its identity at the App Store, and the content of its own folder.
+/// One app of the folder `apps`: its identity at the App Store, and the content of the folder beside its
+/// file.
 ///
 /// `config/apps/SLUG.json`:
 ///

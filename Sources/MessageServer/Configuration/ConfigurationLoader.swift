@@ -28,7 +28,8 @@ package enum ConfigurationLoader {
         let businesses = BusinessFolder.read(
             folder + "businesses", handlers: handlers, secrets: secrets, noting: &late)
         let loaded = draft.configuration(businesses: businesses, noting: &problems)
-        // `businesses` lacks those with a problem in their file, so their slugs would be reported as unknown.
+        // `businesses` lacks every business with a problem in its file, so its slug would be reported as
+        // unknown.
         if late.isEmpty { draft.file.api?.checkBusinesses(businesses, noting: &problems) }
         late += missingAddress(for: businesses, publicURL: loaded?.publicURL, purpose, at: file)
         if late.isEmpty { late += businesses.problemsOfDomains }

@@ -38,8 +38,8 @@ package struct ConfigurationSource: Sendable {
         do throws(SystemError) {
             return try DirectoryWatch(
                 [folder.isEmpty ? "." : folder, folder + "businesses"], queue: queue,
-                // A Kubernetes volume changes by renaming `..data`, a link through which all its names lead
-                // to their files.
+                // A Kubernetes volume changes by renaming `..data`, a link to the folder in which all its
+                // links find their files.
                 wanted: { $0.hasSuffix(".json") || $0.hasPrefix("..") }, changed: changed)
         } catch {
             logger.warning(

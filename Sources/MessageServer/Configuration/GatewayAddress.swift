@@ -10,7 +10,7 @@ package struct GatewayAddress: Sendable, Equatable {
     /// The value of the header `msp-agent`, by which Apple's logs name this server.
     package var agent = "Balloon"
 
-    /// The time after the handler's decision for which the server tries to send a reply; JSON:
+    /// The time, from the handler's decision, in which the server tries to send a reply; JSON:
     /// `giveUpAfterHours`.
     package var replyLifetime = Duration.seconds(72 * 3600)
 

@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// The server's settings during loading: those of the file, overridden by the environment.
+/// The server's settings during loading: the settings of the file, and of the environment, which override
+/// them.
 struct ServerDraft {
     let purpose: ConfigurationPurpose
     let file: ServerFile

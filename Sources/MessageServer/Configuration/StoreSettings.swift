@@ -60,7 +60,7 @@ package struct StoreSettings: Sendable, Equatable {
         return settings
     }
 
-    /// The store's configuration with these settings, for a data directory.
+    /// Returns the configuration of a store in the data directory `directory`, with these settings.
     package func configuration(directory: String) -> StoreConfiguration {
         var configuration = StoreConfiguration(directory: directory)
         configuration.deduplicationWindow = deduplicationWindow

@@ -31,15 +31,16 @@ struct DeliveryPipeline: Sendable {
     /// The maximum number of a conversation's lines that a handler gets, and their maximum bytes.
     var conversationLength = 50
     var maximumConversationBytes = 32 << 10
-    /// The number of releases after transient errors, over half a minute in all, before an attempt is
-    /// counted.
+    /// The number of releases after transient errors before an attempt is counted; they take half a minute in
+    /// all.
     var maximumPassing: UInt8 = 5
 
     /// How long an event waits for a handler that is unavailable for every event.
     var maximumUnavailability = Duration.seconds(72 * 3600)
 
-    /// The number of process crashes, each while only this message was recorded or delivered, that make it a
-    /// dead letter.
+    /// The number of process crashes after which a message becomes a dead letter.
+    ///
+    /// A crash counts only when this message was recorded or delivered alone.
     static let maximumCrashes = 3
 
     /// Delivers one business's messages until the store closes or the task is cancelled.
@@ -531,8 +532,8 @@ struct DeliveryPipeline: Sendable {
                     "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
                     "reason": "\(refusal)",
                 ])
-            // Send neither the text nor the handler's replies, because they promise a person, and no person
-            // is told.
+            // Send neither the text nor the handler's replies: they would promise a person, but no person is
+            // told.
             try await tryAgain(delivery, "the hand-off was refused: \(refusal)", asked: nil, &stages)
             return .attemptEnded
         }

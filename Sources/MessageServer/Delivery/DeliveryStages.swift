@@ -50,7 +50,7 @@ struct DeliveryStages: Sendable {
 
     mutating func begin(_ stage: StageEvent.Stage) { clock.begin(stage) }
 
-    /// Ends the stage; `status` is that of the gateway's answer.
+    /// Ends the stage; `status` is the HTTP status of the gateway's answer.
     func end(_ result: StageEvent.Result, status: Int? = nil) {
         observer.observe(
             StageEvent(

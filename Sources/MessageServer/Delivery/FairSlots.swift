@@ -16,7 +16,8 @@ final class FairSlots: Sendable {
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextTicket: UInt64 = 0
 
-        /// Gives free slots to the tasks whose turn has come; removes and returns these tasks.
+        /// Assigns free slots to the tasks whose turn has come; removes these tasks from `waiting` and
+        /// returns them.
         mutating func ready() -> [CheckedContinuation<Bool, Never>] {
             var ready: [CheckedContinuation<Bool, Never>] = []
             while let ticket = queue.next() {

@@ -11,7 +11,7 @@ import Synchronization
 /// `BlockingTaskExecutor` on the business's threads. The executor has additional threads for the child tasks
 /// of handlers.
 final class HandlerSlots: Sendable {
-    /// The slots are closed, because another handler replaces this one.
+    /// The slots are closed, because another handler replaces the handler that they limit.
     struct Closed: Error {}
 
     private let maximumCount: Int
@@ -21,7 +21,7 @@ final class HandlerSlots: Sendable {
     private let stuck = Atomic(0)
     private let deadlines = CallDeadlines()
 
-    /// The number of threads that child tasks may block in addition to those of the calls.
+    /// The number of threads for child tasks that block, in addition to one thread for each call.
     private static let maximumChildThreads = 64
 
     init(maximumCount: Int) {

@@ -3,8 +3,9 @@ import GatewayClient
 
 /// Repeats a gateway call while a retry may help, with growing pauses, until `end`.
 ///
-/// `call` receives the remaining time. Use it for downloads that cannot be repeated later: the client's own attempts
-/// end within seconds. Throws the last error of `call`, or ``GatewayError/cancelled`` when the task is cancelled.
+/// `call` receives the remaining time. Use it for downloads that cannot be repeated later, because the
+/// retries inside the gateway client end within seconds. Throws the last error of `call`, or
+/// ``GatewayError/cancelled`` when the task is cancelled.
 func keepAsking<Value: Sendable>(
     until end: ContinuousClock.Instant, _ call: (Duration) async throws(GatewayError) -> Value
 ) async throws(GatewayError) -> Value {

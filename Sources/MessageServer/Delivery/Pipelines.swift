@@ -17,10 +17,10 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `people` are the settings of the businesses' people, and `signIns` those of their providers. Without
-    /// `signInClient` no result of a sign-in is released, and without `payments` no payment is requested.
-    /// `reportsFailures` returns whether the handler of a business subscribes to failed replies. Throws a
-    /// ``TransportError`` when the process has too few file descriptors.
+    /// `people` are the settings of the businesses' people, and `signIns` the settings of the businesses'
+    /// identity providers. Without `signInClient` no result of a sign-in is released, and without `payments`
+    /// no payment is requested. `reportsFailures` returns whether the handler of a business subscribes to
+    /// failed replies. Throws a ``TransportError`` when the process has too few file descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
         signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, payments: PaymentServices? = nil,

@@ -26,7 +26,7 @@ extension StoreError {
         case .unavailable(_, let error) where error.isDiskWide: .retryLater
         case .unavailable(_, let error) where error.mayPass: .retryBriefly(reason: "\(self)")
         case .unavailable: .countAttempt(reason: "\(self)")
-        // The damaged file is that of a handler's state, which cannot be rebuilt; the reason names the file.
+        // The damaged file contains a handler's state, which cannot be rebuilt; the reason names the file.
         case .damaged: .countAttempt(reason: "\(self)")
         case .quarantined, .quarantinedConversation: .countAttempt(reason: "the conversation is damaged")
         case .notLeased: .ended

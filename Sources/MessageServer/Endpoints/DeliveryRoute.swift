@@ -5,9 +5,10 @@ package import MessageStore
 
 /// `GET /deliveries/BUSINESS/ID?wait=SECONDS` on `DATA/control.sock`: the state of a message's delivery.
 ///
-/// Business and id are percent-encoded. Answers 200 with a ``DeliveryAnswer`` when the delivery and all its replies
-/// have ended, or after the wait, at most 20 s; 404 when the journal has no such message, 400 for another path, 503
-/// with `{"error":"…"}` when the journal cannot be read or 64 requests wait already.
+/// Business and id are percent-encoded. Answers 200 with a ``DeliveryAnswer`` when the delivery and all its
+/// replies have ended, or after the wait, at most 20 s. Answers 404 when the journal has no such message, and
+/// 400 for another path. Answers 503 with `{"error":"…"}` when the journal cannot be read or 64 requests wait
+/// already.
 struct DeliveryRoute: Sendable {
     let store: Store
     let registry: HandlerRegistry

@@ -7,9 +7,11 @@ import BusinessMessages
 ///
 /// The GET answers `{"people":[{"business":"fish","open":false,"text":"Back at 9.","waiting":2,"person":1}]}`
 /// with each business that has `people`. `waiting` is the number of its conversations that wait for a person,
-/// `person` of those that a person has. The body of the POST is `{"business":"fish","open":false,"text":"Back
-/// at 9."}`; the answer has the same object when the change is durable. The POST answers 404 for a business
-/// without `people`, 400 for another object, and 503 when the disk does not write.
+/// and `person` the number that a person has.
+///
+/// The body of the POST is `{"business":"fish","open":false,"text":"Back at 9."}`. The answer has the same
+/// object when the change is durable. The POST answers 404 for a business without `people`, 400 for another
+/// object, and 503 when the disk does not write.
 enum PeopleRoutes {
     static func make(
         _ registry: HandlerRegistry, _ watch: AssignmentWatch, audit: AuditLog? = nil

@@ -5,8 +5,9 @@ import BalloonPOSIX
 /// `POST /send` on `DATA/control.sock`: sends a proactive message; see ``SendRequest``.
 ///
 /// Answers 200 with a ``SendAnswer`` when the outcome is known, or at the end of the requested wait. Answers
-/// 400 with `{"error":"…"}` for a message that is refused before any attempt, 409 when another person has the
-/// conversation or the customer has closed it, and 503 when the message or its files cannot be made durable.
+/// 400 with `{"error":"…"}` for a message that is refused before any attempt. Answers 409 when another person
+/// has the conversation or the customer has closed it. Answers 503 when the message or its files cannot be
+/// made durable.
 struct SendRoute: Sendable {
     let sender: ReplySender
     let registry: HandlerRegistry

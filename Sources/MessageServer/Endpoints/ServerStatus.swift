@@ -26,7 +26,7 @@ package struct ServerStatus: Sendable, Equatable {
         package var restarts: Int?
         /// The number of messages whose delivery has not ended.
         package var pending = 0
-        /// The age of the oldest of these messages; nil without one.
+        /// The age of the oldest pending message; nil without pending messages.
         package var oldestSeconds: Int?
         /// The number of messages and replies that wait for an operator's decision.
         package var deadLetters = 0

@@ -9,7 +9,7 @@ package import MessageStore
 package enum WebhookRoute {
     /// Creates the route, with a pipeline for each shard; messages for unknown businesses are refused.
     ///
-    /// Without `secrets`, those of the configuration are used, and never change.
+    /// Without `secrets`, the route uses the secrets of the configuration, and a reload does not change them.
     package static func make(
         _ configuration: ServerConfiguration, secrets: MSPSecrets? = nil,
         isServed: @escaping @Sendable (BusinessID) -> Bool,

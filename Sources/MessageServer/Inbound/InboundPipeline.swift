@@ -140,7 +140,7 @@ final class InboundPipeline {
     }
 }
 
-/// The limits of the ingest path besides those of the HTTP server.
+/// The limits of receiving webhooks, in addition to the limits of the HTTP server.
 struct InboundLimits: Sendable {
     var maximumInflatedBytes: Int
     var maximumInflationRatio: Int

@@ -1,11 +1,13 @@
 import BalloonJSON
 import BalloonWire
 
-/// Decides whether a webhook comes from Apple: stage `authenticate` of the data path; each shard has its own instance.
+/// Decides whether a webhook comes from Apple: stage `authenticate` of the data path, with one instance for
+/// each shard.
 ///
-/// The header must be `Authorization: Bearer` with an HS256 token. The token is signed with the MSP's secret, its `aud`
-/// is the MSP's id (or an array that contains it), and its `iat` is close to now (Apple Business Chat API,
-/// "Authorizing Messages"). The algorithm is always HS256, and the token's header must name it.
+/// The header must be `Authorization: Bearer` with an HS256 token that is signed with the MSP's secret. The
+/// token's `aud` is the MSP's id, or an array that contains it. The token's `iat` is close to now (Apple
+/// Business Chat API, "Authorizing Messages"). The algorithm is always HS256, and the token's header must
+/// name it.
 final class WebhookAuthenticator {
     private let secrets: MSPSecrets
     /// One verifier for each secret.

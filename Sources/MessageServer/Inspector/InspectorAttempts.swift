@@ -30,7 +30,7 @@ final class InspectorAttempts: Sendable {
     private static let maximumCount = 2_000
     private static let maximumBytes = 16 << 20
     private static let maximumLines = 100
-    /// The time after a call in which its last log lines may still be read from the handler.
+    /// The time after a call's end within which a log line still counts as a line of the call.
     private static let lateness = Duration.milliseconds(250)
 
     private struct State {

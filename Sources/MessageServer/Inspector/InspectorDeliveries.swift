@@ -120,7 +120,7 @@ struct InspectorDeliveries: Sendable {
             "headers": InspectorSchema.anyObject, "problems": InspectorSchema.list(InspectorSchema.anyObject),
         ])
 
-    /// The delivery of a request, whichever business it belongs to.
+    /// Returns the delivery that a request names, of any business.
     private func trace(_ request: InspectorRequest) async throws -> Store.Trace {
         let number = UInt64(request.path("record"))
         guard let number, number <= (1 << 53) - 1 else {

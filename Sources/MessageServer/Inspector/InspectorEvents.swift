@@ -38,7 +38,7 @@ package final class InspectorEvents: StageObserver {
     static let heartbeat = Duration.seconds(15)
 
     private let state = Mutex(State())
-    /// A random part of every event's id, by which `Last-Event-ID` of an earlier process is recognized.
+    /// A random part of every event's id; an id in `Last-Event-ID` without it is from another process.
     private let process = Hex.encode(randomBytes(4))
     private let next: (any StageObserver)?
 

@@ -5,7 +5,7 @@ import HandlerKit
 
 /// The handlers and their levers: `/dev/v1/handlers` and `/dev/v1/handler`.
 struct InspectorHandlers: Sendable {
-    /// An action on a handler, besides its delay.
+    /// An action on a handler, other than changing its delay.
     private enum Action: String, CaseIterable {
         /// Kills the process, which is restarted as after a crash.
         case kill

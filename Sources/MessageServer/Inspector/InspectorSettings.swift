@@ -10,7 +10,7 @@ package struct InspectorSettings: Sendable, Equatable {
     package var address: SocketAddress
     /// Whether another port is used when the address is in use.
     package var mayUseOtherPort: Bool
-    /// The names, besides those of loopback, under which browsers reach the listener; without ports.
+    /// The names, in addition to those of loopback, under which browsers reach the listener; without ports.
     package var hosts: [String]
     /// The token of every request below `/dev/v1`.
     package var token: String

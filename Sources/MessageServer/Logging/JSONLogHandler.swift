@@ -5,8 +5,8 @@ package import Logging
 /// Writes log lines to standard error, each one JSON object.
 ///
 /// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`. The metadata follow as
-/// members; a name that equals one of these three gets an underscore appended. For systemd's journal a line begins with its
-/// priority, such as `<4>`.
+/// members; a metadata name `at`, `level` or `event` gets an underscore appended. For systemd's journal a
+/// line begins with its priority, such as `<4>`.
 package struct JSONLogHandler: LogHandler {
     /// The metadata of every line.
     package var metadata: Logger.Metadata = [:]

@@ -86,7 +86,7 @@ package struct JSONStageLog: StageObserver {
     }
 }
 
-/// The facts of a result besides its name.
+/// The facts of a result, without the name of the result.
 private struct ResultFacts {
     var milliseconds: Int?
     var reason: String?

@@ -265,8 +265,7 @@ final class EventHub: Sendable {
         var texts: [EventFilter: [UInt8]] = [:]
         for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
         state.withLock { state in
-            // A new source may have replaced the ring meanwhile; these events do not belong into the new
-            // ring.
+            // A new source may have replaced the ring meanwhile; these events do not belong in the new ring.
             guard state.source == batch.source else { return }
             for event in events { state.ring.append(event) }
             // `last` moves with the first part of the batch, because all of it was read. `through` moves with

@@ -8,9 +8,10 @@ struct EventPage: Sendable {
     let filter: EventFilter
     let wait: Duration
 
-    /// The time that reading may take even if `wait` is shorter; a page that is not full is sent after it.
+    /// The time that reading may take even if `wait` is shorter; then the page is sent, even if it is not
+    /// full.
     private static let readingTime = Duration.seconds(10)
-    /// The maximum number of parts that a page reads; the count begins anew after a wait for events.
+    /// The maximum number of parts that a page reads; a wait for events resets the count.
     private static let maximumParts = 256
 
     /// Starts a task that reads the events and answers.

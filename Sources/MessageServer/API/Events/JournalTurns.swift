@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The turns of followers to read the journal: at most four of each token, so that no token delays the
-/// others.
+/// The turns of followers to read the journal; each token has at most four, so that it cannot block another.
 final class JournalTurns: Sendable {
     /// A turn of a token.
     struct Turn: Sendable {

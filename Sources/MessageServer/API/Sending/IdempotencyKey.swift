@@ -3,9 +3,9 @@ import BusinessMessages
 
 /// The `Idempotency-Key` of a request to send, by which the server recognizes a repetition of the request.
 ///
-/// A key is valid for one token name, business and customer. The message's id is derived from these and the key, so
-/// that the store's deduplication finds the message of an earlier request, whose record has the digest of that
-/// request's body.
+/// A key is valid for one token name, business and customer. The message's id is derived from all four, so
+/// that the store's deduplication finds the message of an earlier request with the key. The record of that
+/// message has the digest of the earlier request's body.
 struct IdempotencyKey: Sendable {
     /// The id of the message that a request with this key sends.
     let message: MessageID

@@ -16,7 +16,7 @@ final class UploadedFiles: Sendable {
         var files = 1000
         /// The maximum bytes of the files together.
         var bytes = 2 << 30
-        /// The maximum number of concurrent uploads, and of those of one token.
+        /// The maximum number of concurrent uploads, and the part of them that one token may have.
         var uploads = 8
         var uploadsPerToken = 4
     }
