@@ -1,4 +1,4 @@
-/// A set of ASCII bytes, stored as the bits of two words, so that a lookup is a shift and a mask.
+/// A set of ASCII bytes, stored as 128 bits in two words; a lookup is one shift and one mask.
 struct CharacterClass: Sendable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
@@ -21,24 +21,24 @@ struct CharacterClass: Sendable {
         return false
     }
 
-    /// Bytes of a token: methods, field names (RFC 9110 §5.6.2).
+    /// The bytes that a token may contain: methods and field names are tokens (RFC 9110 §5.6.2).
     ///
-    /// The words are the result of `init(_:)` for ``tokenMembers``; a test compares them. They are constants,
-    /// so that a lookup does not pay for lazy initialization.
+    /// The two words are the result of `init(_:)` for ``tokenMembers``; a test compares both. They are
+    /// written as constants, because a lookup would otherwise first check a lazily initialized global.
     static var token: CharacterClass {
         CharacterClass(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
     }
     static let tokenMembers =
         "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-    /// Bytes of a path and query (RFC 3986 §3.3, §3.4): unreserved, sub-delims, `:@/?` and `%`.
+    /// The bytes of a path and a query (RFC 3986 §3.3, §3.4): unreserved, sub-delims, `:@/?` and `%`.
     static var target: CharacterClass {
         CharacterClass(low: 0xafff_fff2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
     }
     static let targetMembers =
         "!$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
 
-    /// Bytes of a host's name or IPv4 address: unreserved ones (RFC 3986 §2.3).
+    /// The bytes of a host name or an IPv4 address: the unreserved bytes (RFC 3986 §2.3).
     static var host: CharacterClass {
         CharacterClass(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
     }

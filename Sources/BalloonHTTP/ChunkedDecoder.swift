@@ -1,4 +1,4 @@
-/// Decodes a chunked body incrementally (RFC 9112 §7.1): pure, synchronous, bounded.
+/// Decodes a chunked body incrementally (RFC 9112 §7.1), without I/O and with limits on every length.
 struct ChunkedDecoder: Sendable {
     private enum State: Sendable {
         case size(Int, digits: Int)
@@ -13,7 +13,8 @@ struct ChunkedDecoder: Sendable {
     }
 
     private var state = State.size(0, digits: 0)
-    /// The number of bytes of chunk extensions and trailers so far; they are skipped, up to a limit.
+    /// The bytes of chunk extensions and trailers so far, at most `maximumOverheadBytes`; their content is
+    /// ignored.
     private var overheadBytes = 0
     /// The current trailer line.
     private var trailer: [UInt8] = []
@@ -79,8 +80,8 @@ struct ChunkedDecoder: Sendable {
         _ byte: UInt8, _ size: Int, _ digits: Int, _ room: Int
     ) throws(HTTPRefusal) {
         if let digit = hexValue(byte) {
-            // Sixteen digits hold any 64-bit length; a length over the limit stays over it with each further
-            // digit.
+            // Sixteen digits hold any 64-bit length. The size is capped at 2^48 before each shift, so that it
+            // cannot overflow; a capped size still exceeds every limit.
             guard digits < 16 else { throw .malformedChunk }
             state = .size(min(size, 1 << 48) << 4 | digit, digits: digits + 1)
             return
@@ -124,8 +125,10 @@ struct ChunkedDecoder: Sendable {
     }
 }
 
-/// Fields about framing, routing, authentication or content, which are forbidden in a trailer (RFC 9110
-/// §6.5.1): a server that merges them into the header would interpret the request differently.
+/// Fields about framing, routing, authentication or content, which a trailer must not contain (RFC 9110
+/// §6.5.1).
+///
+/// A server that merges such a trailer into the header would interpret the request differently.
 private let forbiddenTrailers = [
     "transfer-encoding", "content-length", "host", "connection", "te", "trailer", "upgrade", "expect",
     "max-forwards", "range", "cache-control", "authorization", "proxy-authorization", "cookie",

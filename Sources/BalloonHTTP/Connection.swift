@@ -12,17 +12,19 @@ final class Connection {
     enum Phase {
         /// Reads a request's header, or waits for its first byte.
         case head
-        /// The next pipelined request stays in `input` until the client has read more of the earlier answers.
+        /// Keeps the next pipelined request unparsed in `input` until the client has read more of the earlier
+        /// answers.
         case heldBack
         /// Waits for the rest of a body of known length.
         case collecting(Exchange, length: Int)
         /// Decodes a chunked body.
         case collectingChunks(Exchange, ChunkedRequest)
-        /// The handler has the request and will answer; a pulled body may still arrive.
+        /// The handler has the request and has not answered yet; more bytes of a pulled body may still
+        /// arrive.
         case answering(Exchange)
-        /// The answer is sent in pieces; a pulled body may still arrive.
+        /// The handler writes the answer in pieces; more bytes of a pulled body may still arrive.
         case streaming(Exchange, StreamedAnswer)
-        /// The last answer is queued and not completely sent; further input is ignored.
+        /// The last answer is queued, but the socket has not accepted all of it; further input is ignored.
         case closing
         /// The last answer is sent; input is discarded until the peer has finished.
         case lingering
@@ -41,23 +43,25 @@ final class Connection {
     let tls: TLSSession?
 
     var phase = Phase.head
-    /// Whether the peer has sent its last byte; it may still read answers.
+    /// Whether the peer has closed its sending side; the peer may still read answers.
     var isPeerFinished = false
     var parser = RequestParser()
-    /// The bytes of the current request, when one read did not bring all of them.
+    /// The received bytes that are not consumed yet: an incomplete request, or pipelined requests that wait.
     var input: [UInt8] = []
     var output: [UInt8] = []
     var outputStart = 0
-    /// The part of ``heldBytes`` that the listener has counted.
+    /// The value of ``heldBytes`` when it was last reported to the listener's ``ConnectionCounter``.
     var countedBytes = 0
     var interest: Epoll.Events = .readable
 
     var exchangeNumber: UInt32 = 0
-    /// The ticks of the request's first byte and of the end of its header, and its body bytes so far.
+    /// The tick of the request's first byte, the tick at the end of its header, and the body bytes received
+    /// since.
     var requestStart: UInt64 = 0
     var bodyStart: UInt64 = 0
     var bodyBytes = 0
-    /// The tick at which the current phase expires, and the tick of its entry in the wheel.
+    /// The tick at which the current phase expires, and the tick of the connection's entry in the timer
+    /// wheel.
     var deadline: UInt64 = .max
     var scheduled: UInt64 = .max
 
@@ -77,13 +81,17 @@ final class Connection {
     var pendingOutputBytes: Int { output.count - outputStart }
     var exchangeID: ExchangeID { ExchangeID(connection: token, number: exchangeNumber) }
 
-    /// Whether the next pipelined request may be parsed: false while memory is short and answers are pending.
+    /// Whether the next pipelined request may be parsed.
+    ///
+    /// False while answers are pending and the connection's output or the listener's memory is at its limit.
     var hasRoomForAnswers: Bool {
         pendingOutputBytes == 0
             || pendingOutputBytes < listener.limits.maximumPendingOutputBytes && listener.connections.hasRoom
     }
 
-    /// The bytes held between reads; TLS buffers are separate and bounded by `maximumConnections`.
+    /// The bytes that the connection keeps between two reads.
+    ///
+    /// TLS buffers are not included: their size is bounded by `maximumConnections`.
     var heldBytes: Int {
         let inPhase =
             switch phase {
@@ -107,7 +115,7 @@ extension Connection {
         }
     }
 
-    /// Whether a request is incomplete, so that it can still be refused.
+    /// Whether the current request is not complete yet and can still be refused.
     var isReading: Bool {
         switch phase {
         case .head, .heldBack, .collecting, .collectingChunks: true
@@ -115,7 +123,7 @@ extension Connection {
         }
     }
 
-    /// Whether the arriving bytes are the body of an admitted request.
+    /// Whether the arriving bytes belong to the body of a request that its route accepted.
     var isAdmitted: Bool {
         switch phase {
         case .collecting, .collectingChunks: true
@@ -128,7 +136,7 @@ extension Connection {
         if case .head = phase { parser.isAtStart && input.isEmpty && pendingOutputBytes == 0 } else { false }
     }
 
-    /// Whether the request in flight can never be completed, because the peer has sent its last byte.
+    /// Whether the connection waits for bytes although the peer has closed its sending side.
     var isStarved: Bool {
         guard isPeerFinished else { return false }
         return switch phase {
@@ -157,7 +165,8 @@ extension Connection {
         case .head, .collecting, .collectingChunks: hasRoomForAnswers
         case .heldBack, .closing, .closed: false
         case .answering, .streaming:
-            // Pipelined requests wait in `input`, and when that is full, in the kernel's buffer.
+            // Pipelined requests wait in `input`; when `input` is full, they wait in the kernel's socket
+            // buffer.
             if let pull, !pull.isFinished {
                 pull.wantsMore
             } else {

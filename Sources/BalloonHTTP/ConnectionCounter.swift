@@ -1,8 +1,8 @@
 import BalloonPOSIX
 import Synchronization
 
-/// Counts the open connections of one listener over all shards, the connections of each peer, and the bytes
-/// that they hold.
+/// Counts the open connections of one listener over all shards, in total and by peer, and the bytes that they
+/// hold.
 final class ConnectionCounter: Sendable {
     private let total = Atomic<Int>(0)
     private let buffered = Atomic<Int>(0)
@@ -20,17 +20,16 @@ final class ConnectionCounter: Sendable {
 
     var value: Int { total.load(ordering: .relaxed) }
 
-    /// Whether connections may hold more bytes besides the bodies of admitted requests.
+    /// Whether connections may hold more bytes of headers, pipelined requests and answers.
     ///
-    /// Headers, pipelined requests and answers share half of the bytes, so that they cannot displace admitted
-    /// bodies.
+    /// These may use half of the limit, so that the other half is free for the bodies of admitted requests.
     var hasRoom: Bool { bufferedBytes < maximumBufferedBytes / 2 }
     /// The bytes that all connections hold.
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 
-    /// Adds a change in the held bytes of a connection of `peer`.
+    /// Adds `change` to the bytes that connections of `peer` hold.
     ///
-    /// Returns false when all connections together, or those of the peer, hold too much.
+    /// Returns false when the connections of this peer, or of all peers together, hold more than their limit.
     func count(_ change: Int, of peer: PeerAddress, isAdmitted: Bool) -> Bool {
         let all = buffered.add(change, ordering: .relaxed).newValue
         let hasShare = countShare(change, of: peer)
@@ -38,7 +37,7 @@ final class ConnectionCounter: Sendable {
     }
 
     private func countShare(_ change: Int, of peer: PeerAddress) -> Bool {
-        // Connections from this machine are not limited, because a local proxy carries all clients.
+        // Connections from this machine have no limit per peer, because a local proxy carries all clients.
         guard let maximumBufferedBytesPerPeer, !peer.isLocal else { return true }
         return bufferedPerPeer.withLock { bytes in
             let held = bytes[peer.group, default: 0] + change

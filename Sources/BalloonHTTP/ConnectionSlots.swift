@@ -1,4 +1,4 @@
-/// A shard's connections by token, found in O(1); the token of a closed connection finds nothing.
+/// The connections of a shard, found by token in O(1); the token of a closed connection is never valid again.
 struct ConnectionSlots {
     private var slots: [Connection?] = []
     private var generations: [UInt32] = []
@@ -15,7 +15,8 @@ struct ConnectionSlots {
         return connection
     }
 
-    /// The token for a connection that must be inserted next.
+    /// Reserves a slot and returns its token, which the caller must use for the next connection that it
+    /// inserts.
     mutating func makeToken() -> UInt64 {
         let slot: Int
         if let reused = free.popLast() {
@@ -26,7 +27,7 @@ struct ConnectionSlots {
             generations.append(0)
         }
         generations[slot] &+= 1
-        // The top bit of the generation is zero, so that tokens never equal those of other descriptors.
+        // The top bit of the token stays zero, so that no token equals that of the mailbox or of an acceptor.
         return UInt64(generations[slot] & 0x7FFF_FFFF) << 32 | UInt64(slot)
     }
 

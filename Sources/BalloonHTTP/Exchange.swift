@@ -4,9 +4,9 @@ struct ExchangeID: Sendable, Hashable {
     let number: UInt32
 }
 
-/// The data of the request in flight after its header is complete.
+/// The data of the current request, from the end of its header to the end of its answer.
 struct Exchange {
-    /// The route; nil when the path has none.
+    /// The route that serves the path; nil when no route does.
     var route: ShardRoute?
     /// Whether the method is HEAD, so that the answer has no body (RFC 9110 §9.3.2).
     let isHeadRequest: Bool
@@ -15,7 +15,7 @@ struct Exchange {
     var isPersistent: Bool
     /// Whether the route's `admit` admitted the request.
     var isAdmitted = false
-    /// The body, when the route pulls it in pieces; nil for other routes.
+    /// The body when the route's handler reads it in pieces; nil for other routes.
     var pull: PulledBody?
 }
 
@@ -32,11 +32,11 @@ final class ChunkedRequest {
 final class StreamedAnswer {
     /// Whether the pieces are sent as chunks.
     let isChunked: Bool
-    /// Whether the answer ends when a stop of the server begins.
+    /// Whether the answer ends at once when the server begins to stop.
     var isOpenEnded: Bool
-    /// The subscription of the answer to a broadcast; nil when it has none.
+    /// The audience that the answer belongs to; nil when the answer is not subscribed to a broadcast.
     var audience: BroadcastAudience?
-    /// The handler that waits until the client has read enough for the next piece; nil when none waits.
+    /// The handler that waits until the client has read enough to write the next piece; nil when none waits.
     var writer: CheckedContinuation<Void, any Error>?
 
     init(isChunked: Bool, isOpenEnded: Bool) {

@@ -5,7 +5,8 @@ func fieldLine(
 ) throws(HTTPRefusal) -> (nameEnd: Int, value: Range<Int>) {
     var nameEnd = start
     while nameEnd < end, CharacterClass.token.contains(bytes[nameEnd]) { nameEnd += 1 }
-    // White space here is a folded line at the start, or a name that another parser trims (RFC 9112 §5.1).
+    // The name must be a token: white space before it is a folded line, and white space after it would be
+    // trimmed by some parsers (RFC 9112 §5.1).
     guard nameEnd > start, nameEnd < end, bytes[nameEnd] == 0x3A else { throw .malformedField }
     let value = trimmed(bytes, (nameEnd + 1)..<end)
     var index = value.lowerBound

@@ -2,24 +2,24 @@ import Synchronization
 
 /// Sends the same bytes to many streamed answers.
 ///
-/// A batch is one post for each shard with subscribers, and is framed once for all of them; a subscriber has no
-/// task and no channel. Each subscriber gets the batches in the order of ``send(_:)``, beginning with the first one
-/// after its subscription.
+/// A batch is framed as a chunk once, and posted once to each shard that has subscribers. A subscriber needs
+/// no task and no queue. It gets every batch that is sent after its subscription, in the order of
+/// ``send(_:)``.
 ///
-/// A subscriber that does not read is cut off: when a batch would raise its untaken bytes above
-/// ``maximumUntakenBytes``, or when the listener has no memory left for answers. The socket buffers of the kernel are
-/// not counted. A shard that is behind by ``maximumWaitingBytes`` cuts off all its subscribers.
+/// A subscriber that reads too slowly is disconnected: when a batch would raise its pending bytes above
+/// ``maximumUntakenBytes``, or when the listener has no memory left for answers. Bytes in the kernel's socket
+/// buffer are not counted. When more than ``maximumWaitingBytes`` wait for a shard, all its subscribers are
+/// disconnected.
 package final class HTTPBroadcast: Sendable {
-    /// The maximum bytes that may wait to be sent to one subscriber; a single batch may be larger.
+    /// The maximum bytes that one subscriber may have pending; one batch alone may be larger.
     package static let maximumUntakenBytes = 65536
-    /// The maximum bytes of batches that may wait for one shard; a single batch may be larger.
+    /// The maximum bytes of batches that may wait for one shard; one batch alone may be larger.
     package static let maximumWaitingBytes = 1 << 20
-    /// The number of batches that may wait for one shard: each that is sent separately has a list of its subscribers.
+    /// The maximum number of batches that may wait for one shard: each has a list of its subscribers.
     static let maximumWaitingBatches = 256
 
     private struct State {
-        /// The sections of the broadcast: one for each shard with subscribers, which counts its subscribers and waiting
-        /// bytes.
+        /// One section for each shard that has subscribers.
         var sections: [BroadcastSection] = []
         var isFinished = false
     }
@@ -39,13 +39,13 @@ package final class HTTPBroadcast: Sendable {
         state.withLock { state in
             guard !state.sections.isEmpty else { return }
             let batch = BroadcastBatch(bytes)
-            // Posted under the lock, so that all shards get batches in the same order.
+            // Post while holding the lock, so that all shards get the batches in the same order.
             state.sections.removeAll { section in
                 if section.addWaiting(bytes.count) {
                     section.shard.post(.batch(batch, to: section))
                     return false
                 }
-                // Later subscribers of the shard are in another section, and lose nothing.
+                // The next subscriber of the shard creates a new section and misses no batch.
                 section.end(isRegular: false)
                 return true
             }
@@ -61,7 +61,7 @@ package final class HTTPBroadcast: Sendable {
         }
     }
 
-    /// Adds a subscriber on a shard; nil when the broadcast is finished.
+    /// Adds a subscriber on a shard and returns its section; nil when the broadcast is finished.
     func add(_ shard: Shard) -> BroadcastSection? {
         state.withLock { state in
             if state.isFinished { return nil }
@@ -75,7 +75,7 @@ package final class HTTPBroadcast: Sendable {
         }
     }
 
-    /// Removes a subscriber from a section.
+    /// Removes one subscriber from `section`, and the section after its last subscriber.
     func remove(from section: BroadcastSection) {
         state.withLock { state in
             section.countSubscriber(-1)
@@ -84,7 +84,7 @@ package final class HTTPBroadcast: Sendable {
     }
 }
 
-/// The subscribers of one broadcast on one shard, from the first of them until all have left or are cut off.
+/// The subscribers of one broadcast on one shard, from the first subscription until all have ended.
 final class BroadcastSection: Sendable {
     let broadcast: HTTPBroadcast
     let shard: Shard
@@ -99,14 +99,14 @@ final class BroadcastSection: Sendable {
     }
 
     var subscriberCount: Int { subscribers.load(ordering: .relaxed) }
-    /// Whether no further batch is sent to the section.
+    /// Whether the section has ended, so that no further batch is sent to its subscribers.
     var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
     func countSubscriber(_ change: Int) { subscribers.add(change, ordering: .relaxed) }
 
-    /// Counts a batch that waits for the shard; false when the shard is too far behind.
+    /// Counts a batch of `bytes` that waits for the shard; false when too many bytes or batches wait already.
     ///
-    /// Called under the broadcast's lock.
+    /// The caller holds the broadcast's lock.
     func addWaiting(_ bytes: Int) -> Bool {
         let waiting = waitingBytes.load(ordering: .relaxed)
         guard
@@ -119,13 +119,14 @@ final class BroadcastSection: Sendable {
         return true
     }
 
-    /// Uncounts bytes that were sent to all subscribers, and a batch that was sent or merged with another.
+    /// Subtracts bytes that were sent to all subscribers, and batches that were sent or merged into another
+    /// batch.
     func removeWaiting(_ bytes: Int, batches: Int) {
         waitingBytes.subtract(bytes, ordering: .relaxed)
         waitingBatches.subtract(batches, ordering: .relaxed)
     }
 
-    /// Ends the section: its answers end after the waiting batches, or are cut off at once.
+    /// Ends the answers of the section: after the waiting batches if `isRegular`, else without sending these.
     func end(isRegular: Bool) {
         ended.store(true, ordering: .releasing)
         shard.post(.endSection(self, isRegular: isRegular))

@@ -5,7 +5,7 @@ enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// `Date: Sun, 06 Nov 1994 08:49:37 GMT` with its line end, for seconds since 1970.
+    /// Returns `Date: Sun, 06 Nov 1994 08:49:37 GMT` with its line end, for a time in seconds since 1970.
     static func field(secondsSince1970 seconds: Int) -> [UInt8] {
         let day = seconds / 86400
         let time = seconds % 86400
@@ -17,9 +17,9 @@ enum HTTPDate {
 
     private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
-    /// Year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian calendar.
+    /// Returns the date of a day that is counted from 1970-01-01, in the proleptic Gregorian calendar.
     private static func civilDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
-        // Years begin in March here, so that the leap day is the last day of its year.
+        // Count from a March 1st: a year that begins in March ends with its leap day.
         let shifted = day + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097

@@ -3,7 +3,7 @@ package import BalloonTLS
 
 /// Returns the content of a refusal's answer, and may log the refusal.
 ///
-/// It is called on a shard, so it must not block.
+/// The closure runs on a shard's queue, so it must not block.
 package typealias RefusalDescription = @Sendable (HTTPRefusal) -> HTTPContent
 
 /// The body of an answer with its media type.
@@ -23,20 +23,21 @@ package struct HTTPContent: Sendable, Hashable {
     package init(text: String) { self.init(type: "text/plain; charset=utf-8", bytes: Array(text.utf8)) }
 }
 
-/// One address with its routes, its limits, and the wording of its refusals.
+/// One address with its routes, its limits, and the text of its refusals.
 package struct HTTPListener: Sendable {
     let address: SocketAddress
     let routes: [HTTPRoute]
     let limits: HTTPLimits
     let tls: TLSCredentials?
     let describeRefusal: RefusalDescription
-    /// The descriptor of a socket that a service manager opened; nil to open one.
+    /// The descriptor of a listening socket from a service manager; nil to open a socket.
     let inherited: Int32?
 
-    /// Creates a listener for a TCP address or a unix socket; with credentials it uses TLS.
+    /// Creates a listener for a TCP address or a unix socket, which uses TLS when `tls` has credentials.
     ///
-    /// With `inherited`, a listening socket of the service manager, the address is the socket's. A stop then accepts no more
-    /// connections, which wait for the next process.
+    /// `inherited` is the descriptor of a listening socket that a service manager opened; the listener then
+    /// uses the address of this socket. When the server stops, new connections stay in the socket's queue for
+    /// the next process.
     ///
     /// Without `describeRefusal` the body of a refusal is the reason phrase of its status, as plain text.
     package init(

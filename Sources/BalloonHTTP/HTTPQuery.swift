@@ -1,7 +1,7 @@
 /// The decoded parameters of a query, in the order of arrival.
 ///
-/// `a=1&b=x+y` as browsers and client libraries write it (`application/x-www-form-urlencoded`, WHATWG URL §5.1): `+`
-/// is a space, a parameter without `=` has an empty value, and empty parameters are skipped.
+/// Browsers and client libraries write a query as `a=1&b=x+y` (`application/x-www-form-urlencoded`, WHATWG
+/// URL §5.1). `+` is a space, a parameter without `=` has an empty value, and empty parameters are skipped.
 package struct HTTPQuery: Sendable, Hashable {
     /// One parameter.
     package struct Parameter: Sendable, Hashable {
@@ -23,8 +23,9 @@ package struct HTTPQuery: Sendable, Hashable {
 
     /// Parses a query without its `?`.
     ///
-    /// Throws ``HTTPRefusal/malformedTarget`` when a name or value is not UTF-8 after percent-decoding, and
-    /// ``HTTPRefusal/parametersTooLong`` when the query has too many parameters, or one that is too long.
+    /// Throws ``HTTPRefusal/malformedTarget`` when a name or value is not UTF-8 after percent-decoding.
+    /// Throws ``HTTPRefusal/parametersTooLong`` when there are too many parameters, or when a name or value
+    /// is too long.
     package init(_ query: ArraySlice<UInt8>) throws(HTTPRefusal) {
         var parameters: [Parameter] = []
         for part in query.split(separator: UInt8(ascii: "&")) {

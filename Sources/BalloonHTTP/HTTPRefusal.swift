@@ -1,7 +1,7 @@
 /// The reason why the server refuses a request without calling a handler.
 ///
-/// The connection closes after the answer, unless the request was well formed and only its path or method is
-/// not served.
+/// The connection closes after the answer, except for ``notFound`` and ``methodNotAllowed`` when the request
+/// has no body.
 package enum HTTPRefusal: Error, Sendable, Hashable {
     /// The request line is not `method SP target SP version CRLF` (RFC 9112 §3).
     case malformedRequestLine
@@ -10,7 +10,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case malformedTarget
     /// The version begins with `HTTP/`, but is not 1.x (RFC 9110 §15.6.6).
     case unsupportedVersion
-    /// The method is well formed and unknown (RFC 9110 §15.6.2).
+    /// The method has a valid form, but this server does not know it (RFC 9110 §15.6.2).
     case unknownMethod
     /// A field line is malformed: white space before the colon, a bad name or value byte, a folded line (RFC 9112 §5).
     case malformedField
@@ -20,7 +20,8 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case badHost
     /// `Content-Length` is repeated, or not a number, or too large (RFC 9112 §6.3).
     case badContentLength
-    /// `Content-Length` and `Transfer-Encoding` together, or a coding in HTTP/1.0 (RFC 9112 §6.1).
+    /// The request has both `Content-Length` and `Transfer-Encoding`, or is HTTP/1.0 with the latter (RFC
+    /// 9112 §6.1).
     case ambiguousFraming
     /// The last coding of `Transfer-Encoding` is not `chunked`, or `chunked` occurs twice (RFC 9112 §6.1,
     /// §6.3).
@@ -35,19 +36,20 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong
-    /// A parameter of the path or query is longer than its limit, or the query has too many (RFC 9110 §15.5.15).
+    /// The path or query has a parameter over its limit, or the query has too many (RFC 9110 §15.5.15).
     case parametersTooLong
-    /// The field lines are too many, or one or all of them exceed their limit (RFC 6585 §5).
+    /// There are too many field lines, one of them is too long, or all together are (RFC 6585 §5).
     case fieldsTooLarge
     /// The body exceeds the limit of its route.
     case bodyTooLarge
-    /// All requests together hold the maximum of memory (RFC 9110 §15.6.4); a later attempt may succeed.
+    /// The connections hold the maximum bytes of requests and answers (RFC 9110 §15.6.4); a retry may
+    /// succeed.
     case overloaded
     /// The request did not arrive within its time limit (RFC 9110 §15.5.9).
     case timedOut
     /// No route serves the path (RFC 9110 §15.5.5).
     case notFound
-    /// The path supports other methods (RFC 9110 §15.5.6).
+    /// The path has routes, but only for other methods (RFC 9110 §15.5.6).
     case methodNotAllowed
     /// The handler did not answer within its time limit (RFC 9110 §15.6.4): the server is at fault, not the
     /// client.

@@ -7,16 +7,18 @@ package import BalloonPOSIX
 package struct HTTPRequest: Sendable {
     /// The method.
     package var method: HTTPMethod { head.method }
-    /// The complete body; empty when the route pulls it.
+    /// The complete body; empty when the handler reads the body through ``bodyReader``.
     package let body: ArraySlice<UInt8>
-    /// Reads the body piece by piece, for a route that asks for that; nil for a route that gets the whole body.
+    /// The reader for a body that the route receives in pieces; nil for a route that gets the whole body.
     package let bodyReader: HTTPBodyReader?
-    /// The decision of the route's `admit` about the request's head; false when the route has none, and
-    /// during the decision.
+    /// Whether the route's `admit` admitted the request; false when the route has no `admit`.
+    ///
+    /// It is also false in the request that `admit` itself gets.
     package let isAdmitted: Bool
     /// The address of the client, or of the proxy in front of this server.
     package let peer: PeerAddress
-    /// The user of the process at the other end of a unix socket, when it connected; nil for TCP.
+    /// The user of the client's process at the time of its connection to a unix socket; nil for TCP and in
+    /// `admit`.
     package var peerUser: UInt32?
 
     let bytes: [UInt8]
@@ -41,7 +43,7 @@ package struct HTTPRequest: Sendable {
         return bytes[(base + Int(query.lowerBound))..<(base + Int(query.upperBound))]
     }
 
-    /// The value of the first field with that name, without surrounding white space.
+    /// Returns the value of the first field with that name, without surrounding white space.
     package func field(_ name: HTTPFieldName) -> ArraySlice<UInt8>? {
         for field in head.fields where field.hasName(name.bytes, in: bytes, from: base) {
             return bytes[(base + Int(field.valueStart))..<(base + Int(field.valueEnd))]
@@ -49,7 +51,7 @@ package struct HTTPRequest: Sendable {
         return nil
     }
 
-    /// Whether there are several fields with that name.
+    /// Returns whether two or more field lines have that name.
     package func isRepeated(_ name: HTTPFieldName) -> Bool {
         var isFound = false
         for field in head.fields where field.hasName(name.bytes, in: bytes, from: base) {

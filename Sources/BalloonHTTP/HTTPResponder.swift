@@ -1,19 +1,20 @@
-/// Answers one request later, from any thread.
+/// Sends the answer of one request after the handler has returned, from any thread.
 ///
-/// An answer after the first, or to a disconnected client, is ignored.
+/// A second answer, or an answer to a disconnected client, is ignored.
 package struct HTTPResponder: Sendable {
     let shard: Shard
     let exchange: ExchangeID
 
     /// Sends the answer.
     ///
-    /// `then` is called on the shard, or at once when the shard has ended: with false when the client has disconnected
-    /// already, so that it certainly got no answer. It must not block.
+    /// `then` is called on the shard's queue, or at once when the shard has ended, and must not block. Its
+    /// argument is false when the client had already disconnected, so that the client certainly got no
+    /// answer.
     package func respond(_ response: HTTPResponse, then: (@Sendable (_ isSent: Bool) -> Void)? = nil) {
         shard.post(.answer(exchange, response, then))
     }
 
-    /// Closes the connection without an answer, or in the middle of a streamed one.
+    /// Closes the connection without an answer, or in the middle of a streamed answer.
     package func abort() { shard.post(.abort(exchange)) }
 
     /// Starts an answer whose body is written in pieces.
@@ -28,8 +29,8 @@ package struct HTTPResponder: Sendable {
 
 /// Writes the body of a streamed answer.
 ///
-/// Without a length, an HTTP/1.1 client gets chunks; for an HTTP/1.0 client, the end of the connection ends
-/// the body.
+/// Without a known length, an HTTP/1.1 client gets chunks. An HTTP/1.0 client knows no chunks, so the
+/// connection closes at the end of the body.
 package struct HTTPBodyWriter: Sendable {
     let shard: Shard
     let exchange: ExchangeID
@@ -46,8 +47,8 @@ package struct HTTPBodyWriter: Sendable {
 
     /// Adds the batches of `broadcast` to the body; the answer becomes open-ended.
     ///
-    /// The order of calls counts: a batch that is sent after this call follows the pieces that were written before
-    /// it. An answer subscribes to one broadcast, until it ends; a finished broadcast ends it at once.
+    /// Batches sent after this call follow the pieces written before it. An answer subscribes to one
+    /// broadcast at most, and ends with the broadcast; if that is finished already, the answer ends at once.
     package func subscribe(to broadcast: HTTPBroadcast) {
         guard let section = broadcast.add(shard) else { return finish() }
         shard.post(.subscribe(exchange, to: section))
@@ -57,15 +58,16 @@ package struct HTTPBodyWriter: Sendable {
     package func finish() { shard.post(.streamEnd(exchange)) }
 }
 
-/// Reads the body of a request whose route pulls it; back-pressure stops the client while the handler does
-/// not read.
+/// Reads the body of a request in pieces, for a route that pulls it.
+///
+/// While the handler does not read, the server stops reading from the socket, which blocks the client.
 package struct HTTPBodyReader: Sendable {
     let shard: Shard
     let exchange: ExchangeID
 
-    /// The next piece, nil at the end of the body; one call at a time.
+    /// Returns the next piece, or nil at the end of the body; only one call may wait at a time.
     ///
-    /// Throws ``HTTPStreamError`` when the body is too large or malformed, or its sender disconnected.
+    /// Throws ``HTTPStreamError`` when the body is too large or malformed, or the client disconnected.
     package func next() async throws -> [UInt8]? {
         try await withCheckedThrowingContinuation { shard.post(.pull(exchange, $0)) }
     }
@@ -73,9 +75,9 @@ package struct HTTPBodyReader: Sendable {
 
 /// The reason why a body cannot be written or read completely.
 package enum HTTPStreamError: Error, Sendable, Hashable {
-    /// The peer disconnected or exceeded a time limit, or the answer has ended: nothing more can be read or
-    /// written.
+    /// Nothing more can be read or written: the client disconnected or exceeded a time limit, or the answer
+    /// has ended.
     case disconnected
-    /// The body is malformed or exceeds the route's limit; the client has got the refusal.
+    /// The request's body is malformed or exceeds the route's limit.
     case refused(HTTPRefusal)
 }

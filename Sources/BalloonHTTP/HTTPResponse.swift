@@ -1,11 +1,13 @@
-/// An answer with its complete body; the header is rendered at creation, so that sending a constant one is
-/// cheap.
+/// An answer with its complete body.
+///
+/// The header is rendered once at creation, so that a constant answer is cheap to send repeatedly.
 package struct HTTPResponse: Sendable {
     /// The status.
     package let status: HTTPStatus
     /// The content.
     package let body: [UInt8]
-    /// Status line and fields, without `Date` and `Connection`, which are added when it is sent.
+    /// The status line and the fields, without `Date` and `Connection`, which the shard adds when it sends
+    /// the answer.
     let header: [UInt8]
 
     /// Creates an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
@@ -18,7 +20,7 @@ package struct HTTPResponse: Sendable {
         self.status = status
         self.body = status.hasContent ? body : []
         var header = renderHeader(status, fields)
-        // RFC 9110 §8.6, §15.4.5: the length of a 304 would be that of the 200, and a 204 has none.
+        // RFC 9110 §8.6, §15.4.5: a 204 has no length, and the length in a 304 would be that of the 200.
         if status.hasContent {
             header += "Content-Length: \(body.count)\r\n".utf8
             if !body.isEmpty { header += "Content-Type: \(contentType)\r\n".utf8 }
@@ -35,17 +37,17 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// The head of an answer whose body follows in pieces.
+/// The status line and fields of an answer whose body follows in pieces.
 package struct HTTPStreamHead: Sendable {
     let header: [UInt8]
     let hasLength: Bool
     let isOpenEnded: Bool
 
-    /// Creates the head of an answer; `fields` as for ``HTTPResponse``.
+    /// Creates the head of an answer; `fields` must not name the fields that ``HTTPResponse`` excludes.
     ///
-    /// With a length, exactly that many bytes must be written, and they are sent without chunk framing. An
-    /// open-ended answer, such as an event stream, has no length, and ends at once when a stop of the server
-    /// begins; other answers may finish within the grace of the stop.
+    /// With `contentLength`, exactly that many bytes must be written, and they are sent without chunk
+    /// framing. An open-ended answer, such as an event stream, has no length and ends at once when the server
+    /// begins to stop. Other answers may continue until the grace period of the stop ends.
     package init(
         _ status: HTTPStatus, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []
@@ -57,9 +59,10 @@ package struct HTTPStreamHead: Sendable {
     }
 }
 
-/// The status line and the fields, each with its line end.
+/// Returns the status line and the fields, each with its line end.
 ///
-/// A line break in a value would end the field early, so it becomes a space. Clients control no value.
+/// A line break in a value becomes a space, because it would end the field early. No value comes from a
+/// client.
 private func renderHeader(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) -> [UInt8] {
     var header = Array("HTTP/1.1 \(status.code) \(status.reason)\r\n".utf8)
     for (name, value) in fields {

@@ -1,10 +1,10 @@
 extension HTTPRoute {
-    /// The same route, which refuses requests that a web page of another site could have sent: 403.
+    /// The same route, but with 403 for requests that a web page of another site could have sent.
     ///
-    /// A page of an attacker reaches a loopback address under a name of the attacker's, which resolves to
-    /// `127.0.0.1` (DNS rebinding): `Host` then has that name. A form or script that names the address itself has
-    /// a foreign `Origin`. So `Host` must be a name of this machine, and `Origin`, where a browser sends it, must
-    /// be `http://` or `https://` and the same host and port.
+    /// With DNS rebinding, an attacker's page reaches a loopback address through a host name that resolves to
+    /// `127.0.0.1`; `Host` then has the attacker's name. A form or script that names the address itself sends
+    /// a foreign `Origin`. Therefore `Host` must be `localhost` or a loopback address. If there is an
+    /// `Origin`, it must be `http://` or `https://` followed by the same host and port.
     package var forLocalCallers: HTTPRoute {
         replacingHandlers { [makeHandlers] shard in
             let handlers = makeHandlers(shard)
@@ -23,7 +23,7 @@ extension HTTPRoute {
 extension HTTPRequest {
     /// Whether `Host` and `Origin` show that a local program or a page of this server sent the request.
     fileprivate var isFromThisMachine: Bool {
-        // Only HTTP/1.0 allows a request without `Host`, and no browser sends that.
+        // `Host` may be missing only in HTTP/1.0, which browsers do not send.
         let host = field(HTTPFieldName("host")).map { String(decoding: $0, as: UTF8.self).lowercased() }
         if let host, !isLocal(host) { return false }
         guard let origin = field(HTTPFieldName("origin")) else { return true }
@@ -34,7 +34,7 @@ extension HTTPRequest {
     }
 }
 
-/// Whether `host[:port]` is `localhost` or a loopback address; the parser accepts valid hosts only.
+/// Returns whether `host[:port]` is `localhost` or a loopback address; the parser has checked its form.
 private func isLocal(_ host: String) -> Bool {
     if host.hasPrefix("[") { return host.hasPrefix("[::1]") }
     let name = host.prefix { $0 != ":" }

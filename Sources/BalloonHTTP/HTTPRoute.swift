@@ -1,31 +1,32 @@
-/// Handles requests for one path; belongs to one shard, so that it may hold state without locks.
+/// Handles the requests of one route on one shard, so it may hold state without locks.
 ///
-/// The shard calls it inline, so it must not block. It returns the answer, or nil when the responder will
-/// answer later.
+/// The shard calls the handler on its queue, so the handler must not block. The handler returns the answer,
+/// or nil to answer later through `responder`.
 package typealias HTTPHandler = (_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse?
 
 /// The decision of a route about the head of a request, before its body is stored.
 package enum HTTPVerdict: Sendable {
-    /// The body is received; the handler sees the decision in ``HTTPRequest/isAdmitted``.
+    /// The server receives the body; the handler finds this decision in ``HTTPRequest/isAdmitted``.
     case admitted
-    /// This answer is sent; the body is not read, and the handler does not see the request.
+    /// The server sends this answer, does not read the body, and does not call the handler.
     case refused(HTTPResponse)
 }
 
-/// Decides about the head of a request; belongs to one shard.
+/// Decides about a request from its head, on one shard.
 ///
-/// The shard calls it inline, once for each request with valid framing and size, and before `100 Continue`.
-/// It must not block. The request has no body yet.
+/// The shard calls the closure on its queue once for each request with valid framing and size, before it
+/// sends `100 Continue`. The closure must not block. The request has no body yet.
 package typealias HTTPAdmission = (_ head: HTTPRequest) -> HTTPVerdict
 
 /// A route of the server: the method, the path, and the way in which the handler receives the body.
 package struct HTTPRoute: Sendable {
     /// The way in which the handler receives the body.
     package enum Body: Sendable {
-        /// Complete, up to a limit; a longer body gets 413.
+        /// The handler gets the complete body, up to a limit; a longer body gets 413.
         case collected(maximumBytes: Int)
-        /// In pieces through ``HTTPRequest/bodyReader``, with back-pressure, up to a limit; reading a longer
-        /// body throws.
+        /// The handler reads pieces from ``HTTPRequest/bodyReader``, up to a limit; reading beyond it throws.
+        ///
+        /// The server reads from the socket only as fast as the handler reads.
         case pulled(maximumBytes: Int)
 
         var maximumBytes: Int {
@@ -41,8 +42,8 @@ package struct HTTPRoute: Sendable {
         let admit: HTTPAdmission?
         let handle: HTTPHandler
 
-        /// Pairs the decision about the head with the handler of the complete request, so that both may share
-        /// state.
+        /// Creates the closures of one shard: one for the head and one for the complete request; both may
+        /// share state.
         package init(admit: HTTPAdmission? = nil, handle: @escaping HTTPHandler) {
             self.admit = admit
             self.handle = handle
@@ -61,12 +62,13 @@ package struct HTTPRoute: Sendable {
     /// Creates a route; `path` is compared as bytes, and includes all paths below it when it ends in `/*`.
     ///
     /// A segment `{name}` is a parameter: it matches one segment that is not empty, and
-    /// ``HTTPRequest/parameter(_:)`` returns its decoded value. A value that is not UTF-8 gets 400, one of more than
-    /// 1024 bytes 414. A path with parameters has no `/*`. The first route of a listener that matches a request
-    /// serves it.
+    /// ``HTTPRequest/parameter(_:)`` returns its decoded value. A value that is not UTF-8 gets 400; a value
+    /// of more than 1024 bytes gets 414. A path with parameters must not end in `/*`. The first route of a
+    /// listener that matches a request serves it.
     ///
-    /// `makeHandlers` is called once for every shard. A GET route answers HEAD too. `endBurst` is called on
-    /// the shard after a batch of requests that arrived together, so that their work can continue as a batch.
+    /// `makeHandlers` is called once for each shard. A GET route also answers HEAD. The shard calls
+    /// `endBurst` after it has handled all requests that arrived together, so that their further work can be
+    /// done as one batch.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
         endBurst: (@Sendable () -> Void)? = nil,
@@ -105,7 +107,7 @@ package struct HTTPRoute: Sendable {
         return isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
     }
 
-    /// The same route with other handlers.
+    /// Returns the same route with other handlers.
     func replacingHandlers(_ makeHandlers: @escaping @Sendable (_ shard: Int) -> Handlers) -> HTTPRoute {
         var route = self
         route.makeHandlers = makeHandlers

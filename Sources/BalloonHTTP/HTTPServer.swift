@@ -4,8 +4,8 @@ import Synchronization
 
 /// An HTTP/1.1 server on POSIX sockets and Dispatch, with any number of listeners.
 ///
-/// Its connections are divided among shards, usually one per core. A shard is a serial Dispatch queue with an
-/// epoll set; it alone reads and answers on its connections.
+/// The connections are divided among shards, usually one per core. A shard is a serial Dispatch queue with an
+/// epoll set; only the shard of a connection reads from it and writes to it.
 package actor HTTPServer {
     private let listeners: [HTTPListener]
     /// The counters of connections, one for each listener.
@@ -24,10 +24,10 @@ package actor HTTPServer {
         }
     }
 
-    /// Binds every listener and returns the bound addresses in the listeners' order; connections wait until
-    /// ``start()``.
+    /// Binds every listener and returns the bound addresses in the listeners' order.
     ///
-    /// Throws a ``SystemError`` with the address when one is in use or not local; then none is bound.
+    /// Connections wait in the kernel until ``start()``. Throws a ``SystemError`` that names the address when
+    /// an address is in use or not local; then no listener is bound.
     @discardableResult
     package func bind() throws(SystemError) -> [SocketAddress] {
         guard bound.isEmpty else { return bound.map(\.address) }
@@ -43,10 +43,9 @@ package actor HTTPServer {
         return sockets.map(\.address)
     }
 
-    /// Starts serving, and returns the bound addresses in the listeners' order; calls ``bind()`` unless it
-    /// was called before.
+    /// Starts serving, and returns the bound addresses in the listeners' order.
     ///
-    /// Throws like ``bind()``; then no listener is served.
+    /// Calls ``bind()`` unless it was called before, and throws the same errors; then no listener is served.
     package func start() async throws -> [SocketAddress] {
         // All or none: bind every address before the first connection is accepted.
         let addresses = try bind()
@@ -62,9 +61,9 @@ package actor HTTPServer {
 
     /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
-    /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A connection without a request
-    /// stays open for `idle`, so that a request that its client is sending is answered, with `Connection: close`. A stopped server
-    /// cannot be started again.
+    /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A
+    /// connection without a request stays open for `idle`: a request that is on its way is still answered,
+    /// with `Connection: close`. A stopped server cannot be started again.
     package func stop(within grace: Duration, idle: Duration = .zero) async {
         guard isServing else { return bound = [] }
         await withTaskGroup(of: Void.self) { group in
@@ -79,7 +78,10 @@ package actor HTTPServer {
     /// The number of shards.
     package nonisolated var shardCount: Int { shards.count }
 
-    /// Calls `answer` on a shard's queue once the shard has completed its current work; at once when the shard has ended.
+    /// Calls `answer` on the queue of a shard after the shard's current work, to show that the shard makes
+    /// progress.
+    ///
+    /// If the shard has ended, `answer` is called at once.
     package nonisolated func check(shard: Int, _ answer: @escaping @Sendable () -> Void) {
         shards[shard].post(.check(answer))
     }
@@ -93,7 +95,7 @@ package actor HTTPServer {
     }
 }
 
-/// Holds a listening socket, which cannot be copied, in an array.
+/// A class that holds a listening socket, because an array cannot hold a noncopyable value.
 private final class Bound {
     let address: SocketAddress
     private var socket: ListeningSocket?

@@ -1,7 +1,8 @@
-/// Whether `bytes[start..<end]` is `host[:port]` (RFC 9110 §7.2): a name, an IPv4 address or an IPv6 literal.
+/// Returns whether `bytes[start..<end]` is `host[:port]` (RFC 9110 §7.2): a name, an IPv4 address or an IPv6
+/// literal.
 ///
-/// This is stricter than RFC 3986: it refuses sub-delims such as `,` and `;`, which do not occur in host
-/// names, but are used for request smuggling.
+/// The check is stricter than RFC 3986: it refuses sub-delims such as `,` and `;`. Host names do not contain
+/// them, but request smuggling uses them.
 func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     guard start < end else { return false }
     var cursor = start
@@ -19,7 +20,7 @@ func isHost(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return cursor == end || bytes[cursor] == 0x3A && isPort(bytes, cursor + 1, end)
 }
 
-/// Whether `bytes[start..<end]` is a port: digits up to 65535, possibly none (RFC 3986 §3.2.3).
+/// Returns whether `bytes[start..<end]` is a port: a number up to 65535, or empty (RFC 3986 §3.2.3).
 private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var port = 0
     for index in start..<end {
@@ -30,16 +31,18 @@ private func isPort(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     return end - start <= 5
 }
 
-/// Whether `bytes[start..<end]` is an IPv6 address (RFC 3986 §3.2.2): eight groups of up to four hex digits.
+/// Returns whether `bytes[start..<end]` is an IPv6 address (RFC 3986 §3.2.2): eight groups of up to four hex
+/// digits.
 ///
-/// One run of groups may be omitted, and the last two groups may be an IPv4 address.
+/// `::` may replace one run of groups, and an IPv4 address may replace the last two groups.
 private func isIPv6(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
     var groups = 0
     var hasGap = false
     var cursor = start
     while cursor < end {
         if bytes[cursor] == 0x3A {
-            // A colon is the second of two, or precedes a group; a single colon is neither first nor last.
+            // A colon must be part of `::`, or stand between two groups: a single colon is neither first nor
+            // last.
             let isDouble = cursor + 1 < end && bytes[cursor + 1] == 0x3A
             if isDouble {
                 guard !hasGap else { return false }

@@ -15,7 +15,7 @@ final class Mailbox: Sendable {
         case endSection(BroadcastSection, isRegular: Bool)
         case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
-        /// Asks whether the shard makes progress.
+        /// Calls the closure, which shows that the shard makes progress.
         case check(@Sendable () -> Void)
         case drain(within: Duration, idle: Duration, CheckedContinuation<Void, Never>)
     }
@@ -44,14 +44,14 @@ final class Mailbox: Sendable {
         return wasEmpty != nil
     }
 
-    /// Swaps the contents with `posts`, which must be empty and provides its storage.
+    /// Swaps the waiting posts with `posts`, which must be empty; the mailbox reuses its storage.
     func exchange(_ posts: inout [Post]) {
-        // Clear the signal before the swap: a later post signals again.
+        // Clear the signal before the swap, so that a post after the swap signals again.
         wakeUp.clear()
         state.withLock { swap(&$0.posts, &posts) }
     }
 
-    /// Closes the mailbox, and returns its contents.
+    /// Closes the mailbox, and returns the posts that are still waiting.
     func close() -> [Post] {
         state.withLock { state in
             state.isClosed = true

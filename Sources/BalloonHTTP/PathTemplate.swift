@@ -55,7 +55,9 @@ final class PathTemplate: Sendable {
         }
     }
 
-    /// The decoded value of a parameter in a path that ``check(_:)`` accepted; nil when it has no such parameter.
+    /// Returns the decoded value of a parameter; nil when the template has no parameter of that name.
+    ///
+    /// `path` must be a path that ``check(_:)`` accepted.
     func value(of name: String, in path: ArraySlice<UInt8>) -> String? {
         var start = path.startIndex
         for segment in segments {
@@ -66,7 +68,7 @@ final class PathTemplate: Sendable {
         return nil
     }
 
-    /// The index of the next slash behind the one at `start`, or the end of the path.
+    /// Returns the index of the next slash after the slash at `start`, or the end of the path.
     private func endOfSegment(_ path: ArraySlice<UInt8>, after start: Int) -> Int {
         var end = start + 1
         while end < path.endIndex, path[end] != slash { end += 1 }

@@ -1,5 +1,6 @@
-/// Decodes `%XX` (RFC 3986 §2.1), and with `plusIsSpace` also `+`; nil when an escape is malformed or the result
-/// is not UTF-8.
+/// Decodes each `%XX` (RFC 3986 §2.1), and with `plusIsSpace` each `+` to a space.
+///
+/// Returns nil when a `%` is not followed by two hex digits, or the result is not UTF-8.
 func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)

@@ -37,13 +37,13 @@ final class PulledBody {
         reader = nil
     }
 
-    /// Fails the reader, now or at its next call.
+    /// Fails the waiting reader, or the next one, after it has read the received bytes.
     func fail(_ error: HTTPStreamError) {
         failure = error
         resumeReader()
     }
 
-    /// Receives body bytes from `bytes[cursor..<end]`; a refusal fails the reader.
+    /// Consumes the body bytes in `bytes[cursor..<end]`; malformed or too many bytes set `failure`.
     func take(_ bytes: [UInt8], _ cursor: inout Int, _ end: Int) {
         switch remaining {
         case .none: isFinished = true
@@ -55,8 +55,8 @@ final class PulledBody {
             isFinished = left == count
         case .chunked:
             let before = buffered.count
-            // The decoder compares its limit with the unread bytes only, so bytes that the handler has read
-            // lower the limit.
+            // The decoder compares its limit with the bytes in `buffered` only, so subtract the bytes that
+            // the handler has already read.
             let maximum = maximumBytes - receivedBytes + before
             do throws(HTTPRefusal) {
                 try decoder.decode(bytes, &cursor, to: end, into: &buffered, maximumBytes: maximum)

@@ -1,4 +1,4 @@
-/// The fields about framing and the connection that were parsed so far.
+/// The fields about framing and the connection that the parser has read so far.
 struct SeenFields: Sendable {
     var contentLength: Int?
     var hasHost = false
@@ -12,7 +12,7 @@ struct SeenFields: Sendable {
 }
 
 extension RequestParser {
-    /// Reads the field line `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
+    /// Parses the field line `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
     mutating func readField(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {
@@ -24,8 +24,9 @@ extension RequestParser {
         try readField(bytes, start..<nameEnd, value)
     }
 
-    /// Reads the few fields that the parser itself needs, and ignores all others; comparing the name's length
-    /// first is fast.
+    /// Reads the value if the parser itself needs the field, and ignores all other fields.
+    ///
+    /// The length of the name is compared first, because that is fast.
     private mutating func readField(
         _ bytes: [UInt8], _ name: Range<Int>, _ value: Range<Int>
     ) throws(HTTPRefusal) {
@@ -61,14 +62,15 @@ extension RequestParser {
         }
     }
 
-    /// Reads `Transfer-Encoding`, which must be exactly `chunked`, once: proxies interpret other spellings
-    /// differently (RFC 9112 §6.1).
+    /// Reads `Transfer-Encoding`, which must be exactly `chunked` and occur once.
+    ///
+    /// Proxies interpret other spellings differently (RFC 9112 §6.1).
     private mutating func readCoding(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) {
         guard case .none = seen.coding else { throw .badTransferEncoding }
         if isName(bytes, value, "chunked") {
             seen.coding = .chunked
         } else if endsInChunked(bytes, value) {
-            // RFC 9112 §6.1: the framing is known, but the preceding coding cannot be decoded.
+            // RFC 9112 §6.1: the body's end is known, but the coding before `chunked` cannot be decoded.
             seen.coding = .unknown
         } else {
             throw .badTransferEncoding
@@ -90,7 +92,7 @@ extension RequestParser {
         }
     }
 
-    /// Parses digits only, at most 18 of them, which fit into an `Int` (RFC 9110 §8.6).
+    /// Parses a length of digits only (RFC 9110 §8.6); at most 18 digits, which fit into an `Int`.
     private func readLength(_ bytes: [UInt8], _ value: Range<Int>) throws(HTTPRefusal) -> Int {
         guard !value.isEmpty, value.count <= 18 else { throw .badContentLength }
         var length = 0

@@ -17,7 +17,7 @@ extension RequestParser {
         try readTarget(bytes, base, target, cursor)
     }
 
-    /// Reads `HTTP/1.x` and returns the minor version; one above 1 is treated as 1 (RFC 9110 §2.5).
+    /// Reads `HTTP/1.x` and returns `x`; a minor version above 1 is treated as 1 (RFC 9110 §2.5).
     private func readVersion(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> UInt8 {
         guard end - start == 8, bytes[start] == 0x48, bytes[start + 1] == 0x54, bytes[start + 2] == 0x54,
             bytes[start + 3] == 0x50, bytes[start + 4] == 0x2F, isDigit(bytes[start + 5]),
@@ -58,12 +58,13 @@ extension RequestParser {
         }
         head.path = UInt32(path - base)..<UInt32((query ?? end) - base)
         if let query { head.query = UInt32(query + 1 - base)..<UInt32(end - base) }
-        // RFC 9112 §3.2.4: OPTIONS with neither path nor query concerns the whole server.
+        // RFC 9112 §3.2.4: OPTIONS of an absolute-form target without path and query means the whole server.
         head.isAsterisk = path == end && head.method == .options
     }
 
-    /// Returns the position after `http://host:port` of an absolute-form target, where the path begins; the
-    /// path may be empty.
+    /// Returns the offset after `http://host:port` of an absolute-form target, where the path begins.
+    ///
+    /// The path may be empty.
     private func endOfAuthority(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> Int {
         var cursor = start
         for byte in "http".utf8 {

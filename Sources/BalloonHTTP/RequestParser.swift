@@ -1,18 +1,18 @@
-/// Parses request headers incrementally (RFC 9112): pure, synchronous, and strict.
+/// Parses request headers incrementally (RFC 9112), strictly and without I/O.
 ///
-/// The result is the same for any split of the input. Input that two parsers could interpret differently is
-/// refused, because a proxy in front may interpret it the other way.
+/// The result does not depend on how the input is split into reads. Input that two parsers could interpret
+/// differently is refused, because a proxy in front of the server may be the other parser.
 struct RequestParser: Sendable {
     var head = RequestHead()
     var seen = SeenFields()
 
-    /// The offset of the current line, and of the first unscanned byte in it.
+    /// The offset of the current line, and the offset of its first byte that was not searched for a line end.
     private var lineStart = 0
     private var scanned = 0
     private var isInFields = false
     private var headerBytes = 0
 
-    /// Prepares the parser for the next request; keeps its storage.
+    /// Prepares the parser for the next request; keeps the allocated storage.
     mutating func reset() {
         head.reset()
         seen = SeenFields()
@@ -22,10 +22,10 @@ struct RequestParser: Sendable {
         headerBytes = 0
     }
 
-    /// Whether no byte of a request was parsed, except empty lines before it.
+    /// Whether the parser has read nothing of a request, except empty lines before the request line.
     var isAtStart: Bool { !isInFields && scanned == lineStart }
 
-    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; returns true when ``head`` is
+    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; returns true once ``head`` is
     /// complete.
     mutating func parse(
         _ bytes: [UInt8], from base: Int, to end: Int, _ limits: HTTPLimits
@@ -37,7 +37,7 @@ struct RequestParser: Sendable {
             }
             guard let feed = lineFeed(in: bytes, from: base + scanned, to: end) else {
                 scanned = end - base
-                // The last byte may be the CR of the line end.
+                // The last byte may be the CR of the line end, so do not count it.
                 try checkLength(of: end - start - 1, limits)
                 return false
             }
@@ -59,7 +59,7 @@ struct RequestParser: Sendable {
         }
     }
 
-    /// Handles an empty line; returns true when it ends the header.
+    /// Handles an empty line; returns true when the line ends the header.
     ///
     /// Up to two empty lines may precede a request line (RFC 9112 §2.2).
     private mutating func endOfHeader() throws(HTTPRefusal) -> Bool {
@@ -72,14 +72,14 @@ struct RequestParser: Sendable {
         return true
     }
 
-    /// Refuses a complete or partial line over its limit; `length` excludes the line end.
+    /// Refuses a line that exceeds its limit, even before its end arrives; `length` excludes the line end.
     private func checkLength(of length: Int, _ limits: HTTPLimits) throws(HTTPRefusal) {
         guard isInFields else {
             if length > limits.maximumRequestLineBytes { throw .requestLineTooLong }
             return
         }
         if length > limits.maximumFieldLineBytes { throw .fieldsTooLarge }
-        // The empty line is not a field.
+        // The empty line at the end is not a field, so it does not count.
         if length > 0, headerBytes + length + 2 > limits.maximumHeaderBytes { throw .fieldsTooLarge }
     }
 }

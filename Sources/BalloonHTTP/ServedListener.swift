@@ -23,7 +23,7 @@ final class ServedListener {
     enum Match {
         case route(ShardRoute)
         case notFound
-        /// The path exists, but only for the methods in this text, the value of `Allow`.
+        /// The path has routes, but only for the methods in this list, which becomes the value of `Allow`.
         case otherMethods(String)
     }
 
@@ -38,14 +38,14 @@ final class ServedListener {
         return isKnownPath ? .otherMethods(allowed(path)) : .notFound
     }
 
-    /// The answer to a refused request, with the body from the listener's ``RefusalDescription``.
+    /// Returns the answer to a refused request, with the body from the listener's ``RefusalDescription``.
     func answer(to refusal: HTTPRefusal, fields: [(name: String, value: String)] = []) -> HTTPResponse {
         let content = describeRefusal(refusal)
         return HTTPResponse(
             refusal.status, contentType: content.type, body: content.bytes, fields: refusal.fields + fields)
     }
 
-    /// The value of `Allow` (RFC 9110 §10.2.1) for a path; for nil, the methods of all routes.
+    /// Returns the value of `Allow` (RFC 9110 §10.2.1) for `path`, or for all routes when `path` is nil.
     func allowed(_ path: ArraySlice<UInt8>?) -> String {
         var methods: [HTTPMethod] = [.options]
         for entry in routes where path.map(entry.route.matches) ?? true {
@@ -95,7 +95,7 @@ struct DeadlineTicks: Sendable {
         linger = TimerWheel.ticks(limits.lingerTimeout)
     }
 
-    /// The time limit of a body, in ticks from the end of the header, when `bytes` of it have arrived.
+    /// Returns the time limit of a body of which `bytes` have arrived, in ticks from the end of the header.
     func body(after bytes: Int) -> UInt64 {
         let earned = TimerWheel.ticks(.seconds(bytes / minimumBodyBytesPerSecond))
         return min(body, bodyGrace + earned)

@@ -2,7 +2,7 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// Answers a request whose handler returned nil; false when its connection is closed.
+    /// Answers a request whose handler returned nil; returns false when the connection has closed.
     func answer(_ exchange: ExchangeID, _ response: HTTPResponse) -> Bool {
         guard let (connection, exchange) = answering(exchange) else { return false }
         finish(connection, exchange, response)
@@ -28,9 +28,9 @@ extension Shard {
         end(exchange, on: connection, isPersistent)
     }
 
-    /// Whether the connection may persist after this answer, as known when the answer begins.
+    /// Returns whether the connection may stay open after this answer; called when the answer begins.
     private func mayPersist(_ exchange: Exchange) -> Bool {
-        // The unread rest of a pulled body would be parsed as the next request.
+        // The unread rest of a pulled body would be parsed as the next request, so close in that case.
         exchange.isPersistent && !isStopping && exchange.pull?.isFinished ?? true
     }
 
@@ -55,8 +55,9 @@ extension Shard {
         }
     }
 
-    /// Answers a refusal with its status and closes, so that the following bytes are never parsed as a
-    /// request.
+    /// Answers a refused request and then closes the connection.
+    ///
+    /// Bytes after the request are never parsed, because its end may be unknown.
     func refuse(_ connection: Connection, _ refusal: HTTPRefusal) {
         connection.exchangeNumber &+= 1
         let exchange = Exchange(
@@ -101,7 +102,7 @@ extension Shard {
     }
 
     private func emptyOut() {
-        // Release the memory of one large answer.
+        // Release the memory after a large answer instead of keeping it for the next connections.
         out.removeAll(keepingCapacity: out.capacity <= 1 << 20)
     }
 
@@ -117,7 +118,8 @@ extension Shard {
             answer.resumeWriter()
         }
         if connection.pendingOutputBytes > 0 {
-            // Each byte is moved at most once on average, and sent bytes use no more memory than pending ones.
+            // Remove sent bytes once they outnumber the pending ones: each pending byte is then moved at most
+            // once on average, and sent bytes never use more memory than 64 KiB or the pending bytes.
             if connection.outputStart >= max(65536, connection.pendingOutputBytes) {
                 connection.output.removeFirst(connection.outputStart)
                 connection.outputStart = 0
@@ -131,18 +133,18 @@ extension Shard {
         settle(connection)
     }
 
-    /// After the last answer: waits for the client to close.
+    /// Closes the sending side after the last answer, and waits for the client to close the connection.
     private func linger(_ connection: Connection) {
         if connection.isPeerFinished { return close(connection) }
-        // RFC 9112 §9.6: closing with unread bytes would reset the connection, and the client could lose the
-        // answer.
+        // RFC 9112 §9.6: closing a socket with unread bytes resets the connection, and the client could then
+        // lose the answer.
         connection.phase = .lingering
         if let tls = connection.tls { sendEnd(connection, tls) }
         connection.descriptor.finishSending()
         setDeadline(connection, connection.listener.ticks.linger)
     }
 
-    /// Restores the phase's own time limit after the write timeout ended.
+    /// Sets the time limit of the current phase again, after all pending output was sent.
     private func restoreDeadline(_ connection: Connection) {
         let ticks = connection.listener.ticks
         switch connection.phase {
@@ -165,7 +167,7 @@ extension Shard {
         guard let (connection, answered) = answering(exchange) else { return }
         var exchange = answered
         out += head.header
-        // RFC 9112 §6.1: no transfer coding towards HTTP/1.0; there the end of the connection ends the body.
+        // RFC 9112 §6.1: HTTP/1.0 has no transfer codings; the end of the connection ends the body.
         let isChunked = exchange.minorVersion == 1 && !head.hasLength
         exchange.isPersistent = mayPersist(exchange) && (isChunked || head.hasLength)
         appendConnectionFields(exchange, exchange.isPersistent)
@@ -188,11 +190,12 @@ extension Shard {
         guard case .streaming(let exchange, let answer) = connection.phase, answer.isOpenEnded else { return }
         finishStream(connection, exchange, answer)
         settle(connection)
-        // The kernel still sends all bytes that the socket accepted; a client that reads nothing is cut off.
+        // The kernel still sends all bytes that the socket accepted. Pending bytes of a client that does not
+        // read are dropped.
         close(connection)
     }
 
-    /// Closes the connection of a request, with or without a partial answer.
+    /// Closes the connection of a request, whether or not part of the answer was sent.
     func abort(_ exchange: ExchangeID) {
         guard let connection = answering(exchange)?.0 ?? streaming(exchange)?.0 else { return }
         close(connection)
@@ -214,7 +217,7 @@ extension Shard {
         }
         answer.writer = writer
         settle(connection)
-        // Closing has failed the writer already.
+        // If the connection has closed, the writer was already resumed with an error.
         if connection.hasRoomForAnswers { answer.resumeWriter() }
     }
 

@@ -1,16 +1,17 @@
-/// The audience of one broadcast on one shard.
+/// The subscribers of one broadcast on one shard, as the shard itself keeps them.
 final class BroadcastAudience {
     let section: BroadcastSection
     private var subscribers: Set<ExchangeID> = []
     private var sorted: [ExchangeID]?
-    /// The number of subscriptions so far: a batch reaches only the subscribers before it.
+    /// The number of subscriptions so far, which shows whether a subscriber was added since a batch was
+    /// queued.
     private(set) var subscriptions = 0
 
     init(_ section: BroadcastSection) { self.section = section }
 
     var isEmpty: Bool { subscribers.isEmpty }
 
-    /// The subscribers in the order of their connections, whose memory is read faster in that order.
+    /// The subscribers in the order of their slots: memory that is read in this order is cached better.
     var inOrder: [ExchangeID] {
         if let sorted { return sorted }
         let sorted = subscribers.sorted { $0.connection < $1.connection }
@@ -30,7 +31,7 @@ final class BroadcastAudience {
     }
 }
 
-/// A batch that a shard is sending to an audience, or the end of their answers.
+/// A batch that a shard sends to its subscribers, or the end of the subscribers' answers.
 final class BroadcastDelivery {
     enum Content {
         case batch(BroadcastBatch)
@@ -44,7 +45,7 @@ final class BroadcastDelivery {
     private(set) var content: Content
     let subscribers: [ExchangeID]
     private let subscriptions: Int
-    /// The number of subscribers that were served.
+    /// The number of subscribers that already got the content.
     private(set) var served = 0
 
     init(_ content: Content, to audience: BroadcastAudience) {
@@ -56,26 +57,29 @@ final class BroadcastDelivery {
 
     var isFinished: Bool { served == subscribers.count }
 
-    /// Serves up to `count` more subscribers.
+    /// Returns the next `count` subscribers at most, and counts them as served.
     func advance(by count: Int) -> ArraySlice<ExchangeID> {
         let start = served
         served = min(served + count, subscribers.count)
         return subscribers[start..<served]
     }
 
-    /// Appends the next batch for the same subscribers; false when this delivery has begun or would be too large.
+    /// Appends the next batch to this delivery if both have the same subscribers; returns whether it did.
+    ///
+    /// Returns false when the delivery has begun, or the result would exceed
+    /// ``HTTPBroadcast/maximumUntakenBytes``.
     func merge(_ next: BroadcastBatch) -> Bool {
         guard served == 0, audience.subscriptions == subscriptions, case .batch(var batch) = content,
             batch.bytes.count + next.bytes.count <= HTTPBroadcast.maximumUntakenBytes
         else { return false }
-        // The only copy may change in place.
+        // Drop the second reference to the batch, so that appending changes it in place.
         content = .cut
         batch.append(next)
         content = .batch(batch)
         return true
     }
 
-    /// Uncounts the bytes that waited for the shard.
+    /// Subtracts a finished batch from the bytes and batches that wait for the shard.
     func release() {
         guard case .batch(let batch) = content else { return }
         audience.section.removeWaiting(batch.bytes.count, batches: 1)
@@ -83,7 +87,7 @@ final class BroadcastDelivery {
 }
 
 extension Shard {
-    /// The number of subscribers that a shard serves before it turns to other work.
+    /// The maximum number of subscribers that a shard serves before it handles other events.
     static let broadcastStep = 256
 
     /// Makes a streamed answer a subscriber.
@@ -91,7 +95,7 @@ extension Shard {
         guard let (connection, _, answer) = streaming(exchange), answer.audience == nil else {
             return section.broadcast.remove(from: section)
         }
-        // No batch follows: the client must notice that its answer is incomplete.
+        // The section gets no further batch. Close, so that the client notices that its answer is incomplete.
         if section.hasEnded { return close(connection) }
         let audience = audiences[ObjectIdentifier(section)] ?? BroadcastAudience(section)
         audiences[ObjectIdentifier(section)] = audience
@@ -101,7 +105,7 @@ extension Shard {
         if isStopping { endOpenEnded(connection) }
     }
 
-    /// Removes a streamed answer that ends from its audience.
+    /// Removes an answer that ends from the audience of its broadcast.
     func unsubscribe(_ exchange: ExchangeID, _ answer: StreamedAnswer) {
         guard let audience = answer.audience else { return }
         answer.audience = nil
@@ -112,7 +116,7 @@ extension Shard {
 
     /// Queues a batch for the current subscribers of a section.
     ///
-    /// A shard that is behind merges batches, so that it catches up with fewer system calls.
+    /// If a batch for the same subscribers is still waiting, both are merged, which needs fewer system calls.
     func deliver(_ batch: BroadcastBatch, to section: BroadcastSection) {
         guard let audience = audiences[ObjectIdentifier(section)] else {
             return section.removeWaiting(batch.bytes.count, batches: 1)
@@ -122,14 +126,14 @@ extension Shard {
         deliveries.append(BroadcastDelivery(.batch(batch), to: audience))
     }
 
-    /// Ends the answers of a section, after its waiting batches if it `isRegular`.
+    /// Ends the answers of a section: after its waiting batches if `isRegular`, else without sending these.
     func end(_ section: BroadcastSection, isRegular: Bool) {
         guard let audience = audiences[ObjectIdentifier(section)] else { return }
         if !isRegular { deliveries.removeAll { $0.audience === audience } }
         deliveries.append(BroadcastDelivery(isRegular ? .regularEnd : .cut, to: audience))
     }
 
-    /// Sends the oldest batch to its next subscribers.
+    /// Sends the oldest waiting batch to up to ``broadcastStep`` of its remaining subscribers.
     func continueBroadcasts() {
         guard let delivery = deliveries.first else { return }
         for subscriber in delivery.advance(by: Self.broadcastStep) { send(delivery.content, to: subscriber) }
@@ -155,7 +159,7 @@ extension Shard {
         if connection.isOpen, connection.pendingOutputBytes > 0 { settle(connection) }
     }
 
-    /// Whether a subscriber may hold these bytes besides its untaken ones.
+    /// Returns whether a subscriber may hold `count` more bytes in addition to its pending ones.
     private func hasRoom(_ connection: Connection, _ count: Int) -> Bool {
         let untaken = connection.pendingOutputBytes
         return untaken == 0

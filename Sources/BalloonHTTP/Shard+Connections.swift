@@ -10,7 +10,7 @@ final class Acceptor {
     /// The shards that receive connections.
     let shards: [Shard]
     var isPaused = false
-    /// Whether the reason of the current pause has been logged.
+    /// Whether the reason of the pause was logged; reset when all waiting connections are accepted.
     var hasWarned = false
 
     init(_ socket: consuming ListeningSocket, _ listener: Int, shards: [Shard]) {
@@ -50,7 +50,7 @@ extension Shard {
                     acceptor.hasWarned = false
                     return
                 }
-                // A peer over its limit gets no answer.
+                // A connection over the limit of its peer closes without an answer.
                 guard served.connections.add(peer), let shard = acceptor.leastLoaded else { continue }
                 shard.connectionCount.add(1, ordering: .relaxed)
                 if shard === self {
@@ -59,7 +59,7 @@ extension Shard {
                     shard.post(.accepted(raw: descriptor.release(), from: peer, listener: listener))
                 }
             } catch {
-                // Out of descriptors or memory: the connection stays in the kernel's queue.
+                // The process is out of descriptors or memory; the connection stays in the kernel's queue.
                 return pause(acceptor, "\(error)")
             }
         }
@@ -84,13 +84,13 @@ extension Shard {
         }
     }
 
-    /// Starts serving a counted connection.
+    /// Starts serving an accepted connection that is already counted.
     func adopt(_ descriptor: consuming Descriptor, _ peer: PeerAddress, _ listener: Int) {
         let served = listeners[listener]
-        // Without memory for a TLS session the connection is closed.
+        // If the memory for a TLS session is missing, close the connection.
         let tls = try? served.tls?.makeSession()
         if tls == nil, served.tls != nil { return uncount(peer, listener) }
-        // Only the peer of a unix socket has no address; the kernel knows the user of its process.
+        // A peer without an address is connected to a unix socket; the kernel knows the user of its process.
         let peerUser = peer == PeerAddress() ? descriptor.peerUser() : nil
         let connection = Connection(
             descriptor, token: slots.makeToken(), listener: served, number: listener, peer: peer,
@@ -105,13 +105,13 @@ extension Shard {
         if isStopping { serveOrKeep(connection) }
     }
 
-    /// Serves the complete request, or closes when there is none.
+    /// Reads once and serves a complete request; closes the connection when no byte of a request arrived.
     func serveOrClose(_ connection: Connection) {
         receive(connection)
         if connection.isOpen, connection.isIdle { close(connection) }
     }
 
-    /// Updates the epoll set to the events that the connection now waits for.
+    /// Registers the events that the connection now waits for in the epoll set.
     func updateInterest(_ connection: Connection) {
         let wanted = connection.wantedInterest
         guard connection.isOpen, wanted.rawValue != connection.interest.rawValue else { return }
@@ -123,7 +123,9 @@ extension Shard {
         }
     }
 
-    /// Removes the connection and fails its waiting handlers; the descriptor closes with its last reference.
+    /// Removes the connection and resumes its waiting handlers with an error.
+    ///
+    /// The descriptor closes when the last reference to the connection is released.
     func close(_ connection: Connection) {
         guard connection.isOpen else { return }
         let phase = connection.phase
@@ -132,8 +134,8 @@ extension Shard {
         uncount(connection.peer, connection.listenerNumber)
         _ = connection.listener.connections.count(
             -connection.countedBytes, of: connection.peer, isAdmitted: false)
-        // Remove the descriptor explicitly, because the rest of this burst may still hold the connection and
-        // its descriptor. Fails only when it was never in the set.
+        // Remove the descriptor explicitly: code further up the stack may still hold the connection, which
+        // keeps its descriptor open. The removal fails only for a descriptor that was never in the set.
         try? epoll.remove(connection.descriptor.raw)
         switch phase {
         case .answering(let exchange): exchange.pull?.fail(.disconnected)

@@ -36,7 +36,7 @@ extension Shard {
         if wheel.count > 0 || isStopping || acceptors.values.contains(where: \.isPaused) { startTicking() }
     }
 
-    /// Reads the clock once per burst: updates the `Date` field and expires deadlines.
+    /// Reads the clock once for each batch of events: updates the `Date` field and handles expired deadlines.
     func refreshClock() {
         let second = SystemClock.secondsSince1970()
         if second != dateSecond {
@@ -47,7 +47,8 @@ extension Shard {
         guard tick > wheel.now else { return }
         resumeAcceptors()
         for token in wheel.advance(to: tick) {
-            // A deadline that moved earlier leaves an outdated entry: only the latest entry is valid.
+            // Moving a deadline to an earlier tick adds an entry; skip the old entry, which is later than
+            // `scheduled`.
             guard let connection = slots[token], connection.scheduled <= tick else { continue }
             if connection.deadline > tick {
                 connection.scheduled = wheel.insert(token, at: connection.deadline)
@@ -76,7 +77,7 @@ extension Shard {
             exchange.isPersistent = false
             finish(connection, exchange, connection.listener.answer(to: .unanswered))
             settle(connection)
-        // A handler may pause its stream; a client that disconnects is detected by the socket.
+        // A handler may write nothing for any time; the socket reports when the client disconnects.
         case .streaming: setDeadline(connection, connection.listener.ticks.answer)
         case .heldBack, .closing, .lingering: close(connection)
         case .closed: break

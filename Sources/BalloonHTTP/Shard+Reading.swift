@@ -1,7 +1,7 @@
 import BalloonPOSIX
 
 extension Shard {
-    /// Reads once and serves every complete request.
+    /// Reads from the socket once and serves every request that is then complete.
     func receive(_ connection: Connection) {
         let received: Int
         do {
@@ -15,7 +15,8 @@ extension Shard {
             // After a half-close answers may still be sent (RFC 9112 §9.6), but an incomplete body can never
             // be completed.
             if let pull = connection.pull, !pull.isFinished { return close(connection) }
-            // The same end of input is all that a client which left sends: without a write nothing else tells that.
+            // A client that has disconnected sends the same end of input as a half-close. Only a failing
+            // write would tell them apart, and an open-ended answer may write nothing for a long time.
             if case .streaming(_, let answer) = connection.phase, answer.isOpenEnded {
                 return close(connection)
             }
@@ -31,8 +32,11 @@ extension Shard {
         settle(connection)
     }
 
-    /// Refuses a request that is still being received, when the bytes of all requests in memory, or of those from the same peer, exceed their
+    /// Refuses a request that is still arriving, when the listener's connections hold more bytes than their
     /// limit.
+    ///
+    /// The limit is ``HTTPLimits/maximumBufferedBytes``, or ``HTTPLimits/maximumBufferedBytesPerPeer`` for
+    /// one peer.
     private func refuseWhenFull(_ connection: Connection) {
         let before = connection.countedBytes
         let hasRoom = count(connection)
@@ -42,11 +46,12 @@ extension Shard {
         refuse(connection, .overloaded)
     }
 
-    /// Reports the held bytes to the listener; false when all connections, or those of the peer, hold too
-    /// much.
+    /// Reports the change in held bytes to the listener's counter.
+    ///
+    /// Returns false when the connections of this peer, or of all peers together, hold more than their limit.
     private func count(_ connection: Connection) -> Bool {
         let held = connection.heldBytes
-        // The common case: the request is complete, and the answer is sent at once.
+        // The common case: nothing is held, because the request is complete and its answer is sent at once.
         guard held != connection.countedBytes, connection.isOpen else { return true }
         let change = held - connection.countedBytes
         connection.countedBytes = held
@@ -54,7 +59,7 @@ extension Shard {
             change, of: connection.peer, isAdmitted: connection.isAdmitted)
     }
 
-    /// Serves every request that these bytes complete.
+    /// Serves every request that the first `count` of `bytes` complete, and keeps the remaining bytes.
     private func take(_ connection: Connection, _ bytes: [UInt8], _ count: Int) {
         countBody(connection, count)
         if connection.input.isEmpty {
@@ -76,7 +81,7 @@ extension Shard {
         }
     }
 
-    /// Serves the requests in the connection's own buffer.
+    /// Serves the requests that wait in the connection's `input`.
     func processInput(_ connection: Connection) {
         guard !connection.input.isEmpty else { return }
         var input: [UInt8] = []
@@ -89,11 +94,11 @@ extension Shard {
         }
     }
 
-    /// Sends the answers, and updates the events to wait for.
+    /// Sends the queued answers, and updates the events that the connection waits for.
     func settle(_ connection: Connection) {
         while connection.isOpen {
             send(connection)
-            // The client has read the answers that delayed its next requests.
+            // The client has read enough of the earlier answers: parse the pipelined requests that waited.
             guard connection.isOpen, connection.isHeldBack, connection.hasRoomForAnswers else { break }
             processInput(connection)
         }
@@ -120,7 +125,7 @@ extension Shard {
         return connection.isClosing ? end : cursor
     }
 
-    /// Processes one step; false when it needs more bytes or an answer first.
+    /// Advances the request by one step; returns false when it first needs more bytes or an answer.
     private func step(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) -> Bool {
@@ -164,11 +169,11 @@ extension Shard {
         }
     }
 
-    /// After a complete header: finds the route and starts receiving the body.
+    /// Finds the route of a request whose header is complete, and starts receiving its body.
     private func begin(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) throws(HTTPRefusal) {
-        // Not stored in a variable: a second reference would make the parser's reset allocate.
+        // Do not copy the head into a variable: a second reference would make the parser's reset allocate.
         let method = connection.parser.head.method
         let path = connection.parser.head.path
         connection.exchangeNumber &+= 1
@@ -212,7 +217,8 @@ extension Shard {
         }
     }
 
-    /// The route's decision about a request with a complete header; nil when it admits every request.
+    /// Returns the decision of the route's `admit` about a complete header; nil when the route has no
+    /// `admit`.
     ///
     /// Not inlined, for the reason given at ``response(_:_:_:_:_:)``.
     @inline(never)
@@ -228,7 +234,7 @@ extension Shard {
 
     /// Answers a request that its route did not admit.
     ///
-    /// The connection stays open only when the complete body was received, so that it can be skipped.
+    /// The connection stays open only when the complete body has already arrived and can be skipped.
     private func answerUnadmitted(
         _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ bytes: [UInt8],
         _ cursor: inout Int, _ end: Int
@@ -257,7 +263,7 @@ extension Shard {
         let framing = connection.parser.head.framing
         switch (body, framing) {
         case (.collected, .length(let length)):
-            // The common case, a complete body: one step, no copy.
+            // The common case is a complete body, which the next step dispatches without a copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(exchange, length: length)
         case (.collected, .none):
@@ -283,11 +289,11 @@ extension Shard {
         connection.bodyStart = wheel.now
         connection.bodyBytes = 0
         setBodyDeadline(connection)
-        // RFC 9110 §10.1.1: omitted when the body has begun to arrive.
+        // RFC 9110 §10.1.1: not needed when part of the body has already arrived.
         if connection.parser.head.expectsContinue, hasNone { out += continueResponse }
     }
 
-    /// Answers a request without a route; the connection closes, so that its body need not be read.
+    /// Answers a request without a route; closes the connection if the request has a body, which is not read.
     private func answerUnrouted(
         _ connection: Connection, _ exchange: Exchange, _ response: HTTPResponse, _ cursor: inout Int
     ) {
@@ -297,7 +303,7 @@ extension Shard {
         finish(connection, exchange, response)
     }
 
-    /// Calls the handler of a request, inline.
+    /// Calls the handler of a request on the shard's queue, and sends an immediate answer.
     private func dispatch(
         _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
         _ body: ArraySlice<UInt8>
@@ -310,9 +316,10 @@ extension Shard {
         }
     }
 
-    /// Returns the handler's immediate answer.
+    /// Calls the handler and returns its immediate answer; nil when it will answer later.
     ///
-    /// Not inlined: the request must be released before the parser is reset, which would allocate otherwise.
+    /// Not inlined: this releases the request before the parser is reset. A reset while the request exists
+    /// would allocate new storage.
     @inline(never)
     private func response(
         _ connection: Connection, _ exchange: Exchange, _ bytes: [UInt8], _ base: Int,
@@ -336,7 +343,7 @@ extension Shard {
 private let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
 extension Shard {
-    /// Handles the request of a handler for the next piece of the body.
+    /// Serves a handler that asks for the next piece of its request's body.
     func pull(_ exchange: ExchangeID, _ reader: CheckedContinuation<[UInt8]?, any Error>) {
         guard let connection = slots[exchange.connection], connection.exchangeID == exchange,
             let pull = connection.pull, pull.reader == nil
@@ -351,7 +358,9 @@ extension Shard {
         settle(connection)
     }
 
-    /// While the body has not arrived the body timeout applies, afterwards the answer timeout.
+    /// Resumes a waiting reader if bytes have arrived, and sets the time limit.
+    ///
+    /// The body timeout applies while a reader waits, the answer timeout otherwise.
     private func resumeReader(of pull: PulledBody, on connection: Connection) {
         pull.resumeReader()
         guard case .answering = connection.phase else { return }
@@ -361,8 +370,9 @@ extension Shard {
         setDeadline(connection, end > wheel.now ? end - wheel.now : 0)
     }
 
-    /// Moves body bytes to the handler's reader; false when the handler must read first, or the body has
-    /// ended.
+    /// Moves body bytes to the handler's reader.
+    ///
+    /// Returns false when the handler must read first, no byte is left, or the body has ended.
     private func feedPull(
         _ connection: Connection, _ bytes: [UInt8], _ cursor: inout Int, _ end: Int
     ) -> Bool {

@@ -2,7 +2,8 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// Decrypts received bytes; returns the number of plain bytes, nil when the connection is closed.
+    /// Decrypts the received bytes into `opened`; returns their number, or nil when the connection has
+    /// closed.
     func open(_ connection: Connection, _ tls: TLSSession, _ received: Int) -> Int? {
         do {
             let result = try tls.open(scratch, count: received, into: &opened)
@@ -10,14 +11,14 @@ extension Shard {
             if result.isFinished { connection.isPeerFinished = true }
             return connection.isOpen ? result.count : nil
         } catch {
-            // The alert, if there is one, names the reason.
+            // A TLS alert, if there is one, tells the client the reason.
             sendReplies(connection, tls)
             close(connection)
             return nil
         }
     }
 
-    /// Sends handshake messages.
+    /// Sends the handshake messages and alerts that the TLS session has produced.
     private func sendReplies(_ connection: Connection, _ tls: TLSSession) {
         tls.takeReplies(into: &sealed)
         if !sealed.isEmpty { transmit(connection, sealed) }
@@ -39,10 +40,10 @@ extension Shard {
         sealed.removeAll(keepingCapacity: sealed.capacity <= 1 << 20)
     }
 
-    /// Sends `close_notify`, so that the peer can rule out truncation.
+    /// Sends `close_notify`, which tells the peer that the answer was not truncated.
     func sendEnd(_ connection: Connection, _ tls: TLSSession) {
         tls.finish(into: &sealed)
-        // These are the last bytes: when the peer does not read them, it has disconnected.
+        // Ignore errors and unsent bytes: these are the last bytes of the connection.
         _ = try? connection.descriptor.send(sealed)
         emptySealed()
     }

@@ -6,9 +6,9 @@ import Synchronization
 
 /// A serial Dispatch queue that owns an epoll set and the connections in it.
 ///
-/// One Dispatch read source on the epoll descriptor wakes the shard. It handles all ready events, answers
-/// inline, and waits briefly for the next burst. A Dispatch source for every connection would double the time
-/// per request.
+/// One Dispatch read source on the epoll descriptor wakes the shard. The shard handles all ready events,
+/// calls the handlers on its queue, and then waits 1 ms for more events. A Dispatch source for every
+/// connection would double the time per request.
 actor Shard {
     nonisolated let executor: QueueExecutor
     nonisolated let connectionCount = Atomic<Int>(0)
@@ -24,14 +24,14 @@ actor Shard {
     var acceptors: [Int: Acceptor] = [:]
     var slots = ConnectionSlots()
     var audiences: [ObjectIdentifier: BroadcastAudience] = [:]
-    /// The batches that subscribers still wait for, oldest first.
+    /// The batches that are not yet sent to all subscribers, oldest first.
     var deliveries: [BroadcastDelivery] = []
 
-    /// The bytes of one read; requests are parsed in this buffer, so an idle connection needs none.
+    /// The bytes of the last read; complete requests are parsed here, so an idle connection needs no buffer.
     var scratch = [UInt8](repeating: 0, count: 65536)
-    /// The answers of the current connection, sent with one call.
+    /// The queued answers of the current connection, which one system call sends.
     var out: [UInt8] = []
-    /// The decrypted bytes of one read, and the encrypted bytes to send.
+    /// The decrypted bytes of the last read, and the encrypted bytes to send.
     var opened: [UInt8] = []
     var sealed: [UInt8] = []
     var wheel = TimerWheel(now: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift)
@@ -40,9 +40,9 @@ actor Shard {
     var dateField: [UInt8] = []
     private(set) var isStopping = false
     private(set) var isGone = false
-    /// Until this tick of a stop, connections without a request stay open; 0 once they are closed.
+    /// The tick at which a stopping server closes the connections without a request; 0 once they are closed.
     var idleTick: UInt64 = 0
-    /// The tick of the stop's deadline.
+    /// The tick at which a stopping server closes all connections.
     var lastTick = UInt64.max
     private var drained: [CheckedContinuation<Void, Never>] = []
 
@@ -69,7 +69,7 @@ actor Shard {
         try epoll.add(mailbox.raw, .readable, token: Self.mailboxToken)
     }
 
-    /// Starts serving; the shard keeps itself alive until it is drained.
+    /// Starts serving; the event source retains the shard until the shard ends.
     func start() {
         // Makes Dispatch open its timer descriptor now, while descriptors are available.
         startTicking()
@@ -89,7 +89,7 @@ actor Shard {
         while !isGone {
             let ready = epoll.wait(milliseconds: deliveries.isEmpty ? patience : 0)
             if ready == 0, deliveries.isEmpty { return }
-            // Bursts often follow each other: waiting a millisecond here avoids re-arming the source and
+            // More events often follow within a millisecond: waiting here avoids re-arming the source and
             // waking a thread.
             patience = 1
             refreshClock()
@@ -139,7 +139,7 @@ actor Shard {
         }
     }
 
-    /// Fails the callers that wait for `post`, because the shard has ended.
+    /// Resumes or answers the callers that wait for `post`, because the shard has ended.
     private nonisolated func turnAway(_ post: Mailbox.Post) {
         switch post {
         case .accepted(let raw, let peer, let listener):
@@ -148,7 +148,7 @@ actor Shard {
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
         case .drain(_, _, let continuation): continuation.resume()
-        // A shard that has ended is not stuck.
+        // A shard that has ended is not stuck, so answer the check.
         case .check(let answer): answer()
         case .subscribe(_, let section): section.broadcast.remove(from: section)
         case .answer(_, _, let then): then?(false)
@@ -173,17 +173,18 @@ extension Shard {
         drained.append(continuation)
         lastTick = min(lastTick, wheel.now + TimerWheel.ticks(grace))
         startTicking()
-        // Serve clients that connected and sent a request before the stop.
-        // The backlog of an inherited socket waits for the next process.
+        // Accept once more, to serve clients that connected before the stop. The connections in the queue of
+        // an inherited socket stay there for the next process.
         for (listener, acceptor) in acceptors where !acceptor.socket.isInherited {
             acceptConnections(listener)
         }
         for acceptor in acceptors.values where acceptor.socket.isInherited {
-            // Never fails: the socket is in the set. Its last descriptor is the manager's, so closing ours does not remove it.
+            // Never fails: the socket is in the set. Closing our descriptor would not remove it from the set,
+            // because the service manager has the socket open too.
             try? epoll.remove(acceptor.socket.raw)
         }
         acceptors = [:]
-        // Every batch before the stop reaches its subscribers.
+        // Send every batch that was posted before the stop.
         while !deliveries.isEmpty { continueBroadcasts() }
         for connection in slots.all {
             if connection.isIdle { serveOrKeep(connection) } else { endOpenEnded(connection) }
@@ -191,23 +192,23 @@ extension Shard {
         leaveWhenDrained()
     }
 
-    /// Serves the complete request of an idle connection; without one, closes it unless it may ask once more.
+    /// Serves the complete request of an idle connection; without a request, closes it after ``idleTick``.
     func serveOrKeep(_ connection: Connection) {
         if wheel.now < idleTick { receive(connection) } else { serveOrClose(connection) }
     }
 
-    /// Closes the connections that sent no request in the time that the stop gave them.
+    /// Closes the connections that have no request when the idle period of the stop ends.
     func closeIdle() {
         idleTick = 0
         for connection in slots.all where connection.isIdle { serveOrClose(connection) }
     }
 
-    /// Closes the connections that did not finish in time.
+    /// Closes all connections when the grace period of the stop ends.
     func cutOff() {
         for connection in slots.all { close(connection) }
     }
 
-    /// Ends the shard when it is drained, and resumes all callers that wait for that.
+    /// Ends a stopping shard that has no connections left, and resumes all callers of `stop`.
     func leaveWhenDrained() {
         guard isStopping, !isGone, slots.isEmpty else { return }
         isGone = true

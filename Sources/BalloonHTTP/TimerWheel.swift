@@ -1,7 +1,7 @@
-/// Deadlines of many connections at O(1) each: a ring of buckets, one per tick.
+/// A timer wheel: deadlines of many connections at O(1) each, in a ring of buckets with one bucket per tick.
 ///
-/// Extending a deadline changes no entry: the shard checks the old entry when it is due, and inserts it again
-/// at the new tick.
+/// Extending a deadline changes no entry. When the old entry is due, the shard compares the deadline and
+/// inserts the connection again at the new tick.
 struct TimerWheel: Sendable {
     /// The length of one tick as a power of two: 2^7, which is 128 milliseconds.
     static let tickShift: UInt64 = 7
@@ -16,13 +16,14 @@ struct TimerWheel: Sendable {
         self.now = now
     }
 
-    /// The number of ticks of a wait, at least one.
+    /// Returns the number of ticks that cover `duration`, at least one.
     static func ticks(_ duration: Duration) -> UInt64 {
         let milliseconds = max(0, duration / .milliseconds(1))
         return UInt64(min(milliseconds, 1e15)) >> tickShift + 1
     }
 
-    /// Inserts `token` at `tick`, or at an earlier tick when that is beyond the wheel; returns the tick used.
+    /// Inserts `token` at `tick`, or at the last tick of the ring when `tick` is later; returns the tick
+    /// used.
     mutating func insert(_ token: UInt64, at tick: UInt64) -> UInt64 {
         let due = min(max(tick, now + 1), now + UInt64(buckets.count) - 1)
         buckets[Int(due) & (buckets.count - 1)].append(token)
