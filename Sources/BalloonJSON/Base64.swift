@@ -25,7 +25,9 @@ package enum Base64 {
         }
     }
 
-    /// Decodes `text`; nil unless it is canonical: no white space, unused bits zero, padding as the alphabet
+    /// Decodes `text`; returns nil unless it is canonical Base64.
+    ///
+    /// Canonical text has no white space, its unused bits are zero, and its padding is as the alphabet
     /// requires.
     package static func decode(_ text: some Collection<UInt8>, alphabet: Alphabet = .standard) -> [UInt8]? {
         text.withSpan { decode($0, alphabet: alphabet) }
@@ -42,15 +44,14 @@ package enum Base64 {
         return decode(text, alphabet: alphabet, into: &bytes) ? bytes : nil
     }
 
-    /// Replaces `bytes` with the decoded `text`, reusing their storage; returns false when `text` is not
-    /// canonical.
+    /// Replaces `bytes` with the decoded `text`, reusing their storage.
     ///
-    /// `bytes` are empty after a failure.
+    /// Returns false when `text` is not canonical Base64; `bytes` is then empty.
     package static func decode(
         _ text: Span<UInt8>, alphabet: Alphabet, into bytes: inout [UInt8]
     ) -> Bool {
         bytes.removeAll(keepingCapacity: true)
-        // A single last digit has six bits, too few for a byte.
+        // One digit has six bits, too few for a byte, so a group of four may not have a single digit.
         guard let count = digitCount(of: text, alphabet: alphabet), count % 4 != 1 else { return false }
         bytes.append(contentsOf: repeatElement(0, count: count * 3 / 4))
         var output = bytes.mutableSpan
@@ -70,7 +71,7 @@ package enum Base64 {
     package static func encode(_ bytes: Span<UInt8>, alphabet: Alphabet, into text: inout MutableSpan<UInt8>)
     {
         let table = alphabet.characters
-        // Reading an InlineArray's element copies the array; reading a span's does not.
+        // Use a span: reading an element of an InlineArray directly copies the whole array.
         let characters = table.span
         var (read, written) = (0, 0)
         while bytes.count - read >= 3 {
@@ -130,7 +131,7 @@ package enum Base64 {
         let spareBits = digitsLeft * 6 % 8
         if digitsLeft == 3 { bytes[written] = UInt8(truncatingIfNeeded: group >> 10) }
         if digitsLeft >= 2 { bytes[bytes.count - 1] = UInt8(truncatingIfNeeded: group >> spareBits) }
-        // RFC 4648 §3.5: if the unused bits could be nonzero, one value would have several encodings.
+        // RFC 4648 §3.5: with nonzero unused bits, the same bytes would have several encodings.
         return seen < notADigit && group & (1 << spareBits - 1) == 0
     }
 }

@@ -1,6 +1,7 @@
 extension Collection<UInt8> {
-    /// Calls `body` with a span of the elements; copies them unless the collection is an array, a slice or a
-    /// native string.
+    /// Calls `body` with a span of the elements, without a copy for an array, a slice or a native string.
+    ///
+    /// The elements of other collections are first copied into an array.
     @inlinable package func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,7 +1,7 @@
 /// A valid JSON text with an index of its values.
 ///
-/// Accepts exactly RFC 8259: one value of any kind, in UTF-8, without a byte order mark, optionally
-/// surrounded by white space. Copying a document copies only a reference.
+/// Exactly the texts of RFC 8259 are accepted: one value of any kind, in UTF-8, without a byte order mark,
+/// optionally surrounded by white space. Copying a document copies only a reference.
 public struct JSONDocument: Sendable {
     let storage: JSONStorage
 
@@ -13,8 +13,10 @@ public struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, tape: JSONTape(words: words))
     }
 
-    /// Parses `bytes` with the index in `memory`, which is reused after this document and all its values are
-    /// released.
+    /// Validates and indexes a text, and stores the index in `memory`.
+    ///
+    /// The next document reuses this memory without a copy if this document and all its values were released
+    /// before.
     public init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), reusing memory: inout JSONMemory
     ) throws(JSONError) {
@@ -24,7 +26,7 @@ public struct JSONDocument: Sendable {
         if memory.words.count > JSONMemory.maximumKeptWords { memory.words = [] }
     }
 
-    /// The value that the text consists of.
+    /// The outermost value of the text.
     public var root: JSONValue { JSONValue(storage: storage, index: 0) }
 
     /// The text as given, including surrounding white space.

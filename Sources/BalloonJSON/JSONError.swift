@@ -1,4 +1,4 @@
-/// The reason why bytes were refused as JSON; always the fault of their author.
+/// The reason why a text is not accepted as JSON; the error is always in the text.
 ///
 /// `offset` counts bytes from the start of the text. The error contains no part of the text.
 public enum JSONError: Error, Sendable, Equatable {
@@ -10,7 +10,7 @@ public enum JSONError: Error, Sendable, Equatable {
     case trailingBytes(offset: Int)
     /// The text begins with a byte order mark (RFC 8259 §8.1); save the file without one.
     case byteOrderMark(offset: Int)
-    /// A number has a leading zero, a lone sign, or a missing digit (RFC 8259 §6).
+    /// A number has a leading zero, a sign without digits, or a missing digit (RFC 8259 §6).
     case invalidNumber(offset: Int)
     /// A backslash is not followed by a valid escape (RFC 8259 §7).
     case invalidEscape(offset: Int)
@@ -36,9 +36,9 @@ public enum JSONError: Error, Sendable, Equatable {
         }
     }
 
-    /// Finds line and column of the error in the refused text.
+    /// Returns the line and the column of the error in the refused text.
     ///
-    /// Both count from 1; a line ends with a line feed; a column is one character (Unicode scalar).
+    /// Both count from 1. A line ends with a line feed, and each Unicode scalar is one column.
     public func position(in bytes: [UInt8]) -> (line: Int, column: Int) {
         textPosition(of: offset, in: bytes)
     }

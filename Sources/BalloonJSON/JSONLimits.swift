@@ -4,12 +4,12 @@
 public struct JSONLimits: Sendable, Equatable {
     /// The maximum nesting depth of arrays and objects.
     public var maximumDepth: Int
-    /// The maximum length of a text in bytes; `JSONLimits.addressableBytes` applies when it is smaller.
+    /// The maximum length of a text in bytes; a value above `JSONLimits.addressableBytes` has no effect.
     public var maximumBytes: Int
     /// The maximum number of values, including containers but not member names.
     public var maximumNodes: Int
 
-    /// The longest text that can be indexed: positions in the index have 28 bits.
+    /// The maximum length of a text in bytes that can be indexed, because the index has 28 bits for a length.
     public static let addressableBytes = 1 << 28 - 1
 
     /// Creates limits; the defaults fit webhooks, decoded payloads and configuration files.

@@ -1,11 +1,11 @@
-/// The exact integer of a valid JSON number; nil when it is not an integer or does not fit.
+/// Returns the exact integer of a valid JSON number; nil when it has a fraction or does not fit an `Int`.
 func exactInteger(_ text: ArraySlice<UInt8>) -> Int? {
     var digits = text[...]
     let isNegative = digits.first == UInt8(ascii: "-")
     if isNegative { digits.removeFirst() }
     var exponent = 0
     if let mark = digits.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
-        // An exponent that does not fit an Int moves any nonzero digit out of range.
+        // With an exponent that does not fit an Int, any nonzero number is too large or has a fraction.
         guard let written = Int(String(decoding: digits[(mark + 1)...], as: UTF8.self)) else {
             return digits[..<mark].contains { $0 > UInt8(ascii: "0") } ? nil : 0
         }
@@ -18,10 +18,9 @@ func exactInteger(_ text: ArraySlice<UInt8>) -> Int? {
     return accumulate(digits[..<point], digits[(point + 1)...], exponent, isNegative)
 }
 
-/// The integer made of the digits before and after the decimal point, after `exponent` has moved the point to
-/// the right.
+/// Returns the integer with the given digits, after moving the decimal point to the right by `exponent`.
 ///
-/// Nil when a digit other than zero remains behind the point, or when the integer does not fit.
+/// Returns nil when a nonzero digit remains after the point, or when the integer does not fit an `Int`.
 private func accumulate(
     _ whole: ArraySlice<UInt8>, _ fraction: ArraySlice<UInt8>, _ exponent: Int, _ isNegative: Bool
 ) -> Int? {
@@ -47,8 +46,9 @@ private func accumulate(
     return value
 }
 
-/// Returns `value` with one more decimal digit, which moves it away from zero; nil when the result does not
-/// fit.
+/// Returns `value` with one more decimal digit; nil when the result does not fit an `Int`.
+///
+/// The digit of a negative number is subtracted.
 private func appending(_ digit: Int, to value: Int, _ isNegative: Bool) -> Int? {
     let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
     let (sum, sumOverflows) = product.addingReportingOverflow(isNegative ? -digit : digit)

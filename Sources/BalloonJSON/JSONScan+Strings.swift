@@ -1,6 +1,6 @@
 /// Scans a string that begins with a quotation mark at `start` (RFC 8259 §7).
 ///
-/// An escaped surrogate without its other half is accepted, as the grammar allows (RFC 8259 §8.2).
+/// An escaped surrogate without its partner is accepted, as the grammar allows (RFC 8259 §8.2).
 func scanString(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONToken {
     var at = start &+ 1
     var tag = JSONTag.plainString
@@ -39,10 +39,10 @@ func skipPlainText(_ bytes: Span<UInt8>, _ at: inout Int) {
     while at < bytes.count, markSpecialBytes(0x2020_2020_2020_2000 | UInt64(bytes[at])) == 0 { at &+= 1 }
 }
 
-/// Sets the top bit of the first byte that ends plain text; bits above it are undefined.
+/// Sets the top bit of each byte that ends plain text: a control character, `"`, `\` or a byte above 0x7F.
 ///
-/// The subtraction sets a top bit where a byte is too small, and borrows only above such a byte, so the
-/// lowest mark is exact.
+/// Only the lowest set top bit is exact. A subtraction borrows from the next higher byte only when a byte is
+/// too small, so only bits above the lowest match can be wrong.
 @inline(__always)
 private func markSpecialBytes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -94,7 +94,7 @@ private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSO
     } while at < bytes.count && bytes[at] >= 0x80
 }
 
-/// The length of the sequence at `at`; 0 when it is truncated, overlong, a surrogate or above U+10FFFF.
+/// Returns the length of the sequence at `at`; 0 when it is cut off, overlong, a surrogate or above U+10FFFF.
 @inline(__always)
 private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
     let lead = bytes[at]
@@ -106,8 +106,7 @@ private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
         guard at &+ 2 < bytes.count, isContinuation(bytes[at &+ 1]), isContinuation(bytes[at &+ 2]) else {
             return 0
         }
-        // The 10 highest bits decide: values below 0x20 are overlong, those from 0x360 to 0x37F are
-        // surrogates.
+        // The 10 highest bits are enough: values below 0x20 are overlong, and 0x360 to 0x37F are surrogates.
         let high = UInt16(lead & 0x0F) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
         return high < 0x20 || high & 0x3E0 == 0x360 ? 0 : 3
     }

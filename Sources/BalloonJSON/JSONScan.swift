@@ -1,4 +1,4 @@
-/// The state of one pass over a text.
+/// The state of the single pass that validates and indexes a text.
 struct JSONScan {
     var position = 0
     /// The number of used tape words.
@@ -10,10 +10,9 @@ struct JSONScan {
     var nodes = 0
 }
 
-/// Validates a text by RFC 8259 and indexes it in one pass, without recursion; returns the number of used
-/// words.
+/// Validates a text by RFC 8259 and indexes it in one pass; returns the number of used words.
 ///
-/// Overwrites the previous contents of `words`, and adds words only when there are too few.
+/// The pass does not recurse. It overwrites `words`, and adds words only when there are too few.
 func indexJSON(
     _ bytes: Span<UInt8>, limits: JSONLimits, into words: inout [UInt64]
 ) throws(JSONError) -> Int {
@@ -24,7 +23,7 @@ func indexJSON(
         throw .byteOrderMark(offset: 0)
     }
     var scan = JSONScan()
-    // Messages have one value or name per 10 to 15 bytes, so one word per 8 bytes is usually enough.
+    // Start with one word per 8 bytes: messages usually have one value or name per 10 to 15 bytes.
     if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
     while try !scanValues(bytes, limits, &scan, words: &words) { grow(&words, for: scan, of: bytes.count) }
     skipWhitespace(bytes, &scan.position)
@@ -32,9 +31,9 @@ func indexJSON(
     return scan.used
 }
 
-/// Adds words for the whole text, assuming that its rest is as dense as the scanned part.
+/// Adds words, assuming that the rest of the text has as many values per byte as the scanned part.
 ///
-/// Doubling would take up to four times the words of a large and dense text during the copy.
+/// Doubling could need up to four times the memory of the index while the words of a large text are copied.
 private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int) {
     let expected = scan.used * byteCount / max(1, scan.position)
     let count = max(expected + expected / 16, words.count + words.count / 4) + 16
@@ -42,23 +41,23 @@ private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int
     words.append(contentsOf: repeatElement(0, count: count - words.count))
 }
 
-/// Scans values until the outermost value is complete; returns false when the tape must grow first.
+/// Scans values until the outermost value is complete; returns false when `words` is too short to continue.
 private func scanValues(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, words: inout [UInt64]
 ) throws(JSONError) -> Bool {
     var tape = words.mutableSpan
     repeat {
         repeat {
-            // A name takes one word, and a value begins with at most two.
+            // One step writes at most three words: one for a name and two for a container.
             guard scan.used &+ 3 <= tape.count else { return false }
         } while try beginValue(bytes, limits, &scan, &tape)
     } while try advanceToNextValue(bytes, &scan, &tape)
     return true
 }
 
-/// Scans a member's name if one is expected, then a scalar or the beginning of a container.
+/// Scans a member's name if one is expected, then a scalar value or the opening bracket of a container.
 ///
-/// Returns true when the next thing to scan is a container's first child.
+/// Returns true when a container has opened and its first child must be scanned next.
 @inline(__always)
 private func beginValue(
     _ bytes: Span<UInt8>, _ limits: JSONLimits, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>
@@ -121,7 +120,7 @@ private func open(
     return true
 }
 
-/// Closes the innermost container, whose last byte is at the scan's position.
+/// Closes the innermost container; the scan's position is at its closing bracket.
 @inline(__always)
 private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     let index = scan.container
@@ -137,7 +136,7 @@ private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     }
 }
 
-/// Advances over the comma or the closing brackets after a value; returns true when another value follows.
+/// Advances over the closing brackets and the comma after a value; returns true when another value follows.
 @inline(__always)
 private func advanceToNextValue(
     _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>

@@ -3,7 +3,7 @@
 /// The raw value is the low four bits of the word.
 enum JSONTag: UInt64 {
     case object, array
-    /// A string whose bytes between the quotes are its content, without escapes.
+    /// A string without escapes, so that the bytes between its quotation marks are its text.
     case plainString
     /// A string with at least one backslash.
     case escapedString
@@ -13,18 +13,19 @@ enum JSONTag: UInt64 {
     case `true`, `false`, null
 }
 
-/// The index of a JSON text: one word per value and member name in text order, and a second one per container.
+/// The index of a JSON text: one word for each value and member name in text order, and two for a container.
 ///
-/// First word: tag (4 bits), length in bytes (28), offset (32). Second word of a container: index after its
-/// last word (32), number of children (32). While a container is open, its second word is the index of the
-/// enclosing container, so that scanning needs no stack.
+/// First word: tag (4 bits), length in bytes (28), offset (32). Second word of a container: the index after
+/// its last word (32), the number of children (32).
+///
+/// While a container is open, its second word has the index of the enclosing container instead. Scanning
+/// therefore needs no stack.
 struct JSONTape: Sendable {
-    /// The words; those after the root's last one are undefined.
+    /// The words of the index; words after the end of the root value are undefined.
     let words: [UInt64]
 
     func tag(at index: Int) -> JSONTag {
-        // Every word at an index that this type returns was composed from a tag, so the fallback is never
-        // used.
+        // The scan builds each word from a tag, so the fallback is never used.
         JSONTag(rawValue: words[index] & 0xF) ?? .null
     }
 

@@ -24,7 +24,7 @@ private func append(_ text: Span<UInt8>, to result: inout [UInt8]) {
     unsafe text.withUnsafeBufferPointer { unsafe result.append(contentsOf: $0) }
 }
 
-/// Appends the short form of an escape where RFC 8259 §7 has one, else `\u00XX`.
+/// Appends the two-character escape if RFC 8259 §7 defines one, otherwise `\u00XX`.
 private func appendEscape(_ byte: UInt8, to result: inout [UInt8]) {
     result.append(UInt8(ascii: "\\"))
     switch byte {

@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// Finds an object's member by its name; nil when it is absent or this is not an object.
+    /// Returns the value of an object's member; nil when the member is absent or this is not an object.
     ///
-    /// Of a repeated name, the last member is returned. Names are compared by their UTF-8. The time is
-    /// proportional to the number of members.
+    /// If a name is repeated, its last value is returned. Names are compared by their UTF-8 bytes. The time
+    /// is proportional to the number of members.
     public subscript(_ name: String) -> JSONValue? {
         guard tag == .object else { return nil }
         let wanted = name.utf8Span.span
@@ -17,7 +17,7 @@ extension JSONValue {
         return found.map { JSONValue(storage: storage, index: $0) }
     }
 
-    /// Finds an array's element by its position from 0; nil when out of bounds or this is not an array.
+    /// Returns an array's element by its position from 0; nil when out of bounds or this is not an array.
     ///
     /// The time is proportional to the position; use `elements` to iterate.
     public subscript(_ position: Int) -> JSONValue? {
@@ -37,7 +37,7 @@ public struct JSONMembers: Sequence, IteratorProtocol, Sendable {
     private let storage: JSONStorage
     private var at: Int
     private let end: Int
-    /// How many members the object has.
+    /// The total number of members of the object.
     public let count: Int
 
     init(of value: JSONValue) {
@@ -62,7 +62,7 @@ public struct JSONElements: Sequence, IteratorProtocol, Sendable {
     private let storage: JSONStorage
     private var at: Int
     private let end: Int
-    /// How many elements the array has.
+    /// The total number of elements of the array.
     public let count: Int
 
     init(of value: JSONValue) {

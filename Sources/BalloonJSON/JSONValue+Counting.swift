@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// Finds the first array with more than `maximumElements` elements, or object with more than
-    /// `maximumMembers` members, in this value including itself; nil when there is none.
+    /// Returns the first container with too many children, in this value or below; nil when there is none.
     ///
-    /// Scans the index once and allocates nothing.
+    /// An array may have `maximumElements` elements, an object `maximumMembers` members. The function scans
+    /// the index once and allocates nothing.
     package func firstContainer(exceedingElements maximumElements: Int, members maximumMembers: Int)
         -> JSONValue?
     {

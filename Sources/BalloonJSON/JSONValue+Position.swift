@@ -1,15 +1,15 @@
 extension JSONValue {
-    /// The position of the value in the document's text.
+    /// The line and the column of the value in the document's text.
     ///
-    /// Both count from 1; a line ends with a line feed; a column is one character (Unicode scalar). Computed
-    /// by scanning the text up to the value.
+    /// Both count from 1. A line ends with a line feed, and each Unicode scalar is one column. Each access
+    /// scans the text up to the value.
     public var position: (line: Int, column: Int) {
         textPosition(of: extent.lowerBound, in: storage.bytes)
     }
 
     /// The JSON Pointer (RFC 6901) that leads from the document's root to this value; empty for the root.
     ///
-    /// Computed by a walk from the root.
+    /// Each access walks down the containers from the root.
     public var pointer: String {
         let tape = storage.tape
         var result = ""
@@ -53,7 +53,7 @@ func textPosition(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int)
             line += 1
             column = 1
         } else if byte & 0xC0 != 0x80 {
-            // A character is counted at its lead byte.
+            // Count a character at its first byte, and ignore its continuation bytes.
             column += 1
         }
     }

@@ -1,9 +1,10 @@
 extension JSONValue {
-    /// Returns an object's text with the values of some members replaced; the rest stays verbatim.
+    /// Returns an object's text with the values of some members replaced; the rest stays byte for byte the
+    /// same.
     ///
-    /// Every occurrence of a name is replaced, so that no former value remains. Missing names are added at
-    /// the end, in the order of their UTF-8. The replacements must be JSON; they are not checked. A value
-    /// that is not an object is returned unchanged.
+    /// If a name is repeated, all its values are replaced, so that no old value remains. Missing members are
+    /// added at the end, in the UTF-8 order of their names. The replacements must be valid JSON, which is not
+    /// checked. A value that is not an object is returned unchanged.
     public func replacing(members: [String: [UInt8]]) -> [UInt8] {
         guard tag == .object else { return Array(text) }
         var result: [UInt8] = []
@@ -25,7 +26,7 @@ extension JSONValue {
     }
 }
 
-/// Appends members to an object without its closing brace.
+/// Appends members to the text of an object whose closing brace is not written yet.
 private func appendMembers(_ members: [String: [UInt8]], to result: inout [UInt8], isFirst: Bool) {
     var needsComma = !isFirst
     for (name, value) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {

@@ -1,7 +1,8 @@
 extension JSONValue {
     /// The text of a string with its escapes resolved; nil for every other kind.
     ///
-    /// An escaped surrogate without its other half becomes U+FFFD, since Swift strings cannot contain it.
+    /// An escaped surrogate without its partner becomes U+FFFD, because a Swift string cannot contain a
+    /// surrogate.
     public var string: String? {
         switch tag {
         case .plainString, .escapedString: storage.string(at: index)
@@ -9,7 +10,7 @@ extension JSONValue {
         }
     }
 
-    /// The bytes between the quotation marks; nil when they contain escapes.
+    /// The bytes between a string's quotation marks; nil when they contain escapes, and for every other kind.
     public var stringBytes: ArraySlice<UInt8>? {
         tag == .plainString ? storage.bytes[storage.content(at: index)] : nil
     }
@@ -21,7 +22,7 @@ extension JSONValue {
 }
 
 extension JSONStorage {
-    /// Returns the extent of the string at `index` without its quotation marks.
+    /// Returns the byte range of the string at `index`, without its quotation marks.
     func content(at index: Int) -> Range<Int> {
         let extent = tape.extent(at: index)
         return extent.lowerBound + 1..<extent.upperBound - 1
@@ -35,13 +36,14 @@ extension JSONStorage {
             : String(decoding: unescaped(content), as: UTF8.self)
     }
 
-    /// Whether the string at `index` has exactly these UTF-8 bytes.
+    /// Returns whether the string at `index` has exactly these UTF-8 bytes.
     ///
-    /// Canonically equivalent texts with different bytes are different.
+    /// Unicode normalization is ignored: canonically equivalent texts with different bytes are different.
     @inline(__always)
     func string(at index: Int, equals wanted: Span<UInt8>) -> Bool {
         let content = content(at: index)
-        // An escape is longer than the character it stands for, so a shorter text never matches.
+        // An escape is longer than the character it stands for, so content shorter than `wanted` never
+        // matches.
         if content.count <= wanted.count {
             return content.count == wanted.count && tape.tag(at: index) == .plainString
                 && isIdenticalText(bytes, content.lowerBound, wanted)

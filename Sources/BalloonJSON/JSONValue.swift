@@ -1,10 +1,11 @@
-/// A value inside a JSON document, decoded from the document's bytes on access.
+/// A value inside a JSON document, decoded from the document's bytes on each access.
 ///
-/// It consists of a reference to the document and an index; no text is copied before a property returns it. A
-/// property for another kind returns nil, and a collection property is empty.
+/// The value consists of a reference to the document and an index; no text is copied until a property returns
+/// it. A property that does not fit the value's kind returns nil, or an empty collection.
 public struct JSONValue: Sendable {
     let storage: JSONStorage
-    /// The index of the value's first word on the tape; an index has fewer words than 2^31.
+    /// The index of the value's first word on the tape; 32 bits are enough, because a tape has fewer than
+    /// 2^31 words.
     private let node: Int32
 
     init(storage: JSONStorage, index: Int) {
@@ -56,9 +57,10 @@ public struct JSONValue: Sendable {
     /// Whether this is the literal `null`.
     public var isNull: Bool { tag == .null }
 
-    /// The number as an integer; nil when it is no integer, or does not fit 64 bits.
+    /// The number as an integer; nil for other kinds, for a fraction, and for a number that does not fit 64
+    /// bits.
     ///
-    /// The spelling is irrelevant: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
+    /// The notation does not matter: `1`, `1.0`, `10e-1` and `-0` are integers, `1.5` and `1e30` are not.
     public var int: Int? {
         switch tag {
         case .integer: Int(String(decoding: text, as: UTF8.self))
@@ -67,8 +69,7 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The number as the nearest double; nil for other kinds, and for a number beyond the largest finite
-    /// double.
+    /// The number as the nearest double; nil for other kinds, and for a number too large for a finite double.
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: text, as: UTF8.self)) else { return nil }
         return value.isFinite ? value : nil
@@ -82,6 +83,6 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The verbatim bytes of this value, including a string's quotation marks.
+    /// The bytes of this value as in the document's text, including a string's quotation marks.
     public var text: ArraySlice<UInt8> { storage.bytes[extent] }
 }

@@ -1,11 +1,12 @@
-/// A buffer for JSON output that inserts the commas.
+/// Builds JSON text and inserts the commas.
 ///
-/// The output has no white space and is deterministic. An object's body alternates `key` and
-/// one value; an array's body writes values.
+/// The output has no white space, and equal calls give equal bytes. In an object, each `key` call is followed
+/// by one value; in an array, values follow each other.
 public struct JSONWriter: Sendable {
     /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
-    /// Whether a value or member was written since the innermost container or member name began.
+    /// Whether the next value or name needs a comma: false at the start of a container and after a member
+    /// name.
     private var needsComma = false
 
     /// Creates an empty writer with the given capacity.
@@ -18,7 +19,7 @@ public struct JSONWriter: Sendable {
         self.bytes = bytes
     }
 
-    /// The text of an object whose members `body` writes.
+    /// Returns the text of an object whose members `body` writes.
     public static func object(
         reservingCapacity capacity: Int = 0, _ body: (inout JSONWriter) throws -> Void
     ) rethrows -> [UInt8] {
@@ -82,7 +83,7 @@ public struct JSONWriter: Sendable {
         raw("null".utf8)
     }
 
-    /// Writes a value from a document verbatim, except that line breaks between its tokens become spaces.
+    /// Writes a document's value byte for byte, except that line breaks between its tokens become spaces.
     public mutating func value(_ value: JSONValue) {
         beginValue()
         let start = bytes.count
