@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A number that only grows, since the start of the process.
+/// A number that only grows, and starts at 0 when the process starts.
 ///
-/// Any thread may add to it without waiting: an addition is one atomic instruction.
+/// Any thread may add to the counter without waiting: an addition is one atomic instruction.
 package final class Counter: Sendable {
     private let total = Atomic<UInt64>(0)
 

@@ -6,14 +6,15 @@
 /// balloon_messages_total{business="fish",kind="text"} 12
 /// ```
 ///
-/// A family without samples is left out. The caller adds each family once and each set of labels once.
+/// A family without samples is omitted. The caller must add each family at most once, and each set of labels
+/// at most once per family.
 package struct MetricsText: Sendable {
     /// The media type of the text.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// The type of a family.
     package enum FamilyType: String, Sendable {
-        /// A number that only grows until a restart.
+        /// A number that only grows while the process runs.
         case counter
         /// A number that grows and shrinks.
         case gauge
@@ -108,7 +109,7 @@ package struct MetricsText: Sendable {
     }
 }
 
-/// A number as the format has it: `+Inf` and `-Inf` for infinity, and no exponent for common values.
+/// Returns a number in the format's notation: `+Inf` and `-Inf` for infinity, no exponent for common values.
 private func text(_ value: Double) -> String {
     if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
     if value.isNaN { return "NaN" }
