@@ -1,10 +1,11 @@
 internal import COpenSSL
 import Synchronization
 
-/// A server's certificate chain and key from PEM files, with a reload on request.
+/// A server's certificate chain and private key from PEM files, which can be reloaded.
 ///
-/// TLS 1.2 and 1.3. Version 1.2 allows only suites with forward secrecy and authenticated encryption. Tickets
-/// resume sessions. `http/1.1` is the only protocol (ALPN). Every requested name (SNI) gets this certificate.
+/// TLS 1.2 and 1.3 are supported; 1.2 only with cipher suites that have forward secrecy and authenticated
+/// encryption. Clients may resume sessions with tickets. `http/1.1` is the only protocol (ALPN). Clients get
+/// this certificate for every requested name (SNI).
 package final class TLSCredentials: Sendable {
     private let certificateFile: String
     private let keyFile: String
@@ -13,7 +14,8 @@ package final class TLSCredentials: Sendable {
 
     /// Reads the files; throws ``TLSError/badCredentials(reason:)``.
     ///
-    /// With `clientAuthoritiesFile`, only clients are served that have a certificate of an authority in that PEM file.
+    /// With `clientAuthoritiesFile`, a client must have a certificate that an authority in this PEM file has
+    /// issued.
     package init(
         certificateFile: String, keyFile: String, clientAuthoritiesFile: String? = nil
     ) throws(TLSError) {
@@ -23,9 +25,9 @@ package final class TLSCredentials: Sendable {
         context = Mutex(try TLSContext(certificateFile, keyFile, clientAuthoritiesFile))
     }
 
-    /// Reloads the files for new connections; after a failure the previous credentials stay.
+    /// Reloads the files for new connections; after a failure the previous credentials stay in use.
     package func reload() throws(TLSError) {
-        // Read before locking, because accepting a connection waits for the lock.
+        // Read the files before locking, because a connection that is being accepted needs the lock.
         let new = try TLSContext(certificateFile, keyFile, clientAuthoritiesFile)
         context.withLock { $0 = new }
     }
@@ -38,7 +40,7 @@ package final class TLSCredentials: Sendable {
         return expiry < 0 ? nil : Int(expiry)
     }
 
-    /// Creates a connection's session; throws ``TLSError/outOfMemory``.
+    /// Creates the TLS session of a new connection; throws ``TLSError/outOfMemory``.
     package func makeSession() throws(TLSError) -> TLSSession {
         let context = context.withLock { $0 }
         // A concurrent reload may replace the context, so keep this one alive until the call returns.
@@ -50,9 +52,9 @@ package final class TLSCredentials: Sendable {
 
 /// The OpenSSL context, with certificate and key, that creates sessions.
 ///
-/// OpenSSL counts references, so sessions may outlive it.
+/// A session may outlive this object, because OpenSSL counts the references to the context.
 ///
-/// The context is immutable after its creation, and any thread may create sessions from it.
+/// The context does not change after its creation, and any thread may create sessions from it.
 @safe private final class TLSContext: Sendable {
     /// The context's address as a number, because pointers are not Sendable.
     private let address: UInt
@@ -76,7 +78,7 @@ package final class TLSCredentials: Sendable {
     deinit { unsafe SSL_CTX_free(pointer) }
 }
 
-/// The first reason in OpenSSL's error queue, which is thread-local.
+/// Returns the first reason in the error queue that OpenSSL keeps for the current thread.
 private func firstReason() -> String {
     guard let reason = unsafe balloon_tls_reason() else { return "unknown reason" }
     return unsafe String(cString: reason)

@@ -1,12 +1,14 @@
 /// A TLS failure.
 package enum TLSError: Error, Sendable, Hashable {
-    /// The certificate and key files are unreadable or do not match; the reason is OpenSSL's. Correct the
-    /// files.
+    /// The certificate and key files are unreadable or do not match; correct the files.
+    ///
+    /// The reason is OpenSSL's text.
     case badCredentials(reason: String)
-    /// The peer uses no TLS, or an unsupported version or cipher; an alert was sent where possible. Close the
-    /// connection.
+    /// The peer does not use TLS, or only an unsupported version or cipher; close the connection.
+    ///
+    /// If OpenSSL has an alert for the peer, ``TLSSession/takeReplies(into:)`` returns it.
     case protocolFailure
-    /// Memory ran out. Close the connection.
+    /// OpenSSL could not allocate memory; close the connection.
     case outOfMemory
 }
 

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// The server's side of one TLS connection, over memory buffers: received bytes go in, bytes to send come
-/// out.
+/// The server's side of one TLS connection, without a socket: the caller passes the received bytes and sends
+/// the returned ones.
 ///
-/// A session belongs to one isolation domain. After an error only ``takeReplies(into:)`` may be called, to
-/// get the alert.
+/// A session belongs to one isolation domain. After an error only ``takeReplies(into:)`` may be called, which
+/// returns the alert.
 @safe package final class TLSSession {
     private let pointer: OpaquePointer
 
@@ -23,8 +23,8 @@ internal import COpenSSL
 
     /// Decrypts all complete records of the first `count` received bytes to the start of `plain`.
     ///
-    /// The handshake comes first; ``takeReplies(into:)`` returns its messages. `plain` must have room for
-    /// `count` bytes and one more record (16 KiB). Throws ``TLSError/protocolFailure``, or
+    /// The first records are the handshake; ``takeReplies(into:)`` returns the answers to it. `plain` must
+    /// have room for `count` bytes and one more record (16 KiB). Throws ``TLSError/protocolFailure``, or
     /// ``TLSError/outOfMemory``.
     package func open(_ received: [UInt8], count: Int, into plain: inout [UInt8]) throws(TLSError) -> Opened {
         precondition(count <= received.count && plain.count >= count + 16384)
@@ -57,7 +57,7 @@ internal import COpenSSL
         return opened
     }
 
-    /// Appends the bytes that are ready to be sent: handshake messages, or the alert of an error.
+    /// Appends the bytes that OpenSSL wants to send: handshake messages, or an alert after an error.
     package func takeReplies(into sealed: inout [UInt8]) {
         let output = unsafe SSL_get_wbio(pointer)
         let pending = unsafe BIO_ctrl_pending(output)
@@ -76,7 +76,8 @@ internal import COpenSSL
     package func seal(_ plain: [UInt8], into sealed: inout [UInt8]) throws(TLSError) {
         guard !plain.isEmpty else { return }
         ERR_clear_error()
-        // Sound: the call reads only the array's storage. A memory buffer accepts all bytes or fails.
+        // Sound: the call reads only the array's storage. OpenSSL writes to memory, so it accepts all bytes
+        // or fails.
         let status = unsafe plain.withUnsafeBytes { bytes in
             unsafe SSL_write(pointer, bytes.baseAddress, Int32(clamping: bytes.count))
         }
@@ -87,8 +88,8 @@ internal import COpenSSL
     /// Appends the alert `close_notify`, which shows the peer that the data is complete.
     package func finish(into sealed: inout [UInt8]) {
         ERR_clear_error()
-        // The call fails before the end of the handshake. The error is ignored, because no session has to be
-        // ended then.
+        // Before the end of the handshake the call fails. Ignore the error, because there is no session to
+        // end.
         _ = unsafe SSL_shutdown(pointer)
         takeReplies(into: &sealed)
     }
