@@ -1,7 +1,7 @@
 internal import BalloonPOSIX
 internal import CCurl
 
-/// Restricts one transfer to public internet addresses; its storage is shared with libcurl.
+/// Restricts one transfer to public internet addresses; libcurl's callbacks read and write its storage.
 @safe final class AddressGate {
     // libcurl's callbacks write to this storage, so it must not move.
     let pointer: UnsafeMutablePointer<balloon_curl_gate>
@@ -19,7 +19,7 @@ internal import CCurl
 
     deinit { unsafe pointer.deallocate() }
 
-    /// Whether addresses were found, and all of them were refused.
+    /// Whether the name lookup found addresses and the gate refused all of them.
     var hasRefusedAll: Bool { unsafe pointer.pointee.has_refused != 0 && pointer.pointee.has_allowed == 0 }
 }
 

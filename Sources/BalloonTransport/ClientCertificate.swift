@@ -1,6 +1,6 @@
-/// The certificate that authenticates a request's sender to the peer (mutual TLS).
+/// The certificate that shows the peer the identity of this client (mutual TLS).
 ///
-/// The files are read when a connection is made; connections are not shared between certificates.
+/// The files are read for each new connection. Requests with different certificates never share a connection.
 package struct ClientCertificate: Sendable, Equatable {
     /// A PEM file with the certificate, followed by its intermediate certificates.
     package var certificateFile: String

@@ -1,6 +1,6 @@
 /// Content that is produced in pieces while it is sent.
 package struct ContentSource: Sendable {
-    /// Produces the next piece, of 1 to the given number of bytes.
+    /// Produces the next piece, which has at least one byte and at most `maximumBytes`.
     package typealias Reader = (_ maximumBytes: Int) throws -> [UInt8]
 
     /// The total number of bytes.
@@ -10,7 +10,7 @@ package struct ContentSource: Sendable {
     /// Creates content of `sizeBytes`.
     ///
     /// `open` is called once for each request and returns a reader at the start of the content. The transport
-    /// calls `open` and the reader on its queue, and the queue waits for both.
+    /// calls `open` and the reader on its queue, so all other transfers wait while they run.
     package init(sizeBytes: Int, open: @escaping @Sendable () throws -> Reader) {
         self.sizeBytes = sizeBytes
         self.open = open
@@ -27,6 +27,6 @@ package struct ContentSink: Sendable {
     /// Creates a sink.
     ///
     /// `open` is called once for each response with content and returns a new writer. The transport calls
-    /// `open` and the writer on its queue, and the queue waits for both.
+    /// `open` and the writer on its queue, so all other transfers wait while they run.
     package init(open: @escaping @Sendable () throws -> Writer) { self.open = open }
 }

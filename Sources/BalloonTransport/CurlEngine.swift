@@ -6,7 +6,7 @@ internal import CCurl
     private var multi: UnsafeMutableRawPointer?
     // libcurl's callbacks write to this storage, so it must not move.
     private let events: UnsafeMutablePointer<balloon_curl_events>
-    /// The transfers by the address of the easy handle.
+    /// The transfers in flight, by the address of their easy handle.
     private var transfers: [UInt: CurlTransfer] = [:]
 
     /// Creates an engine without transfers; throws `TransportError.failed` when no descriptors are left.
@@ -26,11 +26,13 @@ internal import CCurl
         unsafe events.deallocate()
     }
 
-    /// A descriptor that is readable when `run` has work; it stays open as long as self lives.
+    /// An epoll descriptor that is readable when ``run()`` has work; it stays open as long as the engine
+    /// exists.
     var descriptor: Int32 { unsafe events.pointee.epoll }
 
-    /// Starts `request`; when it was cancelled meanwhile, or cannot be started, resumes `continuation` with
-    /// the error.
+    /// Starts `request`.
+    ///
+    /// Resumes `continuation` with an error when the request was already cancelled or cannot be started.
     func start(_ request: TransportRequest, ticket: TransferTicket, continuation: CurlTransfer.Continuation) {
         do throws(TransportError) {
             guard !ticket.isCancelled else { throw .cancelled }
@@ -46,7 +48,7 @@ internal import CCurl
         run()
     }
 
-    /// Ends the transfer of `ticket`, if it is in flight, and closes its connection or stream.
+    /// Cancels the transfer of `ticket`, if it is in flight: closes its connection or its HTTP/2 stream.
     func cancel(_ ticket: TransferTicket) {
         guard let transfer = transfers.values.first(where: { $0.ticket === ticket }) else { return }
         cancel(transfer)
@@ -57,7 +59,7 @@ internal import CCurl
         transfer.cancel()
     }
 
-    /// Loads libcurl and creates its handle at the first call.
+    /// Returns the multi handle; the first call loads libcurl and creates the handle.
     private func loadedMulti() throws(TransportError) -> UnsafeMutableRawPointer {
         if let multi = unsafe multi { return unsafe multi }
         guard balloon_curl_load() == 1, let multi = unsafe balloon_curl_multi_init() else {
@@ -68,7 +70,7 @@ internal import CCurl
         return unsafe multi
     }
 
-    /// Performs all work that does not block, and resumes the senders of completed transfers.
+    /// Performs all work that does not block, and resumes the callers whose transfers have completed.
     func run() {
         guard let multi = unsafe multi else { return }
         unsafe balloon_curl_events_run(events, multi)

@@ -12,10 +12,11 @@ internal import CCurl
         unsafe list = nil
         for (name, value) in request.headers {
             guard isToken(name), isFieldValue(value) else { throw .requestInvalid }
-            // CURLOPT_HTTPHEADER: a semicolon sends an empty value; a colon would remove the field.
+            // CURLOPT_HTTPHEADER: "name;" sends a field with an empty value, while "name:" would remove the
+            // field.
             append(value.isEmpty ? "\(name);" : "\(name): \(value)")
         }
-        // Suppress libcurl's defaults: an Expect field for large bodies, and a form's content type for any
+        // Suppress two fields that libcurl adds: Expect for a large body, and a form's Content-Type for any
         // body.
         append("Expect:")
         if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {

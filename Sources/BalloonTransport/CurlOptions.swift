@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// The options of one easy handle, set in sequence; keeps the first failure.
+/// Sets the options of one easy handle, and keeps the first error code.
 @safe struct CurlOptions {
     /// `CURLE_OK`, or the first other code.
     private(set) var code = CURLE_OK
@@ -21,7 +21,7 @@ internal import CCurl
         keep(unsafe balloon_curl_set_string(easy, option, value))
     }
 
-    /// Clears the default of a string option.
+    /// Sets a string option to NULL, which removes its default value.
     mutating func clear(_ option: CURLoption) { keep(unsafe balloon_curl_set_string(easy, option, nil)) }
 
     /// Sets the method and the content, which libcurl copies.
@@ -30,7 +30,8 @@ internal import CCurl
         // RFC 9110 §8.6: for methods that define content, an empty body is sent with length zero.
         if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(method) {
             set(CURLOPT_POSTFIELDSIZE_LARGE, size: body.count)
-            // CURLOPT_COPYPOSTFIELDS needs the size before the bytes; NULL would mean standard input.
+            // CURLOPT_COPYPOSTFIELDS needs the size first; with NULL, libcurl would read the body from
+            // standard input.
             keep(
                 unsafe body.isEmpty
                     ? balloon_curl_set_string(easy, CURLOPT_COPYPOSTFIELDS, "")
@@ -39,7 +40,7 @@ internal import CCurl
         if method != "GET" || !body.isEmpty { set(CURLOPT_CUSTOMREQUEST, method) }
     }
 
-    /// Sets the method, and content of `sourceBytes` bytes from CURLOPT_READFUNCTION.
+    /// Sets the method and the size of the content, which CURLOPT_READFUNCTION will produce.
     mutating func set(method: String, sourceBytes: Int) {
         set(CURLOPT_POST, 1)
         set(CURLOPT_POSTFIELDSIZE_LARGE, size: sourceBytes)

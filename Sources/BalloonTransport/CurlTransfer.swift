@@ -5,7 +5,7 @@ internal import CCurl
 @safe final class CurlTransfer {
     typealias Continuation = CheckedContinuation<Result<TransportResponse, TransportError>, Never>
 
-    /// The easy handle, freed with self; a multi handle must remove it before that.
+    /// The easy handle, which this object frees; the multi handle must remove it first.
     let easy: UnsafeMutableRawPointer
     let ticket: TransferTicket
     private let headers: CurlHeaders
@@ -14,8 +14,9 @@ internal import CCurl
     private var content: StreamedContent
     private let continuation: Continuation
 
-    /// Prepares `request`; throws `TransportError` without using `continuation` when the request cannot be
-    /// sent.
+    /// Prepares `request`; throws a `TransportError` when the request cannot be sent.
+    ///
+    /// After an error, `continuation` is not resumed yet.
     init(
         _ request: TransportRequest, ticket: TransferTicket, continuation: Continuation
     ) throws(TransportError) {
@@ -34,26 +35,28 @@ internal import CCurl
 
     deinit { unsafe balloon_curl_easy_cleanup(easy) }
 
-    /// Resumes the sender with the result of the transfer; called once, and not after `cancel`.
+    /// Resumes the caller with the result of the transfer; called at most once, and never after ``cancel()``.
     func finish(_ code: CURLcode) {
         continuation.resume(returning: outcome(code))
     }
 
-    /// Resumes the sender with `TransportError.cancelled`; called once, and not after `finish`.
+    /// Resumes the caller with `TransportError.cancelled`; called at most once, and never after
+    /// ``finish(_:)``.
     func cancel() { continuation.resume(returning: .failure(.cancelled)) }
 
     private func outcome(_ code: CURLcode) -> Result<TransportResponse, TransportError> {
         if content.hasFailed { return .failure(.contentFailed) }
         if let gate, gate.hasRefusedAll { return .failure(.addressRefused) }
         switch code {
-        // libcurl accepts a truncated head as complete.
+        // libcurl reports success even if the connection closed before the end of the header.
         case CURLE_OK where !collector.isHeadComplete:
             return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
         case CURLE_OK: return .success(collector.response(status: number(CURLINFO_RESPONSE_CODE)))
-        // The second code is libcurl's result when a callback refuses content.
+        // CURLE_WRITE_ERROR is libcurl's code when a callback refuses content.
         case CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR:
             return .failure(.responseTooLarge(maximumBytes: collector.maximumBytes))
-        // An HTTP/0.9 answer has the same code as a scheme that was refused before sending.
+        // libcurl uses this code for a scheme that it refused before sending, and also for an HTTP/0.9
+        // answer. In the second case a request was sent.
         case CURLE_UNSUPPORTED_PROTOCOL where number(CURLINFO_REQUEST_SIZE) > 0:
             return .failure(TransportError(CURLE_WEIRD_SERVER_REPLY))
         default: return .failure(TransportError(code))
@@ -72,8 +75,8 @@ internal import CCurl
         options.set(CURLOPT_PROTOCOLS_STR, request.allowsPlainHTTP ? "https,http" : "https")
         // Plain HTTP is for addresses of this machine, which a proxy cannot reach.
         if request.url.lowercased().hasPrefix("http:") { options.set(CURLOPT_PROXY, "") }
-        // With a proxy there is no address check here. Ignore `no_proxy`, which would send the request past
-        // the proxy without any check.
+        // When a proxy is used, the proxy alone decides which addresses it reaches. Ignore `no_proxy`: a host
+        // in that list would be reached directly, and without an address check.
         if request.needsPublicAddress, hasSecureProxy { options.set(CURLOPT_NOPROXY, "") }
         if let gate { unsafe options.set(gate: gate.pointer) }
         if let certificate = request.clientCertificate {
@@ -82,7 +85,7 @@ internal import CCurl
         }
         if let file = request.authoritiesFile {
             options.set(CURLOPT_CAINFO, file)
-            // Clear the system's folder of authorities, because this file replaces it.
+            // Clear the folder of the system's certificate authorities, because `file` replaces all of them.
             options.clear(CURLOPT_CAPATH)
         }
         if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
@@ -92,19 +95,20 @@ internal import CCurl
         options.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         // Without this option libcurl uses SIGALRM for name lookups.
         options.set(CURLOPT_NOSIGNAL, 1)
-        // Without this option, ending a transfer would wait for its name lookup, and delay all others.
+        // Without this option, ending a transfer would wait for its name lookup and block all other
+        // transfers.
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         options.set(CURLOPT_TIMEOUT_MS, milliseconds(request.timeout))
         options.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout))
-        // libcurl refuses a larger Content-Length at once; without this field, the collector counts the
-        // received bytes. 0 would mean no limit.
+        // libcurl refuses a larger Content-Length at once. Without Content-Length, the collector counts the
+        // received bytes. Use at least 1, because 0 would mean no limit.
         options.set(CURLOPT_MAXFILESIZE_LARGE, size: max(request.maximumResponseBytes, 1))
         if let time = request.stallTimeout {
             options.set(CURLOPT_LOW_SPEED_LIMIT, 1)
             options.set(CURLOPT_LOW_SPEED_TIME, max(milliseconds(time) / 1000, 1))
         }
-        // The list and self outlive the easy handle, which self frees last.
+        // The list and this object outlive the easy handle, because `deinit` frees the handle.
         unsafe options.set(headers: headers.list)
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe options.set(CURLOPT_HEADERFUNCTION, headerCallback, CURLOPT_HEADERDATA, context)
@@ -127,7 +131,9 @@ internal import CCurl
         return collector.count(part) && content.receive(part)
     }
 
-    /// The next piece to send, empty at the end; nil when the content has failed and the transfer must end.
+    /// Returns the next piece to send, empty at the end of the content.
+    ///
+    /// Returns nil when the content could not be read, so that the transfer must end.
     fileprivate func nextContent(maximumBytes: Int) -> [UInt8]? { content.next(maximumBytes: maximumBytes) }
 }
 
@@ -174,7 +180,7 @@ private func withTransfer(
     }
 }
 
-/// A time limit in libcurl's unit, at least 1, because 0 would mean no limit.
+/// Returns a time limit in milliseconds, at least 1, because 0 would mean no limit.
 private func milliseconds(_ duration: Duration) -> Int {
     min(max(duration.wholeMilliseconds, 1), Int(Int32.max))
 }

@@ -1,10 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// HTTP through libcurl, with connection reuse, HTTP/2 over TLS, and the environment's proxies.
+/// An HTTP client on libcurl, with connection reuse, HTTP/2 over TLS, and the proxies of the environment.
 ///
-/// All transfers share one serial queue and one descriptor that wakes it, so that no thread waits for a peer.
-/// Certificates are checked against the system's CAs; redirects are not followed.
+/// All transfers share one serial queue and one descriptor, whose events wake the queue; no thread blocks
+/// while a peer is slow. Certificates are checked against the system's authorities; redirects are not
+/// followed.
 package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
     // A mutex holds the source, because Dispatch's sources are not Sendable.
@@ -18,8 +19,8 @@ package final class CurlTransport: HTTPTransport {
         source.withLock { $0.activate() }
     }
 
-    // No transfer is in flight here, because each transfer retains this object. The cancelled source releases
-    // the loop, which closes the descriptor.
+    // No transfer is in flight here, because each call of `send` retains this object. Cancelling the source
+    // releases the loop, which closes the descriptor.
     deinit { source.withLock { $0.cancel() } }
 
     /// Sends `request` and returns the response with any status.
@@ -36,7 +37,9 @@ package final class CurlTransport: HTTPTransport {
     }
 }
 
-/// The engine on its queue; the lock is never contended, and proves exclusive access to the compiler.
+/// The engine with the queue on which all its calls run.
+///
+/// The mutex never waits: it only proves to the compiler that access is exclusive.
 private final class CurlLoop: Sendable {
     private let queue = DispatchQueue(label: "balloon.transport")
     private let engine: Mutex<CurlEngine>
@@ -47,7 +50,8 @@ private final class CurlLoop: Sendable {
         let descriptor = engine.withLock { $0.descriptor }
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { self.engine.withLock { $0.run() } }
-        // Dispatch may use the descriptor until this handler ran; the handler retains the engine until then.
+        // Dispatch may use the descriptor until the cancel handler has run, so the handler retains this
+        // object.
         source.setCancelHandler { withExtendedLifetime(self) {} }
         return source
     }
@@ -59,7 +63,7 @@ private final class CurlLoop: Sendable {
     }
 
     func cancel(_ ticket: TransferTicket) {
-        // Cancel the ticket before entering the queue: a start that is queued later must see the
+        // Cancel the ticket before queueing: if `start` enters the queue after this call, it sees the
         // cancellation.
         ticket.cancel()
         queue.async { self.engine.withLock { $0.cancel(ticket) } }

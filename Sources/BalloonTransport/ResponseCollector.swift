@@ -2,15 +2,16 @@
 struct ResponseCollector {
     private var headers: [(name: String, value: String)] = []
     private var body: [UInt8] = []
-    /// Whether the empty line after the last head arrived.
+    /// Whether the empty line that ends the final header has arrived.
     private(set) var isHeadComplete = false
     let maximumBytes: Int
     private var countedBytes = 0
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// Receives one line of a head, including its line break; a status line starts a new head, for example
-    /// after a 100.
+    /// Receives one header line with its line break.
+    ///
+    /// A status line discards the previous header, for example that of a `100 Continue`.
     mutating func receiveHeaderLine(_ line: Span<UInt8>) {
         let text = unsafe line.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         let field = text.utf8.trimmed {
@@ -35,7 +36,7 @@ struct ResponseCollector {
         return true
     }
 
-    /// Counts a part of the content that a sink consumes; returns false when the limit is exceeded.
+    /// Counts a part of the content that goes to a sink; returns false when the limit is exceeded.
     mutating func count(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - countedBytes else { return false }
         countedBytes += part.count

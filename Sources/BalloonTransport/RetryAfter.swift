@@ -1,8 +1,10 @@
 import BalloonPOSIX
 
 extension Duration {
-    /// Parses `Retry-After`, a number of seconds or a date, at `now` in seconds since 1970 (RFC 9110
-    /// §10.2.3); a past date is a zero wait, and nil means that the field is missing or malformed.
+    /// Parses `Retry-After`, which is a number of seconds or a date (RFC 9110 §10.2.3).
+    ///
+    /// `now` is in seconds since 1970. A past date gives a wait of zero. Returns nil when the field is
+    /// missing or malformed.
     package init?(retryAfter field: String?, now: Int) {
         guard let field else { return nil }
         if (1...9).contains(field.utf8.count), let seconds = UInt32(field) {

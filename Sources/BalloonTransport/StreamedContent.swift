@@ -5,7 +5,7 @@ struct StreamedContent {
     private var reader: ContentSource.Reader?
     private var writer: ContentSink.Writer?
     private var leftBytes: Int
-    /// Whether a reader or a writer threw, or the reader returned fewer bytes than announced.
+    /// Whether the reader or the writer threw an error, or the reader returned too few or too many bytes.
     private(set) var hasFailed = false
 
     init(_ request: TransportRequest) {
@@ -16,7 +16,7 @@ struct StreamedContent {
 
     var hasSink: Bool { sink != nil }
 
-    /// The next piece, empty at the end; nil after a failure.
+    /// Returns the next piece, empty at the end of the content; nil after a failure.
     mutating func next(maximumBytes: Int) -> [UInt8]? {
         guard let source, leftBytes > 0 else { return [] }
         do {
@@ -27,7 +27,7 @@ struct StreamedContent {
             leftBytes -= piece.count
             return hasFailed ? nil : piece
         } catch {
-            // The creator of the reader knows the error; here it only ends the transfer.
+            // Drop the error: the creator of the reader has it already, and the transfer only has to end.
             hasFailed = true
             return nil
         }
@@ -43,7 +43,7 @@ struct StreamedContent {
             try writer(&piece)
             return true
         } catch {
-            // The creator of the writer knows the error; here it only ends the transfer.
+            // Drop the error: the creator of the writer has it already, and the transfer only has to end.
             hasFailed = true
             return false
         }

@@ -1,7 +1,7 @@
 internal import CCurl
 
 extension TransportError {
-    /// Maps a code other than `CURLE_OK` that does not concern the size of the response.
+    /// Maps a libcurl error code; the caller handles `CURLE_OK` and the codes about the response's size.
     init(_ code: CURLcode) {
         let number = Int32(bitPattern: code.rawValue)
         switch code {

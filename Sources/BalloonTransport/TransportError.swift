@@ -1,4 +1,4 @@
-/// The reason why a request has no complete response; a `code` is libcurl's CURLcode.
+/// The reason why a request has no complete response; `code` is a CURLcode of libcurl.
 package enum TransportError: Error, Equatable, Sendable {
     /// The method, the URL or a field cannot be sent: correct the caller or its configuration.
     case requestInvalid
@@ -6,11 +6,13 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The URL's scheme is neither `https` nor, where allowed, `http`: correct the configuration.
     case schemeRefused
 
-    /// The name of the host or of the proxy has no address now: check the name and the resolver; try again.
+    /// The name of the host or of the proxy has no address at the moment: check the name and the resolver;
+    /// retry.
     case hostUnresolved
 
-    /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent. The
-    /// URL may be an attempt to reach our own network; if it is legitimate, list the literal address.
+    /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent.
+    ///
+    /// The URL may be an attempt to reach our own network; if it is legitimate, list the literal address.
     case addressRefused
 
     /// The host or the proxy did not accept the connection: nothing was sent; try again.
@@ -39,8 +41,7 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The sending task was cancelled; the peer may have processed the request.
     case cancelled
 
-    /// libcurl failed for lack of memory or descriptors, or for another reason without its own case: try
-    /// again.
+    /// libcurl failed for lack of memory or descriptors, or with a code that no other case covers: try again.
     case failed(code: Int32)
 
     /// Whether the same request may succeed later without any change.

@@ -6,53 +6,55 @@ package struct TransportRequest: Sendable {
     /// An absolute `https` URL without user information, already percent-encoded.
     package var url: String
 
-    /// The fields in sending order; only `Host`, `Accept` and `Content-Length` are added.
+    /// The fields in sending order; libcurl adds only `Host`, `Accept` and `Content-Length`.
     package var headers: [(name: String, value: String)]
 
-    /// The content; an empty one is sent with length zero by `POST`, `PUT` and `PATCH`.
+    /// The content; for `POST`, `PUT` and `PATCH`, empty content is sent with `Content-Length: 0`.
     package var body: [UInt8]
 
     /// Content that is produced while it is sent, instead of ``body``.
     package var source: ContentSource?
 
-    /// The consumer of a 2xx response's content, which is then not collected.
+    /// The consumer of the content of a 2xx response, whose ``TransportResponse/body`` then stays empty.
     package var sink: ContentSink?
 
     /// The time limit of the whole exchange, including the connection.
     package var timeout: Duration
 
-    /// The time limit of name lookup, connection and TLS handshake together.
+    /// The time limit of name lookup, connection setup and TLS handshake together.
     package var connectTimeout: Duration
 
-    /// The longest time without progress, in whole seconds; nil for no separate limit.
+    /// The longest time without a transferred byte, in whole seconds; nil for no separate limit.
     ///
-    /// The wait for the first byte of the answer counts as well.
+    /// The wait for the first byte of the answer counts too.
     package var stallTimeout: Duration?
 
     /// The size limit of the response's content.
     package var maximumResponseBytes: Int
 
-    /// Whether an `http` URL is allowed, bypassing any proxy: for loopback addresses that the operator
-    /// listed.
+    /// Whether an `http` URL is allowed, which is then requested without a proxy.
+    ///
+    /// Plain HTTP is meant for loopback addresses that the operator listed.
     package var allowsPlainHTTP: Bool
 
     /// Whether the host must resolve to a public internet address: set it for every URL from outside.
     ///
-    /// When the environment configures a proxy, all such requests use it, and the proxy decides which
-    /// addresses it reaches.
+    /// When the environment configures a proxy, all such requests use the proxy, and only the proxy decides
+    /// which addresses it reaches.
     package var needsPublicAddress: Bool
 
-    /// The certificate for a peer that requests one.
+    /// The client certificate for a peer that asks for one; nil to send none.
     package var clientCertificate: ClientCertificate?
 
     /// A PEM file of certificate authorities that replaces the system's.
     package var authoritiesFile: String?
 
-    /// The path of a unix socket that replaces the URL's host; with plain HTTP only.
+    /// The path of a unix socket to connect to instead of the URL's host; for plain HTTP only.
     package var unixSocket: String?
 
-    /// A request to `url`; the defaults are `GET` over TLS, 30 s in total, 10 s to connect, 1 MiB of
-    /// response.
+    /// Creates a request to `url`; by default `GET` over TLS.
+    ///
+    /// The default limits are 30 s in total, 10 s to connect, and 1 MiB of response.
     package init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = [],

@@ -23,8 +23,7 @@ package struct TransportResponse: Sendable {
 }
 
 extension UInt8 {
-    /// The byte in lower case: field names are compared without regard to the case of ASCII letters (RFC 9110
-    /// §5.1).
+    /// The byte in lower case, because the case of ASCII letters in field names is ignored (RFC 9110 §5.1).
     fileprivate var lowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
