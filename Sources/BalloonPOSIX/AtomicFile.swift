@@ -3,15 +3,15 @@ import Glibc
 
 /// Files that are replaced atomically: a reader sees the old or the new content, also after a power failure.
 package enum AtomicFile {
-    /// Writes `bytes` to a temporary name beside `path`, syncs it, renames it and syncs the directory.
+    /// Writes `bytes` to a temporary file beside `path`, syncs and renames it, and then syncs the directory.
     ///
-    /// The file has mode 0600. The temporary name is `path` followed by `.new` and the process id.
+    /// The file has mode 0600. The temporary name is `path` followed by the process id and `.new`.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
         try Replacement(of: path, with: bytes).install()
         try Directory.synchronize(Directory.parent(of: path))
     }
 
-    /// New content of a file, on disk under a temporary name until it is installed or discarded.
+    /// The new content of a file, on disk under a temporary name until it is installed or discarded.
     package struct Replacement: Sendable {
         private let path: String
         private let temporary: String
@@ -21,7 +21,7 @@ package enum AtomicFile {
         package init(of path: String, with bytes: [UInt8]) throws(SystemError) {
             self.path = path
             temporary = "\(path).\(getpid()).new"
-            // Remove the leftover of a killed process that had the same id; usually there is none.
+            // Remove the file that a killed process with the same id may have left.
             try? Directory.remove(temporary)
             file = try File(temporary, for: .creating)
             do throws(SystemError) {
@@ -33,9 +33,10 @@ package enum AtomicFile {
             }
         }
 
-        /// Appends `bytes` to the new file, and renames it to the path of the file that it replaces.
+        /// Appends `bytes` to the temporary file, and renames that file to the path of the file that it
+        /// replaces.
         ///
-        /// Neither these bytes nor the directory are synced.
+        /// Neither the appended bytes nor the directory are synced.
         package func install(adding bytes: [UInt8] = []) throws(SystemError) {
             do throws(SystemError) {
                 if !bytes.isEmpty { try file.append(bytes) }
@@ -46,9 +47,9 @@ package enum AtomicFile {
             }
         }
 
-        /// Removes the new file; the file that it was to replace stays.
+        /// Removes the temporary file; the file at the path stays unchanged.
         package func discard() {
-            // When removing fails, the next replacement of the same file removes it.
+            // If the removal fails, the next replacement of the same path by this process removes the file.
             try? Directory.remove(temporary)
         }
     }

@@ -1,14 +1,15 @@
-/// Delays that grow with each failure in a row, so that a failing operation is tried ever less often.
+/// Delays that grow with each failure in a row, so that a failing operation is retried less and less often.
 ///
-/// It reads no clock: it returns the delay, and its owner waits. The owner also decides after how many
-/// failures to stop.
+/// A back-off reads no clock and does not wait: it returns the delay, and the caller waits. The caller also
+/// decides after how many failures to stop.
 package struct Backoff: Sendable, Equatable {
-    /// The delay after the first failure, the second, and so on; the last one repeats.
+    /// The delays after the first failure, the second, and so on; the last delay repeats.
     package var delays: [Duration]
-    /// The range of the random factor of each delay, so that operations that failed together are not retried
-    /// together.
+    /// The range of the random factor of each delay.
+    ///
+    /// It prevents that operations which failed together are also retried together.
     package var jitter: ClosedRange<Double>
-    /// How many failures were counted since the last success.
+    /// The number of failures since the last success.
     package private(set) var failures = 0
 
     /// Uses these delays in their order; there must be at least one.
@@ -28,10 +29,10 @@ package struct Backoff: Sendable, Equatable {
     /// The longest delay, without its random factor.
     package var longest: Duration { delays.max() ?? .zero }
 
-    /// The delay after `failures` failures in a row (from 1), with `random` from 0 to 1.
+    /// Returns the delay after `failures` failures in a row (from 1), with `random` from 0 to 1.
     ///
-    /// `atLeast` is the delay that the other side has asked for: it lengthens a delay, up to `limit` or else the
-    /// longest one, and never shortens it.
+    /// `atLeast` is the minimum delay that the peer has requested, for example with `Retry-After`. It is
+    /// capped at `limit`, or at ``longest`` without a limit.
     package func delay(
         after failures: Int, atLeast: Duration? = nil, limit: Duration? = nil,
         random: Double = .random(in: 0...1)

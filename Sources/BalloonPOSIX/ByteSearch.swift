@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 
 extension [UInt8] {
-    /// The position of the first `byte` at or after `start`, found with `memchr`; nil when there is none.
+    /// Returns the position of the first `byte` at or after `start`, found with `memchr`; nil when there is
+    /// none.
     @inline(__always)
     package func firstPosition(of byte: UInt8, from start: Int) -> Int? {
         firstPosition(of: byte, in: start..<Swift.max(start, count))

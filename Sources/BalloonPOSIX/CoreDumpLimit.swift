@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The limit of core dumps, which contain the memory of a process that crashed.
+/// The size limit of core dumps; a core dump contains the memory of a crashed process.
 package enum CoreDumpLimit {
     /// Forbids core dumps of this process and of the programs that it starts.
     package static func forbid() throws(SystemError) {

@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// A watchdog: calls a function when a time has passed, on a thread of its own.
+/// A watchdog: a thread that calls a function when a time has passed.
 ///
-/// Invariant: the function is called once or, after ``cancel()``, never, and no blocked queue or pool delays
-/// the call. Each deadline costs a thread, so use it only for the few waits that must end even when
-/// everything else hangs: a stop, a crash report. The deadlines of handlers' calls, thousands per second,
-/// share one Dispatch timer instead (`CallDeadlines`), and those of connections a timer wheel (`TimerWheel`).
+/// Invariant: the function is called once, or never after ``cancel()``; a blocked queue or thread pool cannot
+/// delay the call. Each deadline occupies a thread, so use it only for the few waits that must end even when
+/// everything else hangs: a stop, a crash report. Two other types serve the frequent deadlines:
+/// `CallDeadlines` the calls of handlers, with one Dispatch timer, and `TimerWheel` the connections.
 package final class DeadlineThread: Sendable {
     private let cancellation = DispatchSemaphore(value: 0)
 
@@ -23,8 +23,9 @@ package final class DeadlineThread: Sendable {
 }
 
 extension Task where Failure == Never {
-    /// Waits for the value, at most `time`; nil when the task has not ended by then, even if it ignores
-    /// cancellation.
+    /// Waits at most `time` for the value; returns nil when the task has not ended by then.
+    ///
+    /// The wait ends on time even when the task ignores cancellation. The task is not cancelled.
     package func value(within time: Duration) async -> Success? {
         let isDecided = OnceFlag()
         return await withCheckedContinuation { continuation in

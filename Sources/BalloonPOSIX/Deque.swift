@@ -1,16 +1,18 @@
-/// A first-in, first-out queue; an element can also be put at the front.
+/// A first-in, first-out queue; an element can also be inserted at the front.
 ///
-/// It consists of an array and the position of the first element. Removed elements stay in the array, and
-/// alive, until they are more than half of it; then all are dropped at once. Appending and removing therefore
-/// take constant time on average.
+/// The queue is an array and the position of the first element. Removed elements stay in the array, and are
+/// not deallocated, until there are more than 32 of them and they are more than half of the array. Then all
+/// are dropped at once, so that appending and removing take constant time on average.
 ///
-/// Public, although only this package uses it: the compiler specializes generic code of another module only when it is public.
-/// Without that a message cost a dozen allocations and thousands of instructions more.
+/// The type is public although only this package uses it: the compiler specializes generic code of another
+/// module only when it is public. Without specialization, a message cost a dozen more allocations and
+/// thousands of instructions.
 @frozen public struct Deque<Element>: RandomAccessCollection, MutableCollection {
     @usableFromInline var elements: [Element] = []
     @usableFromInline var head = 0
 
-    /// An empty array with more room than this is freed; up to this many removed elements are not dropped.
+    /// The number of removed elements that are kept, and of elements whose storage is kept when the queue is
+    /// empty.
     @usableFromInline static var keptCount: Int { 32 }
 
     /// Creates an empty queue.
@@ -18,7 +20,7 @@
 
     /// The position of the first element.
     @inlinable public var startIndex: Int { 0 }
-    /// The position behind the last element.
+    /// The position after the last element.
     @inlinable public var endIndex: Int { elements.count - head }
 
     /// The number of elements.
@@ -34,11 +36,12 @@
         _modify { yield &elements[head + position] }
     }
 
-    /// Adds an element behind all others.
+    /// Adds an element at the end.
     @inlinable public mutating func append(_ element: Element) { elements.append(element) }
 
-    /// Puts an element before all others; takes constant time when an element was removed from the front
-    /// before.
+    /// Inserts an element at the front.
+    ///
+    /// This takes constant time if the place of a removed element is still free at the front.
     @inlinable public mutating func prepend(_ element: Element) {
         guard head > 0 else { return elements.insert(element, at: 0) }
         head -= 1

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-    /// Connects to `address`; a TCP connection may still be in progress when this returns.
+    /// Starts a connection to `address`; a TCP connection may still be in progress when the call returns.
     package static func connect(to address: SocketAddress) throws(SystemError) -> Descriptor {
         let descriptor = try socket(for: address)
         guard let (storage, length) = address.storage else { throw SystemError("inet_pton", code: EINVAL) }
@@ -17,15 +17,18 @@ extension Descriptor {
         return descriptor
     }
 
-    /// Sends small answers at once instead of collecting more data (`TCP_NODELAY`); harmless on a unix
-    /// socket.
+    /// Makes the kernel send small answers at once instead of waiting for more data (`TCP_NODELAY`).
+    ///
+    /// On a unix socket this has no effect.
     package borrowing func disableDelay() {
         // An error is ignored: a unix socket refuses the option, and has no delay to disable.
         try? setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
-    /// Receives into `bytes` from its start; returns the number of bytes, 0 after the peer's end, nil when
-    /// none are available.
+    /// Receives into `bytes` from its start.
+    ///
+    /// Returns the number of bytes, 0 when the peer has closed its sending side, and nil when no bytes are
+    /// available.
     @inline(__always)
     package borrowing func receive(into bytes: inout [UInt8]) throws(SystemError) -> Int? {
         let raw = raw
@@ -39,7 +42,7 @@ extension Descriptor {
         throw error
     }
 
-    /// Sends from `bytes[offset...]`; returns the number of sent bytes, 0 when the socket is full.
+    /// Sends from `bytes[offset...]`; returns the number of sent bytes, 0 when the socket's buffer is full.
     @inline(__always)
     package borrowing func send(_ bytes: [UInt8], from offset: Int = 0) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)
@@ -56,7 +59,7 @@ extension Descriptor {
         throw error
     }
 
-    /// Half-closes the connection; receiving is still possible.
+    /// Closes the sending side of the connection (half-close); receiving is still possible.
     package borrowing func finishSending() {
         // The call fails only when the peer has disconnected, which the next receive reports.
         _ = shutdown(raw, Int32(SHUT_WR))
@@ -64,7 +67,8 @@ extension Descriptor {
 }
 
 extension Descriptor {
-    /// The user of the process that connected to a unix socket (`SO_PEERCRED`); nil when the system does not tell.
+    /// Returns the user of the process that connected to a unix socket (`SO_PEERCRED`); nil when that is
+    /// unknown.
     package borrowing func peerUser() -> UInt32? {
         var user: UInt32 = 0
         // Sound: the call writes the one value that it is given.

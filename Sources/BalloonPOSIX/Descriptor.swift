@@ -13,7 +13,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
     deinit { close(raw) }
 
-    /// Returns the number and ends the ownership, without closing the descriptor.
+    /// Returns the number without closing the descriptor; the caller now owns the descriptor.
     package consuming func release() -> Int32 {
         let raw = raw
         discard self
@@ -37,7 +37,8 @@ extension Descriptor {
         return bytes.count - start
     }
 
-    /// Reads into `bytes` from `offset` to its end at most; returns the number of bytes, 0 at the end.
+    /// Reads into `bytes` from `offset` on, at most to its end; returns the number of bytes, 0 at the end of
+    /// the file.
     @inline(__always)
     package borrowing func read(into bytes: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)

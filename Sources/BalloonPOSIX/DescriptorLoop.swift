@@ -3,15 +3,15 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// Waits until pipes of child processes are ready, with one epoll set and one Dispatch source for all of
-/// them.
+/// Waits until pipes of child processes are ready, with one epoll set and one Dispatch source for all pipes.
 ///
-/// Invariant: each wait calls its handler once at most, on the queue that it names, and never after the descriptor was taken
-/// out of the set, except for a call that is already enqueued.
+/// Invariant: each wait calls its handler at most once, on the queue given for the wait. After
+/// ``stopWaiting(_:)`` the handler runs only if its call was already enqueued.
 ///
-/// It exists because a Dispatch source for each descriptor is unsafe: libdispatch on Linux reads a source's record
-/// while another thread cancels and frees it, and a child's end makes all of its descriptors ready at the same moment. HTTP
-/// shards own an ``Epoll`` each, without this lock and without a call through a queue.
+/// One Dispatch source for each descriptor would be unsafe: libdispatch on Linux reads a source's record while
+/// another thread cancels and frees it. That is likely here, because the end of a child makes all of its
+/// descriptors ready at the same moment. HTTP shards have their own ``Epoll`` each, which needs neither a lock
+/// nor a call through a queue.
 package final class DescriptorLoop: Sendable {
     /// A registered wait for one descriptor.
     package struct Ticket: Hashable, Sendable {
@@ -21,7 +21,7 @@ package final class DescriptorLoop: Sendable {
     private let watches: WatchSet
     private let source: Mutex<any DispatchSourceRead>
 
-    /// Creates a loop that watches nothing.
+    /// Creates a loop without waits.
     package init() throws(SystemError) {
         let watches = try WatchSet()
         self.watches = watches
@@ -29,10 +29,10 @@ package final class DescriptorLoop: Sendable {
         source.withLock { $0.activate() }
     }
 
-    // No descriptor is watched any more, because each waiter retains the loop.
+    // Each object that waits retains the loop, so no descriptor is watched any more.
     deinit { source.withLock { $0.cancel() } }
 
-    /// Calls `handler` on `queue` once, when `raw` is ready for `events` or at its end.
+    /// Calls `handler` on `queue` once, when `raw` is ready for `events` or the other end has closed.
     package func wait(
         for raw: Int32, _ events: Epoll.Events, on queue: DispatchQueue,
         _ handler: @escaping @Sendable () -> Void

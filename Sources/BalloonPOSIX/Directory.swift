@@ -3,10 +3,10 @@ import Glibc
 
 /// Operations on the entries of directories.
 package enum Directory {
-    /// Creates `path` and its missing parents, each with mode 0700; returns whether anything was created.
+    /// Creates `path` and its missing parents, each with mode 0700; returns whether `path` was created.
     ///
-    /// The names of created parents are on disk when it returns; the caller syncs the directory that contains
-    /// `path`. Throws `ENOENT` for a path that cannot be created.
+    /// The entries of created parents are synced, but the entry of `path` is not: the caller syncs the
+    /// directory that contains it. Throws `ENOENT` for a path that cannot be created.
     @discardableResult
     package static func make(
         _ path: String, synchronize: (String) throws(SystemError) -> Void = { try synchronize($0) }
@@ -17,13 +17,13 @@ package enum Directory {
             let above = parent(of: path)
             guard error.isMissing, above != path else { throw error }
             if try make(above, synchronize: synchronize) { try synchronize(parent(of: above)) }
-            // Retry once only: below /proc or a removed directory, and for an empty path, the parent is
-            // missing forever.
+            // Retry only once: for an empty path, and below /proc or a removed directory, the parent can
+            // never be created.
             return try makeLast(path)
         }
     }
 
-    /// Creates `path` in an existing directory; returns whether it was missing before.
+    /// Creates `path` in an existing directory; returns false when the directory `path` existed already.
     private static func makeLast(_ path: String) throws(SystemError) -> Bool {
         // Sound: the string lives during the call.
         if unsafe mkdir(path, 0o700) == 0 { return true }
@@ -33,7 +33,7 @@ package enum Directory {
         return false
     }
 
-    /// Whether `path` is a directory, also when it is a link to one.
+    /// Returns whether `path` is a directory or a symbolic link to one.
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         // Sound: stat fills the given value.
@@ -41,8 +41,9 @@ package enum Directory {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether anything exists at `path`; throws when that cannot be determined, so that an error is not
-    /// mistaken for "no".
+    /// Returns whether anything exists at `path`; throws when that cannot be determined.
+    ///
+    /// A caller that must not mistake an error for a missing file uses this instead of ``exists(_:)``.
     package static func holds(_ path: String) throws(SystemError) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
         let error = SystemError("access")
@@ -77,7 +78,7 @@ package enum Directory {
         _ = try uninterrupted("fsync") { fsync(directory.raw) }
     }
 
-    /// Waits until the whole file system that contains `path` is on disk (`syncfs`).
+    /// Waits until all changes of the file system that contains `path` are on disk (`syncfs`).
     package static func synchronizeFileSystem(of path: String) throws(SystemError) {
         let directory = try descriptor(of: path)
         _ = try uninterrupted("syncfs") { balloon_syncfs(directory.raw) }
@@ -93,7 +94,7 @@ package enum Directory {
         _ = try uninterrupted("chmod") { unsafe chmod(path, 0o755) }
     }
 
-    /// Removes the file's entry.
+    /// Removes the file at `path` (`unlink`).
     package static func remove(_ path: String) throws(SystemError) {
         _ = try uninterrupted("unlink") { unsafe unlink(path) }
     }

@@ -5,16 +5,17 @@ import Synchronization
 
 /// Reports changes in directories: a file is written, created, removed or renamed (inotify).
 ///
-/// Changes in quick succession are reported once, after a pause: an editor makes five when it saves a file.
+/// Changes in quick succession are reported once, after the last of them: an editor makes five to save a
+/// file.
 package final class DirectoryWatch {
     private let source: any DispatchSourceRead
     private static let events =
         UInt32(IN_CLOSE_WRITE) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
         | UInt32(IN_DELETE)
 
-    /// Watches `paths` for names that `wanted` accepts.
+    /// Watches the directories `paths` for changes of files whose names `wanted` accepts.
     ///
-    /// Calls `changed` on `queue` when no further change has followed for the time `quiet`.
+    /// Calls `changed` on `queue` once no further change has followed for the time `quiet`.
     ///
     /// Throws when a directory does not exist, or the system's limit of watches is reached.
     package init(
@@ -45,7 +46,7 @@ package final class DirectoryWatch {
         source.activate()
     }
 
-    /// Whether one of the events concerns a wanted name, or reports lost events.
+    /// Returns whether one of the events concerns a wanted name, or says that the kernel dropped events.
     private static func hasName(_ events: [UInt8], _ wanted: (String) -> Bool) -> Bool {
         // An event has wd, mask, cookie and length in four bytes each, then the name, padded with NULs
         // (inotify(7)).
@@ -72,7 +73,7 @@ package final class DirectoryWatch {
     deinit { source.cancel() }
 }
 
-/// Calls `over` when a time has passed since the last change.
+/// Calls `over` when no change has occurred for a given time.
 private final class QuietPause: Sendable {
     private let nanoseconds: UInt64
     private let queue: DispatchQueue

@@ -1,7 +1,7 @@
 package import Dispatch
 
 extension Duration {
-    /// Whole nanoseconds, limited to what 64 bits hold: 292 years in either direction.
+    /// The duration in whole nanoseconds, clamped to 64 bits: 292 years in either direction.
     package var wholeNanoseconds: Int {
         let (seconds, attoseconds) = components
         let (product, overflows) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)
@@ -9,7 +9,7 @@ extension Duration {
         return overflows || carries ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// Whole milliseconds, rounded toward zero.
+    /// The duration in whole milliseconds, rounded toward zero.
     package var wholeMilliseconds: Int { wholeNanoseconds / 1_000_000 }
 
     /// This duration as an interval of Dispatch.

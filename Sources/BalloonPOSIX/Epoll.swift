@@ -1,10 +1,11 @@
 import CLinux
 import Glibc
 
-/// An epoll set: level-triggered readiness of many descriptors, identified by tokens.
+/// An epoll set: reports which of many descriptors are ready, level-triggered, by the tokens of the
+/// descriptors.
 ///
-/// Its own descriptor is readable while any descriptor in the set is ready, so that one Dispatch source can
-/// watch it.
+/// The descriptor of the set is readable while any descriptor in the set is ready, so that one Dispatch
+/// source can watch all of them.
 package struct Epoll: ~Copyable {
     /// The events that a descriptor is watched for, or is ready for.
     package struct Events: OptionSet, Sendable {
@@ -12,15 +13,17 @@ package struct Epoll: ~Copyable {
 
         @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        // The kernel's numbers as literals: they never change, and constants cost nothing on the hot path.
+        // The kernel's numbers as literals: they never change, and using them costs nothing in frequent
+        // calls.
 
-        /// No event; a disconnected peer is reported nevertheless.
+        /// No event; the kernel still reports a disconnected peer.
         @inlinable package static var none: Events { Events(rawValue: 0) }
-        /// Bytes, a connection, or the end of the stream can be received (`EPOLLIN`).
+        /// Bytes or a new connection can be received, or the peer has closed its sending side (`EPOLLIN`).
         @inlinable package static var readable: Events { Events(rawValue: 0x001) }
         /// Bytes can be sent (`EPOLLOUT`).
         @inlinable package static var writable: Events { Events(rawValue: 0x004) }
-        /// The connection ended in both directions, or failed; always reported (`EPOLLHUP`, `EPOLLERR`).
+        /// The connection ended in both directions, or failed (`EPOLLHUP`, `EPOLLERR`); reported even if not
+        /// requested.
         @inlinable package static var gone: Events { Events(rawValue: 0x018) }
 
         /// Whether any of `others` is included.
@@ -50,13 +53,16 @@ package struct Epoll: ~Copyable {
         try control(EPOLL_CTL_MOD, raw, events, token)
     }
 
-    /// Stops watching `raw`; closing a descriptor that was never duplicated also removes it from the set.
+    /// Stops watching `raw`.
+    ///
+    /// Closing a descriptor also removes it from the set, unless the descriptor was duplicated.
     package func remove(_ raw: Int32) throws(SystemError) {
         try control(EPOLL_CTL_DEL, raw, .none, 0)
     }
 
-    /// Waits until at least one descriptor is ready; returns the number of ready ones, at most 256, or 0
-    /// after the timeout.
+    /// Waits until at least one descriptor is ready, or until the timeout.
+    ///
+    /// Returns the number of ready descriptors, at most 256.
     package mutating func wait(milliseconds: Int32) -> Int {
         let raw = descriptor.raw
         let count = unsafe balloon_epoll_wait(raw, &tokens, &events, Int32(tokens.count), milliseconds)

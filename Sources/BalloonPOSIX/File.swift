@@ -7,15 +7,16 @@ package final class File: Sendable {
     package enum Access: Sendable {
         /// Reading; the file must exist.
         case reading
-        /// Reading an existing file from an untrusted path: anything except a regular file is refused with
-        /// `EINVAL` or `EISDIR`, without blocking.
+        /// Reading an existing file at an untrusted path.
+        ///
+        /// Anything except a regular file is refused with `EINVAL` or `EISDIR`, without blocking.
         case readingRegular
         /// Reading and appending; created with mode 0600 if absent.
         case appending
-        /// Reading and writing a new file, in place or sequentially; created with mode 0600, fails when it
+        /// Reading and writing a new file with mode 0600, at any offset or sequentially; fails when the file
         /// exists.
         case creating
-        /// Reading, and writing in place; created with mode 0600 if absent.
+        /// Reading, and writing at any offset; created with mode 0600 if absent.
         case overwriting
     }
 
@@ -26,7 +27,7 @@ package final class File: Sendable {
         let flags: Int32 =
             switch access {
             case .reading: O_RDONLY
-            // Without this flag, opening a pipe without a writer would block.
+            // Without O_NONBLOCK, opening a named pipe that has no writer would block.
             case .readingRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .appending: O_RDWR | O_APPEND | O_CREAT
             case .creating: O_RDWR | O_CREAT | O_EXCL
@@ -49,8 +50,9 @@ package final class File: Sendable {
         }
     }
 
-    /// Writes all of `bytes` at the end of a file opened for appending, or after the bytes written so far to
-    /// a new file.
+    /// Writes all of `bytes` at the end of a file that was opened for appending.
+    ///
+    /// In a file opened with ``Access/creating``, the bytes follow those that this method wrote before.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 
     /// Writes all of `bytes` at `offset`; not for a file opened for appending.
@@ -118,8 +120,9 @@ package final class File: Sendable {
         return bytes
     }
 
-    /// Reads from `offset` into `buffer[position...]` until the buffer is full or the file ends; returns the
-    /// number of bytes.
+    /// Reads from `offset` into `buffer[position...]` until the buffer is full or the file ends.
+    ///
+    /// Returns the number of bytes read.
     package func read(
         at offset: Int, into buffer: inout [UInt8], from position: Int
     ) throws(SystemError) -> Int {

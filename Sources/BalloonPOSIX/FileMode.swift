@@ -3,8 +3,8 @@ import Glibc
 
 /// The access rights of files.
 package enum FileMode {
-    /// Whether users other than the owner and the group may read the file; false when that cannot be
-    /// determined.
+    /// Returns whether users other than the owner and the group may read the file; false when that is
+    /// unknown.
     package static func isReadableByOthers(_ path: String) -> Bool {
         var status = stat()
         // Sound: stat fills the given value.

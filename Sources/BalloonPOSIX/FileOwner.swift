@@ -3,10 +3,10 @@ import Glibc
 
 /// The owners of files.
 package enum FileOwner {
-    /// The user whose rights this process has.
+    /// The effective user of this process.
     package static var currentUser: UInt32 { geteuid() }
 
-    /// The owner and the permission bits of a file; a symbolic link is not followed.
+    /// Returns the owner and the permission bits of a file; a symbolic link is not followed.
     package static func ownerAndMode(of path: String) throws(SystemError) -> (owner: UInt32, mode: UInt32) {
         var status = stat()
         // Sound: lstat fills the given value.
@@ -16,7 +16,8 @@ package enum FileOwner {
 }
 
 extension FileOwner {
-    /// Gives a file to the owner of another, when this process is root's; does nothing for other users.
+    /// Gives the file at `path` the owner of the file at `other`, if this process runs as root; else does
+    /// nothing.
     package static func give(_ path: String, toOwnerOf other: String) throws(SystemError) {
         guard currentUser == 0 else { return }
         var status = stat()

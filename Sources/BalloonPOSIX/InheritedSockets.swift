@@ -2,18 +2,19 @@ import Glibc
 
 /// The listening sockets that a service manager opened and passed to this process (sd_listen_fds(3)).
 ///
-/// The manager keeps them open across restarts, so that connections wait in the kernel's queue while no process runs.
-/// `LISTEN_FDS` counts for this process only when `LISTEN_PID` is its id; the sockets are descriptors from 3 on, with the names in
-/// `LISTEN_FDNAMES`, separated by colons.
+/// The manager keeps the sockets open across restarts, so that connections wait in the kernel's queue while
+/// no process runs. `LISTEN_FDS` is the number of sockets, which are the descriptors from 3 on;
+/// `LISTEN_FDNAMES` has their names, separated by colons. The variables are ignored unless `LISTEN_PID` is
+/// the id of this process.
 package struct InheritedSockets: Sendable, Equatable {
     private let descriptors: [String: Int32]
 
     /// No sockets.
     package init() { descriptors = [:] }
 
-    /// Reads the variables of the environment; a name that occurs twice counts once.
+    /// Reads the environment variables; if two sockets have the same name, only the first is used.
     ///
-    /// A socket without a name, or with the name `unknown`, is the first listener: `public`.
+    /// A socket without a name, or with the name `unknown`, is for the listener `public`.
     package init(
         environment variables: [String: String], process: Int32 = getpid()
     ) {
@@ -34,11 +35,11 @@ package struct InheritedSockets: Sendable, Equatable {
         self.descriptors = descriptors
     }
 
-    /// The descriptor of the socket with this name, `public`, `admin` or `control`; nil when there is none.
+    /// The descriptor of the socket for the listener `public`, `admin` or `control`; nil when there is none.
     package subscript(name: String) -> Int32? { descriptors[name] }
 
     /// The first passed descriptor.
     private static let first: Int32 = 3
-    /// More sockets than this are a mistake; none is used then.
+    /// The maximum number of sockets; a larger number must be a mistake, and then no socket is used.
     private static let maximumCount: Int32 = 64
 }

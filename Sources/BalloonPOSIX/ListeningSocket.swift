@@ -1,8 +1,9 @@
 import CLinux
 import Glibc
 
-/// A socket that accepts connections; non-blocking, closed (and its unix path removed) when the value is
-/// destroyed.
+/// A non-blocking socket that accepts connections.
+///
+/// Destroying the value closes the socket and removes its unix path, unless the socket is inherited.
 package struct ListeningSocket: ~Copyable, Sendable {
     /// The bound address, with the system's port when port 0 was requested.
     package let address: SocketAddress
@@ -10,9 +11,10 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// Whether a service manager opened the socket and keeps it open when this value is destroyed.
     package let isInherited: Bool
 
-    /// Uses a socket that listens already, see ``InheritedSockets``; sets its options and makes it non-blocking.
+    /// Uses a socket that is already listening (see ``InheritedSockets``); sets its options and makes it
+    /// non-blocking.
     ///
-    /// Throws `EINVAL` for a descriptor that is no listening TCP or unix socket.
+    /// Throws `EINVAL` when the descriptor is not a listening TCP or unix socket.
     package init(inherited raw: Int32) throws(SystemError) {
         let address = try inheritedAddress(raw)
         let descriptor = Descriptor(owning: raw)
@@ -25,9 +27,9 @@ package struct ListeningSocket: ~Copyable, Sendable {
         isInherited = true
     }
 
-    /// Opens, binds and listens.
+    /// Opens a socket, binds it to `address`, and listens.
     ///
-    /// A unix path left behind by a dead process is replaced; a path with a live server is refused with
+    /// A unix path that a dead process left behind is replaced; a path with a live server is refused with
     /// `EADDRINUSE`. Errors of `bind` and `listen` include the address.
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
         let descriptor = try Descriptor.socket(for: address)
@@ -56,8 +58,9 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// The descriptor's number, for an ``Epoll``.
     package var raw: Int32 { descriptor.raw }
 
-    /// Accepts the next connection, non-blocking, and stores the peer's address in `peer`; nil when none is
-    /// waiting.
+    /// Accepts the next connection as a non-blocking descriptor, and stores the peer's address in `peer`.
+    ///
+    /// Returns nil when no connection is waiting.
     package func accept(from peer: inout PeerAddress) throws(SystemError) -> Descriptor? {
         let raw = descriptor.raw
         do throws(SystemError) {
@@ -70,13 +73,14 @@ package struct ListeningSocket: ~Copyable, Sendable {
             }
             return Descriptor(owning: accepted)
         } catch {
-            // ECONNABORTED: the peer disconnected before the accept; the next connection may be valid.
+            // ECONNABORTED: the peer disconnected before the accept, but the next waiting connection may be
+            // valid.
             if error.wouldBlock || error.code == ECONNABORTED { return nil }
             throw error
         }
     }
 
-    /// Accepts the next connection, non-blocking; nil when none is waiting.
+    /// Accepts the next connection as a non-blocking descriptor; returns nil when none is waiting.
     package func accept() throws(SystemError) -> Descriptor? {
         var peer = PeerAddress()
         return try accept(from: &peer)
@@ -84,8 +88,10 @@ package struct ListeningSocket: ~Copyable, Sendable {
 }
 
 extension Descriptor {
-    /// Sets the options that connections inherit: answers are sent without delay, and the kernel buffers at
-    /// most this much unsent data, so that a slow reader is detected.
+    /// Sets two options that accepted connections inherit.
+    ///
+    /// Answers are sent without delay. The kernel buffers at most 128 KiB of unsent data for a connection, so
+    /// that a slow reader is detected.
     fileprivate borrowing func prepareForAnswers() throws(SystemError) {
         try setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         try setOption(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 131_072)
@@ -130,7 +136,7 @@ private func boundAddress(_ raw: Int32, _ asked: SocketAddress) throws(SystemErr
     return .tcp(host: host, port: UInt16(bigEndian: port))
 }
 
-/// The address of a socket that listens already.
+/// Returns the address of a socket that is already listening.
 private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress {
     var listens: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -161,15 +167,16 @@ private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress
     return try boundAddress(raw, address)
 }
 
-/// Removes the socket file at `path` when no server listens on it; leaves anything else, so that binding
-/// fails.
+/// Removes the socket file at `path` when no server listens on it.
+///
+/// Any other file stays, so that binding fails.
 private func removeStaleSocket(_ path: String) throws(SystemError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
     do throws(SystemError) {
         _ = try Descriptor.connect(to: .unix(path: path))
     } catch {
-        // Only this error proves that no server listens: a busy server gives EAGAIN.
+        // Only ECONNREFUSED proves that no server listens: a busy server gives EAGAIN.
         if error.code == ECONNREFUSED { unsafe unlink(path) }
     }
 }

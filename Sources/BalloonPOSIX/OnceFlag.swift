@@ -1,12 +1,13 @@
 import Synchronization
 
-/// A flag that exactly one of several racing callers claims, such as an answer and its deadline.
+/// A flag that only the first of several concurrent callers can claim, for example an answer and its
+/// deadline.
 package final class OnceFlag: Sendable {
     private let isClaimed = Atomic(false)
 
-    /// Makes a flag that is not claimed.
+    /// Creates an unclaimed flag.
     package init() {}
 
-    /// Claims the flag; true for the first caller only.
+    /// Claims the flag; returns true for the first caller only.
     package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
 }

@@ -1,7 +1,7 @@
 /// The address of a connection's peer, for limits per peer; unspecified on a unix socket.
 package struct PeerAddress: Hashable, Sendable {
-    // The 16 bytes of an IPv6 address. `ListeningSocket.accept(from:)` writes them into this value, so it may
-    // store no other member.
+    // The two integers are the 16 bytes of an IPv6 address. `ListeningSocket.accept(from:)` writes these
+    // bytes directly into this value, so it must have no other stored property.
     private var network: UInt64 = 0
     private var interface: UInt64 = 0
 
@@ -16,8 +16,9 @@ package struct PeerAddress: Hashable, Sendable {
         return low <= 1 || low >> 24 == 0xFFFF_7F
     }
 
-    /// The unit that limits apply to: an IPv4 address, or the /64 network that an IPv6 customer is usually
-    /// assigned.
+    /// The address that limits per peer count: an IPv4 address, or the /64 network of an IPv6 address.
+    ///
+    /// A provider usually assigns a /64 network to each IPv6 customer.
     package var group: PeerAddress {
         var group = self
         if network != 0 { group.interface = 0 }

@@ -9,7 +9,7 @@ package final class PipeReader: Sendable {
         /// The pipe's descriptor; nil after the end of the pipe.
         var descriptor: OwnedDescriptor?
         var ticket: DescriptorLoop.Ticket?
-        /// The end of a pause in reading, during which the writer waits; nil without a pause.
+        /// The time until which reading is paused, so that the writer waits; nil without a pause.
         var pause: DispatchTime?
     }
 
@@ -18,7 +18,7 @@ package final class PipeReader: Sendable {
     private let take: @Sendable ([UInt8]) -> Void
     private let state: Mutex<State>
 
-    /// Owns a descriptor until its reader is created.
+    /// The descriptor of a pipe before its reader is created.
     package struct Source: Sendable {
         fileprivate let descriptor: OwnedDescriptor
 
@@ -38,14 +38,14 @@ package final class PipeReader: Sendable {
         try wait()
     }
 
-    /// Reads the available bytes, at most 1 MiB, and then stops; must run on the queue.
+    /// Reads the available bytes, at most 1 MiB, and then closes the pipe; must run on the queue.
     package func finish() {
         var chunks = 0
         while chunks < 16, readOnce() { chunks += 1 }
         close()
     }
 
-    /// Pauses reading; meanwhile the pipe fills, and its writer waits.
+    /// Pauses reading after the current read; meanwhile the pipe fills up, and its writer blocks.
     package func pause(for time: Duration) {
         state.withLock { $0.pause = .now() + time.dispatchInterval }
     }

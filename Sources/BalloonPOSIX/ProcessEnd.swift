@@ -8,12 +8,12 @@ package enum ProcessEnd {
     /// The exit status when something required is unavailable (`EX_UNAVAILABLE`).
     package static let unavailable: Int32 = 69
 
-    /// The exit status for a failure that may pass, so that a restart may help (`EX_TEMPFAIL`).
+    /// The exit status for a temporary failure, after which a restart may help (`EX_TEMPFAIL`).
     package static let temporaryFailure: Int32 = 75
 
-    /// Ends the process in order, running the exit functions that libraries registered; these may block.
+    /// Ends the process normally: runs the exit functions that libraries registered, which may block.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
-    /// Ends the process at once, without exit functions or flushing, so that nothing can delay it.
+    /// Ends the process at once, without exit functions and without flushing, which could block.
     package static func exitAtOnce(_ status: Int32) -> Never { Glibc._exit(status) }
 }

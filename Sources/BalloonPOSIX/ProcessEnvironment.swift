@@ -3,7 +3,7 @@ import Glibc
 
 /// The environment variables that this process was started with.
 package enum ProcessEnvironment {
-    /// All variables; of a repeated name the first value is used, as by `getenv`.
+    /// Returns all variables; the first value of a repeated name is used, as `getenv` does.
     package static func variables() -> [String: String] {
         var variables: [String: String] = [:]
         // Sound: `environ` is a null-terminated array of texts, and no code here changes the environment.

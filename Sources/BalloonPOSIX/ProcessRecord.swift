@@ -1,17 +1,17 @@
 import Glibc
 
-/// Identifies a process across reused process ids and restarts of the machine.
+/// Identifies a process even after its id is reused or the machine restarts.
 package struct ProcessRecord: Hashable, Sendable {
     /// The process id.
     package let id: Int32
     /// The start of the process, in ticks since the machine started (proc_pid_stat(5), `starttime`).
     private let start: UInt64
-    /// The machine's start (random(4), `boot_id`).
+    /// The id of the machine's current start (random(4), `boot_id`).
     private let machine: String
 
-    /// Describes the process that has the id now; nil when there is none, or only a zombie.
+    /// Identifies the process that has the id now; nil when there is none, or only a zombie.
     package init?(of id: Int32) {
-        // Without the permission to read the files, there is no record.
+        // Without permission to read the files below /proc, there is no record.
         guard let fields = Self.fields(of: id), let machine = Self.machine, fields.count > 19,
             fields[0] != "Z", let start = UInt64(fields[19])
         else { return nil }
@@ -31,26 +31,26 @@ package struct ProcessRecord: Hashable, Sendable {
         machine = String(words[2])
     }
 
-    /// `4711 81231 0f5f…`: process id, start, machine's start.
+    /// The process id, the start of the process, and the id of the machine's start: `4711 81231 0f5f…`.
     package var text: String { "\(id) \(start) \(machine)" }
 
-    /// Whether the process still runs.
+    /// Whether the process is still running.
     package var isRunning: Bool { ProcessRecord(of: id) == self }
 
     /// Sends a signal to the process group that the process leads; returns whether it was sent.
     ///
-    /// It is sent while the process runs, or while another process of its group runs that was started with
+    /// If the leader has ended, the signal is sent only when another process of the group still runs and has
     /// `variable` (`NAME=value`) in its environment.
     @discardableResult
     package func signalGroup(_ number: Int32, startedWith variable: String) -> Bool {
-        // The processes are not our children, so all may end between the two calls; ids are not reused that
-        // quickly.
+        // The processes are not our children, so all of them may end between the check and `kill`. The kernel
+        // does not reuse their ids that quickly.
         (isRunning || hasLeft(startedWith: variable)) && kill(-id, number) == 0
     }
 
     private func hasLeft(startedWith variable: String) -> Bool {
-        // An id is not reused while its group exists, so a running leader with another start leads another
-        // group.
+        // The kernel does not reuse an id while a group has it. If a process with this id runs now but
+        // started at another time, the group is a different one.
         guard Self.machine == machine, ProcessRecord(of: id) == nil else { return false }
         let processes = ((try? Directory.names(in: "/proc")) ?? []).lazy.compactMap { Int32($0) }
         return processes.contains { process in
@@ -73,8 +73,8 @@ package struct ProcessRecord: Hashable, Sendable {
     }
 
     private static func text(_ path: String) -> String? {
-        // The limit is generous: an environment may have 2 MiB (execve(2), "Limits on size of arguments and
-        // environment").
+        // 4 MiB is more than enough: an environment may have 2 MiB (execve(2), "Limits on size of arguments
+        // and environment").
         guard let file = try? Descriptor.open(reading: path),
             let bytes = try? file.readToEnd(maximumBytes: 4 << 20)
         else { return nil }

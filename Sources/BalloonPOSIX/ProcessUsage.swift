@@ -14,7 +14,7 @@ package struct ProcessUsage: Sendable {
     package let startedSecondsSince1970: UInt64
     /// The number of open descriptors.
     package let openFiles: Int
-    /// The largest possible number of open descriptors.
+    /// The limit of open descriptors.
     package let maximumOpenFiles: Int
 
     /// Reads the current usage; nil when `/proc` is not mounted.
@@ -34,7 +34,7 @@ package struct ProcessUsage: Sendable {
         virtualBytes = virtual
         threadCount = threads
         startedSecondsSince1970 = booted &+ start / ticks
-        // Without the folder, the count is unknown and reported as 0.
+        // If /proc/self/fd is unreadable, the count is unknown and reported as 0.
         openFiles = (try? Directory.names(in: "/proc/self/fd").count) ?? 0
         maximumOpenFiles = OpenFileLimit.current
     }

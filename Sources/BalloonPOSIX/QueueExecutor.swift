@@ -1,14 +1,15 @@
 package import Dispatch
 
-/// An actor's executor: a serial Dispatch queue that runs its jobs one after the other.
+/// The executor of an actor: a serial Dispatch queue that runs the actor's jobs one after the other.
 ///
-/// Invariant: the actor's state is touched on this queue only, so that a Dispatch source, a timer or ``DescriptorLoop`` that
-/// calls back on `queue` may enter the actor with `assumeIsolated`, without a hop.
+/// Invariant: only code on this queue accesses the actor's state. A Dispatch source, a timer or a
+/// ``DescriptorLoop`` that calls back on `queue` may therefore enter the actor with `assumeIsolated`, without
+/// another enqueued job.
 ///
-/// Shards, conversation partitions and child processes need it, because such callbacks drive them. Tasks
-/// without an actor have a ``BlockingTaskExecutor``.
+/// Shards, conversation partitions and child processes use this executor, because such callbacks drive them.
+/// Tasks outside an actor use a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
-    /// The queue; callers may also enqueue work on it directly.
+    /// The queue; callers may also enqueue closures on it directly.
     package let queue: DispatchQueue
 
     /// Creates an executor whose queue has this label.
@@ -22,7 +23,7 @@ package final class QueueExecutor: SerialExecutor {
         }
     }
 
-    /// This executor in the form that actors use; the actor keeps it alive.
+    /// Returns this executor in the form that actors need; the actor must keep the executor alive.
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }

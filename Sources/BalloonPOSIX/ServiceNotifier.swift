@@ -5,15 +5,16 @@ import Glibc
 package struct ServiceNotifier: Sendable {
     /// A change of the process's state.
     package enum State: Sendable {
-        /// The start, or a reload, is complete.
+        /// The process has completed its start, or a reload.
         case ready
-        /// A reload of the configuration begins.
+        /// The process begins to reload its configuration.
         case reloading
-        /// The stop begins.
+        /// The process begins to stop.
         case stopping
-        /// The process makes progress; the manager expects this state within ``watchdogInterval(_:process:)``.
+        /// The process makes progress; must be reported at least once in each
+        /// ``watchdogInterval(_:process:)``.
         case alive
-        /// The start advances and may take this time from now, even when it exceeds the manager's limit.
+        /// The process is still starting and may need this much more time, even beyond the manager's limit.
         case starting(within: Duration)
 
         fileprivate var text: String {
@@ -34,9 +35,10 @@ package struct ServiceNotifier: Sendable {
         path = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     }
 
-    /// The interval in which the manager expects ``State/alive`` from this process; nil when it expects none (sd_watchdog_enabled(3)).
+    /// Returns the interval in which the service manager expects ``State/alive``; nil when it expects none.
     ///
-    /// The variables are for another process when `WATCHDOG_PID` is not ours.
+    /// The variables are described in sd_watchdog_enabled(3). They are ignored when `WATCHDOG_PID` is the id
+    /// of another process.
     package static func watchdogInterval(
         _ variables: [String: String] = ProcessEnvironment.variables(), process: Int32 = getpid()
     ) -> Duration? {
@@ -46,9 +48,10 @@ package struct ServiceNotifier: Sendable {
         return .microseconds(microseconds)
     }
 
-    /// Reports a state; never waits.
+    /// Reports a state without waiting.
     ///
-    /// Throws when the manager's socket does not accept it. The service manager then sees only the end of the process.
+    /// Throws when the manager's socket does not accept the report, so that the manager misses the change of
+    /// state.
     package func report(_ state: State) throws(SystemError) {
         guard let path, let (address, length) = Self.address(path) else { return }
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -65,7 +68,9 @@ package struct ServiceNotifier: Sendable {
         }
     }
 
-    /// The address of a unix socket; a leading `@` means the abstract namespace (unix(7)), whose names begin with a zero byte.
+    /// Returns the address of a unix socket.
+    ///
+    /// A leading `@` stands for the zero byte with which names in the abstract namespace begin (unix(7)).
     private static func address(_ path: String) -> (sockaddr_storage, socklen_t)? {
         let bytes = Array(path.utf8)
         let offset = MemoryLayout<sa_family_t>.size

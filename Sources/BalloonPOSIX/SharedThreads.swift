@@ -1,28 +1,31 @@
 import Dispatch
 import Synchronization
 
-/// Threads that the jobs of several ``BlockingTaskExecutor``s share: one thread while it keeps up, more when
-/// jobs block.
+/// Threads that run the jobs of several ``BlockingTaskExecutor``s: one thread as long as jobs do not have to
+/// wait, more threads when jobs block.
 ///
-/// Invariant: a job that blocks delays others by at most four milliseconds. While jobs wait, a check runs
-/// every two milliseconds. If a job that waited at the previous check has not begun, the check adds threads
-/// until there is one unblocked thread for each processor. A thread that has run the same job since the
-/// previous check counts as blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
+/// Invariant: a job that blocks delays other jobs by at most 4 ms. While jobs wait, a check runs every 2 ms.
+/// If a job that waited at the previous check has not begun, the check adds threads until there is one
+/// unblocked thread for each processor. A thread that has run the same job since the previous check counts as
+/// blocked. Threads come from `ThreadPool` and return to it when there are no jobs.
 ///
-/// It exists because waking a thread costs more than most jobs. A delivery and its handler's call are jobs of
-/// two executors; as long as neither blocks, they run on one thread here. `ThreadPool` alone would wake a
-/// thread for each.
+/// Sharing saves wake-ups, because waking a thread costs more than most jobs. For example, a delivery and the
+/// call of its handler are jobs of two executors. As long as neither blocks, both run on one thread here;
+/// `ThreadPool` alone would wake a thread for each.
 package final class SharedThreads: Sendable {
     fileprivate struct Queue {
         let maximumThreads: Int
-        /// The executor of the jobs, which its tasks keep alive.
+        /// The executor of the jobs; the tasks of these jobs keep it alive.
         unowned var executor: BlockingTaskExecutor?
         var jobs = Deque<UnownedJob>()
         var running = 0
-        /// The number of jobs whose turn came while the executor already ran its maximum number of jobs.
+        /// The number of jobs that were next in `turns` while the executor already ran its maximum number of
+        /// jobs.
         var heldUp = 0
 
-        /// Counts a job that begins, and returns its executor; nil when the job must wait until another job
+        /// Counts a job that begins, and returns its executor.
+        ///
+        /// Returns nil when the maximum number of jobs runs, so that the job must wait until one of them
         /// ends.
         mutating func beginNext() -> BlockingTaskExecutor? {
             guard running < maximumThreads else {
@@ -51,14 +54,14 @@ package final class SharedThreads: Sendable {
         var threadCount = 0
         /// The maximum number of threads.
         var maximumThreads = 0
-        /// The number of started jobs.
+        /// The number of jobs that have begun since the start.
         var begun = 0
         /// The value of `begun` at the last check.
         var begunBefore = 0
-        /// The number of jobs that had begun at the last check, or that waited then.
+        /// The value that `begun` reaches when all jobs that waited at the last check have begun.
         var due = 0
         var isLooking = false
-        /// The number of surplus threads that must end, because blocked threads run again.
+        /// The number of surplus threads that must end, because threads that were blocked run again.
         var leaving = 0
     }
 
@@ -66,7 +69,7 @@ package final class SharedThreads: Sendable {
     private static let processors = ProcessorCount.available()
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
-    /// Creates a group without threads; threads start when jobs arrive, and end when there are none.
+    /// Creates an object without threads; threads start when jobs arrive, and end when no jobs are left.
     package init() {}
 
     func addQueue(maximumThreads: Int) -> Int {
@@ -106,7 +109,7 @@ package final class SharedThreads: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.look() }
     }
 
-    /// Checks whether the jobs that waited at the last check have started.
+    /// Checks whether the jobs that waited at the last check have begun, and adds threads if not.
     private func look() {
         let (threads, looks) = state.withLock { state -> ([Int], Bool) in
             let missing = state.missingThreads(processors: Self.processors)
@@ -123,15 +126,15 @@ package final class SharedThreads: Sendable {
         ThreadPool.shared.run {
             var last: BlockingTaskExecutor?
             while let (job, executor) = self.next(on: thread, after: last) {
-                // Pass the executor as a task executor, not as an actor's: otherwise every call of an async
-                // function would be enqueued.
+                // Pass the executor as a task executor, not as an actor's serial executor: with the latter,
+                // every call of an async function would be enqueued.
                 unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
                 last = executor
             }
         }
     }
 
-    /// The next job for a thread that has just run a job of `last`; nil when the thread must end.
+    /// Returns the next job for a thread that has just run a job of `last`; nil when the thread must end.
     private func next(
         on thread: Int, after last: BlockingTaskExecutor?
     ) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
@@ -153,7 +156,7 @@ extension SharedThreads.State {
 
     fileprivate mutating func addThread() -> Int {
         threadCount += 1
-        // The thread has no job yet, so it does not count as blocked.
+        // The thread has no job yet: the value `.max` means that it does not count as blocked.
         guard let free = threads.firstIndex(where: { $0 == nil }) else {
             threads.append(.max)
             return threads.count - 1
@@ -167,10 +170,10 @@ extension SharedThreads.State {
         threads[thread] = nil
     }
 
-    /// Removes the next job for a thread; nil when there is none, or too many threads run.
+    /// Removes and returns the next job for a thread; nil when there is none, or too many threads run.
     fileprivate mutating func begin(on thread: Int) -> (job: UnownedJob, executor: BlockingTaskExecutor)? {
-        // A surplus thread ends only while the next check is scheduled, because that check adds threads if
-        // others block.
+        // End a surplus thread only while a check is scheduled: that check adds threads if the remaining ones
+        // block.
         if leaving > 0, isLooking {
             leaving -= 1
             return nil
@@ -184,7 +187,8 @@ extension SharedThreads.State {
         return nil
     }
 
-    /// Counts the end of a job, and enqueues a job of the same queue that had to wait.
+    /// Counts a job that has ended; if another job of its executor had to wait, puts that job at the end of
+    /// `turns`.
     fileprivate mutating func end(at place: Int) {
         if queues[place]?.endOne() ?? false { turns.append(place) }
     }
@@ -194,13 +198,15 @@ extension SharedThreads.State {
         due = begun + turns.count
     }
 
-    /// The number of threads to add when waiting jobs have not all started since the last check.
+    /// Returns the number of threads to add: 0 if all jobs that waited at the last check have begun.
+    ///
+    /// Also counts the surplus threads.
     fileprivate mutating func missingThreads(processors: Int) -> Int {
         let blocked = threads.count { thread in thread.map { $0 <= begunBefore } ?? false }
         let active = threadCount - blocked
         leaving = max(0, active - processors)
         guard begun < due else { return 0 }
-        // When every thread is blocked, replace all of them at once.
+        // When every thread is blocked, add at least as many threads as there are.
         let wanted = active == 0 ? max(processors, blocked) : processors
         return max(0, min(wanted - active, turns.count, maximumThreads - threadCount))
     }

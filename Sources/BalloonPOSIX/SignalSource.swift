@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Delivers one signal as an event during the value's lifetime; afterwards the signal is ignored.
+/// Calls a closure for each arrival of one signal; once the value is destroyed, the signal is ignored.
 package final class SignalSource {
     private let source: any DispatchSourceSignal
 
@@ -10,9 +10,10 @@ package final class SignalSource {
         SignalSource(SIGHUP, on: DispatchQueue(label: "balloon.hangup"), received)
     }
 
-    /// Handles `number` and calls `received` on `queue` for each signal; several at once may be merged.
+    /// Handles the signal `number`: calls `received` on `queue` for each arrival, or once for several in a
+    /// row.
     ///
-    /// Returns only after Dispatch has registered the source, because a signal before that would be ignored.
+    /// Returns only after Dispatch has registered the source, because an earlier signal would be ignored.
     init(_ number: Int32, on queue: DispatchQueue, _ received: @escaping @Sendable () -> Void) {
         _ = signal(number, SIG_IGN)
         source = DispatchSource.makeSignalSource(signal: number, queue: queue)

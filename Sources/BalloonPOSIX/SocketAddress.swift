@@ -3,15 +3,15 @@ import Glibc
 
 /// The address of a socket: a TCP address, or the path of a unix socket.
 package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An IPv4 or IPv6 literal (without brackets) and a port; with port 0 the system chooses.
+    /// An IPv4 or IPv6 literal (without brackets) and a port; for port 0 the system chooses a free port.
     case tcp(host: String, port: UInt16)
     /// The path of a unix socket, at most 107 bytes.
     case unix(path: String)
 
-    /// Parses `HOST:PORT`, `[IPv6]:PORT`, `:PORT` (every IPv4 address) or `unix:PATH`; `localhost` means
-    /// `127.0.0.1`.
+    /// Parses `HOST:PORT`, `[IPv6]:PORT`, `:PORT` (every IPv4 address) or `unix:PATH`.
     ///
-    /// Nil for anything else: names are not resolved, so that a listener never depends on DNS.
+    /// `localhost` means `127.0.0.1`. Returns nil for any other name: names are not resolved, so that a
+    /// listener never depends on DNS.
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst("unix:".count))

@@ -1,10 +1,10 @@
 import Glibc
 
 extension SpawnedProcess.Program {
-    /// The error that a start would have, as far as it can be checked beforehand: the file is missing or not
-    /// executable.
+    /// The error that starting the program would throw: the file is missing or not executable; nil if none is
+    /// found.
     ///
-    /// Nil when no problem was found; the program in a script's first line is not checked.
+    /// The interpreter that the first line of a script names is not checked.
     package var obstacle: SystemError? {
         guard let name = command.first, !name.isEmpty else { return SystemError("access", code: ENOENT) }
         var obstacle = SystemError("access", code: ENOENT)
@@ -20,7 +20,7 @@ extension SpawnedProcess.Program {
         return obstacle
     }
 
-    /// The hint for an error of the start, or for the ``obstacle``, as a phrase.
+    /// Returns a phrase that says how to correct an error of the start, or the ``obstacle``.
     package func advice(about error: SystemError) -> String {
         let name = command.first ?? ""
         if !name.utf8.contains(UInt8(ascii: "/")) {
@@ -39,7 +39,7 @@ extension SpawnedProcess.Program {
         }
     }
 
-    /// The paths that `posix_spawnp` tries in ``directory``.
+    /// Returns the paths that `posix_spawnp` would try when the working directory is ``directory``.
     private func candidates(_ name: String) -> [String] {
         let folders =
             name.utf8.contains(UInt8(ascii: "/"))

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A child process in its own process group, whose end is detected without a waiting thread.
 ///
-/// The child inherits its three standard descriptors only, no signal mask and no ignored signal. It is reaped
-/// only here, so its id stays valid until ``Exit`` is reported.
+/// The child inherits only its three standard descriptors, and neither a signal mask nor ignored signals.
+/// Only this type reaps the child, so the process id stays valid until ``Exit`` is reported.
 package final class SpawnedProcess: Sendable {
     /// The reason for a process's end.
     package enum Exit: Hashable, Sendable {
@@ -20,7 +20,7 @@ package final class SpawnedProcess: Sendable {
     package struct Program: Sendable {
         /// The path or name, and the arguments; a name without a slash is searched in `PATH`.
         package var command: [String]
-        /// The whole environment.
+        /// The complete environment; the child inherits no other variable.
         package var environment: [String: String]
         /// The working directory; a relative path in `command` starts there.
         package var directory: String
@@ -33,16 +33,18 @@ package final class SpawnedProcess: Sendable {
         }
     }
 
-    /// Our ends of the child's three streams, open, non-blocking, and owned by the receiver.
+    /// This process's ends of the child's three pipes; they are open and non-blocking, and the caller must
+    /// close them.
     package typealias Streams = (input: Int32, output: Int32, error: Int32)
 
-    /// The process id, also that of its group.
+    /// The id of the process and of its process group.
     package let id: Int32
 
     private init(id: Int32) { self.id = id }
 
-    /// Starts `program`; calls `onExit` once on `queue`, after the process has ended and its group was
-    /// killed.
+    /// Starts `program`.
+    ///
+    /// After the process has ended, its group is killed, and `onExit` is called once on `queue`.
     package static func start(
         _ program: Program, queue: DispatchQueue, loop: DescriptorLoop,
         onExit: @escaping @Sendable (Exit) -> Void
@@ -74,7 +76,7 @@ package final class SpawnedProcess: Sendable {
             throw error
         }
         let process = SpawnedProcess(id: id)
-        // Keeping one end of each pipe closes the other end, which is the child's, in this process.
+        // Keep one end of each pipe; this closes the child's end in this process.
         let ends = (input: input.keepWrite(), output: output.keepRead(), error: error.keepRead())
         for end in [ends.input, ends.output, ends.error] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         return (process, ends)
@@ -83,7 +85,8 @@ package final class SpawnedProcess: Sendable {
     /// Sends a signal to the whole group; must not be called after ``Exit`` was reported.
     package func signalGroup(_ number: Int32) { kill(-id, number) }
 
-    /// Makes writing to an ended child an error of the write instead of ending our process.
+    /// Ignores SIGPIPE, so that writing to a child that has ended fails with an error and does not end our
+    /// process.
     private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
     private static func reap(_ id: Int32) -> Exit {

@@ -2,22 +2,22 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// Delivers SIGTERM and SIGINT as events: the first requests an orderly end, the second ends the process at
-/// once.
+/// Handles SIGTERM and SIGINT: the first signal requests an orderly end, the second ends the process at once.
 package final class TerminationSignals {
     private let sources: [SignalSource]
 
     /// Installs handlers for SIGINT and SIGTERM, which call `first` on the first signal; ignores SIGPIPE.
     ///
     /// Returns only when both signals are handled, so that none is lost. A second signal ends the process at
-    /// once, even while `first` waits, with the status 128 + its number, as if the signal had killed the
-    /// process.
+    /// once, even while `first` runs. The exit status is then 128 + the signal's number, as if the signal had
+    /// killed the process.
     package init(first: @escaping @Sendable () -> Void) {
         sources = Self.sources([SIGTERM, SIGINT]) { _ in first() }
     }
 
-    /// Handles the signals and SIGHUP for a program with cleanup work; `end` receives the exit status of the
-    /// signal, 128 + its number.
+    /// Handles SIGINT, SIGTERM and SIGHUP for a program that must clean up before it ends.
+    ///
+    /// `end` receives the exit status to end with: 128 + the signal's number.
     package init(ending end: @escaping @Sendable (_ status: Int32) -> Void) {
         sources = Self.sources([SIGTERM, SIGINT, SIGHUP], first: end)
     }
@@ -33,7 +33,7 @@ package final class TerminationSignals {
         return numbers.map { number in
             SignalSource(number, on: queue) {
                 guard seen.claim() else { ProcessEnd.exitAtOnce(128 + number) }
-                // Call it on a second queue, because `queue` must be free for the second signal.
+                // Call `first` on a second queue, because `queue` must be free for the second signal.
                 ending.async { first(128 + number) }
             }
         }

@@ -3,13 +3,13 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The process's threads for work that may block: one thread for each running job, without a limit.
+/// The process's threads for work that may block: one thread for each running closure, without a limit.
 ///
-/// Invariant: a submitted job runs at once, on an idle thread or on a new one; the callers bound the number of jobs.
-/// The thread that became idle last is woken first, and one that was idle for ten seconds ends.
+/// Invariant: a submitted closure runs at once, on an idle thread or on a new thread; the callers limit their
+/// number. The thread that became idle last is woken first. A thread that was idle for ten seconds ends.
 ///
-/// It exists because Dispatch has 255 threads for all serial queues together: 255 handlers that never return
-/// would leave no thread for the journal. Only ``SharedThreads`` and ``DeadlineThread`` use it.
+/// Dispatch would not do: it has 255 threads for all serial queues together, so 255 handlers that never
+/// return would leave no thread for the journal. Only ``SharedThreads`` and ``DeadlineThread`` use this pool.
 final class ThreadPool: Sendable {
     static let shared = ThreadPool()
 
@@ -23,7 +23,7 @@ final class ThreadPool: Sendable {
     private let idle = Mutex<[Worker]>([])
     private static let patience = DispatchTimeInterval.seconds(10)
 
-    /// Runs `work` on a dedicated thread until it returns.
+    /// Runs `work` on a thread that does nothing else until `work` returns.
     func run(_ work: @escaping @Sendable () -> Void) {
         guard let worker = idle.withLock({ $0.popLast() }) else { return start(work) }
         worker.work.withLock { $0 = work }
@@ -33,7 +33,8 @@ final class ThreadPool: Sendable {
     private func start(_ work: @escaping @Sendable () -> Void) {
         let argument = unsafe Unmanaged.passRetained(Worker(work))
         var thread = pthread_t()
-        // Sound: the thread takes over the one reference that is passed to it; without a thread it is released below.
+        // Sound: the new thread releases the one reference that is passed to it; if no thread starts, the
+        // code below does.
         let failure = unsafe pthread_create(
             &thread, nil,
             { argument in
@@ -45,7 +46,7 @@ final class ThreadPool: Sendable {
         if failure == 0 {
             pthread_detach(thread)
         } else {
-            // When the system refuses another thread, the work runs on one of Dispatch's threads.
+            // If the system refuses another thread, run the work on one of Dispatch's threads.
             unsafe argument.release()
             DispatchQueue.global().async(execute: work)
         }
@@ -66,14 +67,15 @@ final class ThreadPool: Sendable {
                 return true
             }
             if isOver { return }
-            // A caller has just removed this worker from `idle`, and signals it as soon as the work is
-            // stored.
+            // `run` has just removed this worker from `idle`, and signals it after storing the work.
             worker.wake.wait()
         }
     }
 
-    /// Blocks all signals on this thread, as on Dispatch's own threads, so that signals reach the sources that wait
+    /// Blocks all signals on this thread, except those of faults, so that signals reach the Dispatch sources
     /// for them.
+    ///
+    /// Dispatch's own threads block signals in the same way.
     private static func blockSignals() {
         var signals = sigset_t()
         unsafe sigfillset(&signals)

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// An instant of civil time in UTC, to the millisecond.
+/// A point in time in UTC, with a precision of one millisecond.
 ///
-/// The text form is always `2026-11-21T10:00:00.123Z` (RFC 3339 §5.6), years 0000 to 9999.
+/// The text form is always `2026-11-21T10:00:00.123Z` (RFC 3339 §5.6), with years from 0000 to 9999.
 package struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     package let milliseconds: Int64
@@ -24,7 +24,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         Timestamp(milliseconds: milliseconds + Int64(duration.wholeMilliseconds))
     }
 
-    /// The earlier instant is the lesser.
+    /// Returns whether `left` is earlier than `right`.
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
@@ -53,7 +53,7 @@ extension Timestamp: CustomStringConvertible {
     package var description: String { rfc3339 }
 
     private func write(to text: inout MutableSpan<UInt8>, at start: Int) {
-        // Instants outside the four-digit years are clamped.
+        // Times before the year 0000 or after 9999 are clamped to this range.
         let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = clamped.flooredQuotient(by: 86_400_000)
         let inDay = clamped - day * 86_400_000
@@ -69,10 +69,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// Parses RFC 3339 §5.6 with any offset and any number of fraction digits (those after the third are
-    /// dropped).
+    /// Parses the text form of RFC 3339 §5.6, with any offset and any number of fraction digits.
     ///
-    /// Nil when the text has another form, names a nonexistent day, or has a 61st second.
+    /// Fraction digits after the third are dropped. Returns nil when the text has another form, names a
+    /// nonexistent day, or has a second 60.
     package init?(rfc3339 text: some StringProtocol) {
         var reader = DigitReader(bytes: Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -136,7 +136,7 @@ private struct DigitReader {
     }
 }
 
-/// The proleptic Gregorian date of a day; years start in March so that the leap day is last.
+/// Returns the proleptic Gregorian date of a day; years start in March here, so that the leap day is last.
 private func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = daysSinceEpoch + 719_468
     let era = shifted.flooredQuotient(by: 146_097)

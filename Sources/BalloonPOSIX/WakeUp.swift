@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An event counter (`eventfd`) that makes an ``Epoll`` return from another thread.
+/// An event counter (`eventfd`) with which other threads make the wait of an ``Epoll`` return.
 package struct WakeUp: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
