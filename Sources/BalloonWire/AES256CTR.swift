@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// AES-256 in counter mode, counting from zero, as Apple encrypts attachments and payload references.
+/// AES-256 in counter mode, with a counter from zero, as Apple encrypts attachments and payload references.
 ///
-/// Encrypting and decrypting are the same operation. It provides no authentication: every key decrypts to
+/// Encrypting and decrypting are the same operation. The mode has no authentication: every key decrypts to
 /// some plain text. The counter may start at zero only because each key encrypts a single plain text (Apple
 /// Business Chat API, "Encrypting an Attachment").
 @safe package struct AES256CTR: ~Copyable {
     private let context: OpaquePointer?
 
-    /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` unless `key` has 32
-    /// bytes.
+    /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` if `key` is not 32 bytes
+    /// long.
     package init(key: Secret) throws(WireError) {
         guard key.bytes.count == 32 else {
             throw .keyLength(expectedBytes: 32, actualBytes: key.bytes.count)
@@ -26,7 +26,7 @@ internal import COpenSSL
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Encrypts or decrypts `bytes` in place, continuing after the previous calls.
+    /// Encrypts or decrypts `bytes` in place; the key stream continues where the previous call ended.
     package mutating func apply(to bytes: inout [UInt8]) {
         // OpenSSL counts the bytes of one call in a C int, so longer input needs several calls.
         var start = 0

@@ -2,8 +2,9 @@ internal import COpenSSL
 
 /// The checksum by which Apple's file store identifies an encrypted file, computed incrementally.
 ///
-/// It has 21 bytes: `0x81`, followed by the SHA-1 of a salt and the file. iMessage clients use it; that
-/// business messages use it too is an assumption. It detects damage, but must not be relied on for security.
+/// The checksum has 21 bytes: `0x81`, and the SHA-1 of a salt and the file. iMessage clients use this
+/// algorithm; that business messages use the same one is an assumption. The checksum detects damage, but not
+/// manipulation.
 @safe package struct AttachmentChecksum: ~Copyable {
     private let context: OpaquePointer?
 

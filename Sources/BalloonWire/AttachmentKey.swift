@@ -1,4 +1,6 @@
-/// The key of one attachment or payload, used once; messages state it as `00` and 64 hexadecimal digits.
+/// The key of one attachment or payload, used for nothing else.
+///
+/// A message contains the key as `00` and 64 hexadecimal digits.
 package struct AttachmentKey: Sendable, Equatable {
     /// The 32 bytes for `AES256CTR`.
     package let secret: Secret
@@ -16,6 +18,6 @@ package struct AttachmentKey: Sendable, Equatable {
         secret = try Secret(Array(bytes.dropFirst()))
     }
 
-    /// The field's value, in lower case; as secret as the key.
+    /// The value of the field `key` in lower case; as secret as the key itself.
     package var field: String { "00" + Hex.encode(secret.bytes) }
 }

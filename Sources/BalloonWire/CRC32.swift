@@ -3,9 +3,9 @@ internal import CZlib
 
 /// The CRC-32 of gzip and PNG: detects accidental damage, not manipulation.
 package enum CRC32 {
-    /// Computes the checksum of `bytes`, or continues after bytes with the checksum `previous`.
+    /// Returns the checksum of `bytes`; if these continue earlier bytes, `previous` is the checksum of those.
     package static func checksum(of bytes: some Collection<UInt8>, after previous: UInt32 = 0) -> UInt32 {
-        // zlib interprets a NULL pointer as a request for the initial value.
+        // For a NULL pointer, zlib would return the initial value instead of `previous`.
         guard !bytes.isEmpty else { return previous }
         let checksum = bytes.withSpan { bytes in
             unsafe bytes.withUnsafeBufferPointer { buffer in

@@ -1,8 +1,8 @@
 import BalloonJSON
 
-/// The two certificates between a token's signature and a configured root, as DER.
+/// The two certificates between a token's signature and a configured root, each as DER.
 package struct CertificateChain: Sendable, Hashable {
-    /// The certificate of the key that signed.
+    /// The certificate of the key that signed the token.
     package let leaf: [UInt8]
     /// The certificate of the authority that issued the leaf.
     package let intermediate: [UInt8]
@@ -14,24 +14,27 @@ package struct CertificateChain: Sendable, Hashable {
     }
 }
 
-/// An ES256 token whose header has its signer's certificates, taken apart but not verified (RFC 7515 §4.1.6).
+/// An ES256 token with its signer's certificates in the header, split into its parts but not verified.
+///
+/// The header's member `x5c` has the certificates (RFC 7515 §4.1.6).
 package struct CertifiedToken: Sendable {
-    /// The first two certificates of `x5c`; the third is a root, and only a configured root counts.
+    /// The first two certificates of `x5c`; the third, a root, is ignored: only a configured root is trusted.
     package let chain: CertificateChain
     private let token: SignedToken
 
-    /// Takes a token apart.
+    /// Splits a token into its parts.
     ///
-    /// Throws `WireError.tokenMalformed` as ``SignedToken`` does; `.tokenHeader` unless the header is a JSON object
-    /// without `crit` and with ES256 as its one `alg`; and `.tokenCertificates` unless its one `x5c` has three
-    /// certificates in Base64.
+    /// Throws `WireError.tokenMalformed` as ``SignedToken`` does. Throws `.tokenHeader` unless the header is
+    /// a JSON object with exactly one `alg`, which is ES256, and without `crit`. Throws `.tokenCertificates`
+    /// unless there is exactly one `x5c` with three certificates in Base64.
     package init(_ text: String) throws(WireError) {
         token = try SignedToken(text)
-        // The JSON error is dropped, because the caller needs no position in the header.
+        // Drop the JSON error: the caller does not need the position of the error in the header.
         guard let header = (try? JSONDocument(token.header, limits: Self.headerLimits))?.root else {
             throw .tokenHeader
         }
-        // RFC 7515 §4: names are unique. RFC 8725 §3.1: the algorithm is ours, and the header must agree.
+        // RFC 7515 §4: names are unique. RFC 8725 §3.1: the verifier chooses the algorithm, and the header
+        // must agree.
         guard Self.only("alg", of: header)?.equals("ES256") == true, header["crit"] == nil else {
             throw .tokenHeader
         }
@@ -40,7 +43,7 @@ package struct CertifiedToken: Sendable {
         }
         var certificates: [[UInt8]] = []
         for element in list.elements {
-            // The text of a certificate of the maximum size, in Base64.
+            // Limit the text to the Base64 length of the largest certificate.
             guard let text = element.string, text.utf8.count <= Int(RootCertificate.maximumBytes) * 4 / 3 + 4,
                 let bytes = Base64.decode(text), !bytes.isEmpty, bytes.count <= RootCertificate.maximumBytes
             else { throw .tokenCertificates }
@@ -49,10 +52,10 @@ package struct CertifiedToken: Sendable {
         chain = CertificateChain(leaf: certificates[0], intermediate: certificates[1])
     }
 
-    /// The decoded claims; worth nothing before ``isSigned(by:)``.
+    /// The decoded claims; not trustworthy before ``isSigned(by:)`` has returned true.
     package var claims: [UInt8] { token.claims }
 
-    /// Whether `key`, which must come from the verified ``chain``, signed the header and the claims.
+    /// Returns whether `key` signed the header and the claims; `key` must come from the verified ``chain``.
     package func isSigned(by key: PublicKey) -> Bool { token.isSigned(by: key) }
 
     private static let headerLimits = JSONLimits(maximumDepth: 8, maximumNodes: 256)

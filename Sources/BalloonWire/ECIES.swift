@@ -2,9 +2,10 @@ internal import COpenSSL
 
 /// Encryption to a P-384 key, as a device encrypts the token of an authentication of version 1.
 ///
-/// The text is an ephemeral point of 97 bytes, the encrypted bytes, and a tag of 16 bytes. Key and nonce of AES-256-GCM
-/// are the 48 bytes of the X9.63 key derivation with SHA-256, whose shared information is the ephemeral point.
-/// Apple's name is `eciesEncryptionCofactorVariableIVX963SHA256AESGCM`; Apple MSP API sample, `auth_util`.
+/// A sealed text is an ephemeral point of 97 bytes, the encrypted bytes, and a tag of 16 bytes. The cipher is
+/// AES-256-GCM. Its key and nonce are the 48 bytes of the X9.63 key derivation with SHA-256, with the
+/// ephemeral point as shared information. Apple's name is `eciesEncryptionCofactorVariableIVX963SHA256AESGCM`
+/// (Apple MSP API sample, `auth_util`).
 package enum ECIES {
     static let scalarBytes = BALLOON_P384_SCALAR_BYTES
     static let pointBytes = BALLOON_P384_POINT_BYTES
@@ -13,10 +14,11 @@ package enum ECIES {
     /// The maximum bytes of a sealed text.
     package static let maximumBytes = 65_536
 
-    /// Opens `sealed` with the private number of a pair; takes 0.9 ms.
+    /// Decrypts `sealed` with the private number of a key pair; takes 0.9 ms.
     ///
-    /// A number that was written without its leading zeros is accepted. Throws `WireError.sealedTokenRefused` for a
-    /// text of less than 114 bytes, a point that is not on the curve, another key, or one changed bit.
+    /// The number may lack its leading zeros. Throws `WireError.sealedTokenRefused` when the text has less
+    /// than 114 bytes, its point is not on the curve, it was encrypted to another key, or any bit was
+    /// changed.
     package static func open(_ sealed: [UInt8], scalar: Secret) throws(WireError) -> [UInt8] {
         guard sealed.count > pointBytes + tagBytes, sealed.count <= maximumBytes else {
             throw .sealedTokenRefused
@@ -33,7 +35,7 @@ package enum ECIES {
         return plain
     }
 
-    /// Encrypts `plain`, at least one byte, to a public key of 97 bytes, as a device does.
+    /// Encrypts `plain` to a public key of 97 bytes, as a device does; `plain` must have at least one byte.
     ///
     /// Throws `WireError.sealedTokenRefused` when the key is not a point on the curve.
     package static func seal(_ plain: [UInt8], to point: [UInt8]) throws(WireError) -> [UInt8] {
@@ -50,7 +52,9 @@ package enum ECIES {
         return pair.point + text + tag
     }
 
-    /// The 48 bytes of key and nonce (SEC 1 §3.6.1: a counter of four bytes from 1, after the shared secret).
+    /// Returns the 48 bytes of key and nonce (SEC 1 §3.6.1).
+    ///
+    /// A counter of four bytes, which starts at 1, follows the shared secret.
     private static func derivedKey(
         scalar: Secret, peer: [UInt8], sharedInformation: [UInt8]
     ) throws(WireError) -> [UInt8] {

@@ -1,29 +1,30 @@
 package import BalloonJSON
 internal import COpenSSL
 
-/// The reason why a payment token is refused; the first check that fails decides.
+/// The reason why a payment token is refused: the first check that failed.
 package enum PaymentTokenDefect: Error, Hashable, Sendable {
     /// The member with this name is missing, has another type, or is too long.
     case malformed(String)
-    /// The version is not `EC_v1`; `RSA_v1`, which is used in China, is refused too.
+    /// The version is not `EC_v1`; `RSA_v1`, which Apple uses in China, is not supported.
     case version
-    /// The token was encrypted to another key.
+    /// The token was encrypted to a key that is not among the given ones.
     case unknownKey
     /// The signature is not one detached CMS message.
     case signatureMalformed
-    /// The message has not exactly one signer with SHA-256.
+    /// The CMS message does not have exactly one signer, who uses SHA-256.
     case signer
-    /// The signer did not sign this token.
+    /// The signature does not match the content of this token.
     case signature
     /// The signature has no signing time.
     case noSigningTime
-    /// The signer's certificate is not one of Apple Pay's.
+    /// The signer's certificate chain does not show that Apple Pay signed the token.
     case chain(CertificateDefect)
     /// The token was signed more than five minutes before or after now.
     case signingTime
-    /// The token belongs to another request: its application data are not the request's.
+    /// The hash of the application data differs from that of the request, so the token belongs to another
+    /// request.
     case applicationData
-    /// The encrypted part was changed, or encrypted for another merchant.
+    /// The encrypted part was changed, or it was encrypted for another merchant.
     case sealed
     /// The decrypted part has no currency or no amount.
     case content
@@ -37,15 +38,15 @@ package enum PaymentTokenDefect: Error, Hashable, Sendable {
 /// ```
 /// Apple, "Payment token format reference".
 package struct EncryptedPaymentToken: Sendable {
-    /// The extensions of the certificates that sign tokens.
+    /// The extensions that the certificates of Apple Pay's token signer must have.
     package static let purpose = RootCertificate.Purpose(
         leaf: "1.2.840.113635.100.6.29", intermediate: "1.2.840.113635.100.6.2.14")
-    /// How far the signing time may be from now.
+    /// The maximum difference between the signing time and now, in seconds.
     package static let maximumSkewSeconds = 300
     private static let maximumTextBytes = 65_536
     private static let tagBytes = Int(BALLOON_GCM_TAG_BYTES)
 
-    /// Apple's identifier of the transaction, 32 bytes; each one must be accepted once only.
+    /// Apple's identifier of the transaction, 32 bytes; the caller must accept each identifier only once.
     package let transactionID: [UInt8]
     /// The hash of the request's application data; empty when the token has none.
     package let applicationData: [UInt8]
@@ -54,7 +55,7 @@ package struct EncryptedPaymentToken: Sendable {
     private let ephemeralKey: [UInt8]
     private let publicKeyHash: [UInt8]
 
-    /// Reads the value of `paymentData`; verifies nothing.
+    /// Reads the value of `paymentData` without verifying it.
     package init(_ paymentData: JSONValue) throws(PaymentTokenDefect) {
         guard paymentData["version"]?.string == "EC_v1" else { throw .version }
         let header = paymentData["header"]
@@ -70,8 +71,9 @@ package struct EncryptedPaymentToken: Sendable {
 
     /// Verifies the signature and decrypts the token; takes 1 to 3 ms.
     ///
-    /// The chain leads over one intermediate certificate to `root` at the signing time, which is within five minutes
-    /// of `now`, in seconds since 1970. `applicationData` is the hash of what the request had; nil when it had none.
+    /// At the signing time, the signer's chain must lead through one intermediate certificate to `root`. The
+    /// signing time must be within five minutes of `now`, in seconds since 1970. `applicationData` is the
+    /// hash of the request's application data; nil when the request had none.
     package func open(
         with keys: [PaymentTokenKey], root: RootCertificate, now: Int,
         applicationData expected: [UInt8]? = nil
@@ -143,7 +145,7 @@ package struct EncryptedPaymentToken: Sendable {
 
 /// A decrypted payment token, with the number of a card: never stored or logged.
 package struct DecryptedPaymentToken: Sendable {
-    /// The token's JSON, for the business's own payment gateway.
+    /// The token as JSON, which the business passes to its payment provider.
     package let json: Secret
     /// The currency, three digits of ISO 4217.
     package let currencyNumber: String
@@ -151,7 +153,7 @@ package struct DecryptedPaymentToken: Sendable {
     package let amountMinorUnits: Int
 
     init(_ json: [UInt8]) throws(PaymentTokenDefect) {
-        // The JSON error is dropped, because its position says nothing to an operator who must not see the text.
+        // Drop the JSON error: its position is useless to an operator who must not see the text.
         guard let root = (try? JSONDocument(json, limits: JSONLimits(maximumDepth: 16)))?.root,
             let currency = root["currencyCode"]?.string, currency.utf8.count == 3,
             currency.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

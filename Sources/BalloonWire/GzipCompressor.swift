@@ -6,7 +6,7 @@ internal import CZlib
     // zlib's state points back to the stream, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// A compressor of zlib's default level.
+    /// Creates a compressor with zlib's default level.
     package init() {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -35,7 +35,7 @@ internal import CZlib
                 unsafe stream.pointee.avail_in = UInt32(input.count)
                 unsafe stream.pointee.next_out = output.baseAddress
                 unsafe stream.pointee.avail_out = UInt32(bound)
-                // The output has deflateBound bytes, so one call finishes.
+                // The output has room for deflateBound bytes, so one call is enough.
                 let status = unsafe deflate(stream, Z_FINISH)
                 precondition(status == Z_STREAM_END, "deflateBound was too small")
                 count = unsafe bound - Int(stream.pointee.avail_out)

@@ -1,12 +1,14 @@
 internal import BalloonJSON
 internal import CZlib
 
-/// A bounded gzip decompressor that reuses its memory between calls; belongs to one isolation domain.
+/// A gzip decompressor with size limits, which reuses its memory between calls; belongs to one isolation
+/// domain.
 @safe package final class GzipDecompressor {
     // zlib's state points back to the stream, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// Creates a decompressor that refuses the zlib format and raw deflate data.
+    /// Creates a decompressor that accepts only the gzip format, neither the zlib format nor raw deflate
+    /// data.
     package init() {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -21,9 +23,10 @@ internal import CZlib
 
     /// Replaces `output`, reusing its storage, with the decompressed `input`.
     ///
-    /// `input` must consist of one or more gzip members (RFC 1952 §2.2). The result may have `maximumBytes`
-    /// and, beyond 64 KiB, at most `maximumRatio` times the bytes of `input`; memory use never exceeds these
-    /// limits. Throws a gzip case of `WireError`; `output` is empty then.
+    /// `input` must consist of one or more gzip members (RFC 1952 §2.2). The result may have at most
+    /// `maximumBytes`. A result of more than 64 KiB may also have at most `maximumRatio` times the bytes of
+    /// `input`. Memory use never exceeds these limits. Throws a gzip case of `WireError`; `output` is then
+    /// empty.
     package func decompress(
         _ input: some Collection<UInt8>, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
     ) throws(WireError) {
@@ -63,7 +66,8 @@ internal import CZlib
         var used = 0
         var wantedBytes = expectedBytes(of: input)
         while true {
-            // One byte more than the limit distinguishes a result that is too large from one that just fits.
+            // Allow one byte more than the limit, to distinguish a result that is too large from one of
+            // maximum size.
             let roomBytes = min(wantedBytes, bound + 1 - output.count)
             let countBefore = output.count
             let (code, read) = inflateStep(
@@ -103,10 +107,11 @@ internal import CZlib
         return step
     }
 
-    /// The initial capacity: the size stated in the last four bytes (RFC 1952 §2.3.1, ISIZE), if plausible.
+    /// Returns the initial capacity: the size that the last four bytes state (RFC 1952 §2.3.1, ISIZE), if
+    /// plausible.
     private func expectedBytes(of input: Span<UInt8>) -> Int {
-        // Text rarely compresses to less than an eighth. The slack is needed because inflate's fast loop
-        // stops 258 bytes before the end of its output.
+        // Text is rarely compressed to less than an eighth, so a larger stated size is not trusted. The slack
+        // is needed because inflate's fast loop stops 258 bytes before the end of its output.
         let (plausibleRatio, slackBytes) = (8, 512)
         guard input.count >= 18 else { return slackBytes }
         var claim = 0
@@ -115,5 +120,6 @@ internal import CZlib
     }
 }
 
-/// The ratio applies above this size: short repetitive texts compress to almost nothing.
+/// The result size up to which the ratio is not checked, because short repetitive texts have a very high
+/// ratio.
 private let ratioFloorBytes = 64 * 1024

@@ -1,6 +1,6 @@
 /// HMAC-SHA-256 (RFC 2104) with the key schedule computed once.
 package struct HMACSHA256: Sendable {
-    /// The hash states after the padded key: `inner` continues with the text, `outer` with the result of
+    /// The hash states after the padded key: `inner` then hashes the text, and `outer` hashes the result of
     /// `inner`.
     private let inner: SHA256
     private let outer: SHA256
@@ -10,7 +10,7 @@ package struct HMACSHA256: Sendable {
     /// Computes the key schedule.
     package init(key: Secret) {
         var block = [UInt8](repeating: 0, count: Self.blockBytes)
-        // RFC 2104 §2: a key longer than a block is hashed first.
+        // RFC 2104 §2: a key that is longer than a block is replaced by its hash.
         let bytes = key.bytes.count > Self.blockBytes ? SHA256.hash(key.bytes) : key.bytes
         block.replaceSubrange(..<bytes.count, with: bytes)
         inner = Self.start(block, padding: 0x36)

@@ -1,7 +1,7 @@
 import BalloonJSON
 internal import COpenSSL
 
-/// A certificate with its private key that a simulation issues; nothing outside the simulation trusts it.
+/// A certificate and its private key, issued by a simulation; only the simulation trusts the certificate.
 package struct IssuedCertificate: Sendable {
     /// The properties of a certificate to issue.
     package struct Request: Sendable {
@@ -19,13 +19,13 @@ package struct IssuedCertificate: Sendable {
         package var name: String
         /// The kind of the new key.
         package var key: Key
-        /// The digest of the issuer's signature, by OpenSSL's name.
+        /// The digest of the issuer's signature, as a name that OpenSSL knows.
         package var digest = "SHA256"
-        /// The object identifier of an extension that contains ASN.1's NULL; nil for none.
+        /// The object identifier of an extension whose value is ASN.1 NULL; nil for no extension.
         package var extensionID: String?
-        /// The names of a server, in OpenSSL's form such as `IP:127.0.0.1`; nil for none.
+        /// The names of a server, in OpenSSL's notation such as `IP:127.0.0.1`; nil for none.
         package var serverNames: String?
-        /// Whether the certificate may issue others.
+        /// Whether the certificate may issue other certificates.
         package var isAuthority: Bool
         /// The validity in whole seconds since 1970.
         package var validity: ClosedRange<Int>
@@ -59,10 +59,11 @@ package struct IssuedCertificate: Sendable {
         return text + Array("-----END CERTIFICATE-----\n".utf8)
     }
 
-    /// Issues a certificate with a new key, signed by `issuer`, or by its own key without one.
+    /// Issues a certificate for a new key, signed by `issuer`; without an issuer, the certificate is
+    /// self-signed.
     ///
-    /// Throws `WireError.signingKeyRefused` when OpenSSL does not know the digest or the extension, or the certificate
-    /// exceeds 4,096 bytes.
+    /// Throws `WireError.signingKeyRefused` when OpenSSL does not know the digest or the extension, or the
+    /// certificate exceeds 4,096 bytes.
     package init(_ request: Request, issuer: IssuedCertificate? = nil) throws(WireError) {
         var der = [UInt8](repeating: 0, count: Int(RootCertificate.maximumBytes))
         var pem = [UInt8](repeating: 0, count: SigningKey.maximumBytes)
@@ -103,12 +104,12 @@ package struct IssuedCertificate: Sendable {
     }
 }
 
-/// Signs tokens with a chain of its own, as the App Store does.
+/// Signs tokens and puts the signer's certificate chain into their headers, as the App Store does.
 package struct CertifiedTokenSigner: Sendable {
     private let key: SigningKey
     private let certificates: [[UInt8]]
 
-    /// Creates a signer for a leaf on P-256, with the certificates of its chain in order.
+    /// Creates a signer with the key of `leaf`, which must be on P-256, and the certificates of its chain.
     package init(leaf: IssuedCertificate, intermediate: IssuedCertificate, root: IssuedCertificate)
         throws(WireError)
     {

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// A new P-384 key pair: the key to which a device encrypts its token, and the number that opens it.
+/// A new P-384 key pair: the public key to which a device encrypts its token, and the private number that
+/// decrypts it.
 package struct P384KeyPair: Sendable {
     /// The private number, 48 bytes in big-endian order.
     package let scalar: Secret
@@ -9,7 +10,7 @@ package struct P384KeyPair: Sendable {
 
     /// Creates a pair; takes 0.9 ms.
     ///
-    /// Throws `WireError.sealedTokenRefused` only without memory.
+    /// Throws `WireError.sealedTokenRefused` only when there is no memory.
     package init() throws(WireError) {
         var scalar = [UInt8](repeating: 0, count: ECIES.scalarBytes)
         var point = [UInt8](repeating: 0, count: ECIES.pointBytes)

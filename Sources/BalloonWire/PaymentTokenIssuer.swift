@@ -1,14 +1,16 @@
 import BalloonJSON
 internal import COpenSSL
 
-/// Signs and encrypts payment tokens as Apple does, with certificates of a simulation.
+/// Signs and encrypts payment tokens as Apple does, with the certificates of a simulation.
 package struct PaymentTokenIssuer: Sendable {
     private let leaf: IssuedCertificate
     private let intermediate: IssuedCertificate
-    /// The root that the tokens' chain leads to, as DER.
+    /// The root of the chain that signs the tokens, as DER.
     package let root: [UInt8]
 
-    /// Creates an issuer with a chain of its own, which is valid at `seconds` since 1970 and for a day after.
+    /// Creates an issuer with a new certificate chain.
+    ///
+    /// The chain is valid from one hour before until one day after `seconds`, which count from 1970.
     package init(at seconds: Int) throws(WireError) {
         try self.init(at: seconds, purpose: EncryptedPaymentToken.purpose)
     }
@@ -32,10 +34,10 @@ package struct PaymentTokenIssuer: Sendable {
         self.root = root.der
     }
 
-    /// Makes the value of `paymentData` for a merchant with this public key (SubjectPublicKeyInfo, DER).
+    /// Creates the value of `paymentData` for a merchant with this public key (SubjectPublicKeyInfo, DER).
     ///
-    /// `plain` is the JSON of the decrypted token. Without a key nobody can open the token. Throws
-    /// `WireError.paymentKeyRefused` unless the key is on P-256.
+    /// `plain` is the JSON that the merchant decrypts. If `merchantKey` is nil, the token is encrypted to a
+    /// new key that is then discarded. Throws `WireError.paymentKeyRefused` unless the key is on P-256.
     package func paymentData(
         _ plain: [UInt8], to merchantKey: [UInt8]?, merchantIdentifier: String, signedAt seconds: Int,
         applicationData: [UInt8] = []

@@ -1,19 +1,22 @@
 internal import COpenSSL
 
-/// A merchant's payment processing key, to which Apple encrypts payment tokens; never printed.
+/// The private key of a merchant to which Apple encrypts payment tokens (payment processing key); never
+/// printed.
 package struct PaymentTokenKey: Sendable, Equatable {
     /// The public key: SubjectPublicKeyInfo in DER.
     package let publicKey: [UInt8]
-    /// The SHA-256 of ``publicKey``, which a token names.
+    /// The SHA-256 of ``publicKey``, by which a token names the key that it was encrypted to.
     package let publicKeyHash: [UInt8]
     /// The SHA-256 of the merchant identifier.
     let merchant: [UInt8]
     private let pem: Secret
 
-    /// Reads a private key on P-256 from PEM without a password, and compares it with its certificate in DER or PEM.
+    /// Reads a private key on P-256 from PEM without a password, and compares it with its certificate in DER
+    /// or PEM.
     ///
-    /// Throws `WireError.paymentKeyRefused` when the key is of another kind, the certificate is for another key, or its
-    /// extension 1.2.840.113635.100.6.32 does not name the merchant.
+    /// Throws `WireError.paymentKeyRefused` when the key is of another kind or the certificate is for another
+    /// key. Throws the same error when the certificate's extension 1.2.840.113635.100.6.32 does not name the
+    /// merchant.
     package init(pem: Secret, certificate: [UInt8], merchantIdentifier: String) throws(WireError) {
         try self.init(pem: pem, merchantIdentifier: merchantIdentifier)
         var spki = [UInt8](repeating: 0, count: Int(BALLOON_P256_SPKI_BYTES))
@@ -39,7 +42,8 @@ package struct PaymentTokenKey: Sendable, Equatable {
         merchant = SHA256.hash(Array(merchantIdentifier.utf8))
     }
 
-    /// The key of the cipher for a token with this public key on the other side; nil when it is no key on P-256.
+    /// Returns the AES key of a token whose ephemeral public key is `spki`; nil when that is not a key on
+    /// P-256.
     ///
     /// Apple, "Restoring the symmetric key": the single step of NIST SP 800-56A with SHA-256.
     func symmetricKey(with spki: [UInt8]) -> [UInt8]? {
@@ -50,7 +54,7 @@ package struct PaymentTokenKey: Sendable, Equatable {
         else { return nil }
         var input: [UInt8] = [0, 0, 0, 1]
         input += secret
-        // The algorithm's name with its length, the name of the sender, and the receiver.
+        // The shared information: the algorithm's name preceded by its length, the sender, and the receiver.
         input.append(13)
         input += "id-aes256-GCM".utf8
         input += "Apple".utf8

@@ -1,11 +1,11 @@
 internal import BalloonJSON
 internal import COpenSSL
 
-/// A root certificate, the only one that the chains of a service may lead to.
+/// A root certificate: every chain of a service must lead to exactly this root.
 ///
-/// A value without OpenSSL objects: each verification creates them anew.
+/// The value contains no OpenSSL objects: each verification creates new ones.
 package struct RootCertificate: Sendable, Hashable {
-    /// The extensions that state for which service Apple issued a certificate, as object identifiers.
+    /// The extensions that state for which service Apple issued a chain, as object identifiers.
     package struct Purpose: Sendable, Hashable {
         /// The extension that the leaf must have.
         package let leaf: String
@@ -18,7 +18,8 @@ package struct RootCertificate: Sendable, Hashable {
             self.intermediate = intermediate
         }
 
-        /// The certificates that sign for the App Store (Apple's App Store Server libraries, 2026).
+        /// The extensions of the chains that sign for the App Store (Apple's App Store Server libraries,
+        /// 2026).
         package static let appStore = Purpose(
             leaf: "1.2.840.113635.100.6.11.1", intermediate: "1.2.840.113635.100.6.2.1")
     }
@@ -29,9 +30,9 @@ package struct RootCertificate: Sendable, Hashable {
     package static let appleG3Fingerprint =
         "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
 
-    /// Apple Root CA - G3, to which the App Store's and Apple Pay's certificates lead, until 2039-04-30.
+    /// Apple Root CA - G3, the root of the App Store's and Apple Pay's certificates, valid until 2039-04-30.
     ///
-    /// Its SHA-256 is ``appleG3Fingerprint``; a test compares them.
+    /// Its SHA-256 is ``appleG3Fingerprint``; a test compares both.
     package static let appleG3 = RootCertificate(der: Base64.decode(appleG3Text) ?? [])
 
     /// The certificate as DER.
@@ -41,7 +42,7 @@ package struct RootCertificate: Sendable, Hashable {
 
     /// Reads a certificate from DER or PEM.
     ///
-    /// Throws `WireError.rootRefused` unless it is one self-signed certificate of an authority.
+    /// Throws `WireError.rootRefused` unless `bytes` are exactly one self-signed certificate of an authority.
     package init(_ bytes: [UInt8]) throws(WireError) {
         var der = [UInt8](repeating: 0, count: Int(Self.maximumBytes))
         var count = der.count
@@ -57,8 +58,8 @@ package struct RootCertificate: Sendable, Hashable {
 
     /// Verifies a chain at a time in whole seconds since 1970, and returns the leaf's key; takes 0.3 to 1 ms.
     ///
-    /// The chain is exactly leaf, intermediate and this root (RFC 5280 §6.1, with the strict checks of OpenSSL).
-    /// Revocation is not checked. Throws `WireError.chainRefused`.
+    /// The chain must be exactly the leaf, the intermediate and this root (RFC 5280 §6.1, with the strict
+    /// checks of OpenSSL). Revocation is not checked. Throws `WireError.chainRefused`.
     package func verify(
         _ chain: CertificateChain, at seconds: Int, for purpose: Purpose
     ) throws(WireError) -> PublicKey {
@@ -79,7 +80,7 @@ package struct RootCertificate: Sendable, Hashable {
         return try PublicKey(x: Array(point[1...32]), y: Array(point[33...64]))
     }
 
-    /// The reason that `balloon_verify_chain` returned; nil when the chain is valid.
+    /// Returns the defect for a status of `balloon_verify_chain`; nil when the chain is valid.
     static func defect(_ status: Int) -> CertificateDefect? {
         switch status {
         case Int(BALLOON_CHAIN_VALID): nil

@@ -1,11 +1,12 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4) of long content such as a file, computed incrementally; it cannot be copied, unlike
-/// ``SHA256``.
+/// SHA-256 (FIPS 180-4) of long content such as a file, computed incrementally.
+///
+/// Unlike ``SHA256``, a stream cannot be copied.
 @safe package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer?
 
-    /// Creates the hash of no bytes.
+    /// Starts with the hash of no bytes.
     package init() {
         unsafe context = EVP_MD_CTX_new()
         let isReady = unsafe context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1

@@ -1,8 +1,8 @@
 import BalloonJSON
 
-/// Bytes that are never printed, at least one of them; `bytes` is the one way to see them.
+/// One or more bytes that are never printed; the property ``bytes`` is the only access to them.
 package struct Secret: Sendable {
-    /// The secret itself: for a cipher or a file with mode 0600, never for a log line or an error.
+    /// The secret bytes: only for a cipher or a file with mode 0600, never for a log line or an error.
     package let bytes: [UInt8]
 
     /// Creates a secret; throws `WireError.secretEmpty` when `bytes` is empty.
@@ -25,7 +25,7 @@ package struct Secret: Sendable {
         try self.init(bytes)
     }
 
-    /// A new secret of `byteCount` random bytes.
+    /// Creates a secret of `byteCount` random bytes.
     package static func random(byteCount: Int) -> Secret {
         precondition(byteCount > 0, "a secret has at least one byte")
         return Secret(unchecked: randomBytes(byteCount))
@@ -35,20 +35,20 @@ package struct Secret: Sendable {
 }
 
 extension Secret: Equatable {
-    /// Compares in constant time.
+    /// Compares two secrets in constant time.
     package static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEquals(left.bytes, right.bytes)
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// A mask of constant length.
+    /// A mask that shows neither the bytes nor their number.
     package var description: String { "********" }
 
     /// A mask of constant length, like ``description``.
     package var debugDescription: String { description }
 
-    /// A mirror without children, so that `dump` and string interpolation of an owner show nothing.
+    /// A mirror without children, so that `dump` and the interpolation of a value with a secret show no byte.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

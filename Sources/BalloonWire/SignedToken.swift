@@ -1,13 +1,13 @@
 import BalloonJSON
 
-/// A JSON Web Token in compact form, taken apart but not yet verified (RFC 7515 §7.1).
+/// A JSON Web Token in compact form, split into its parts but not yet verified (RFC 7515 §7.1).
 ///
-/// ``TokenVerifier`` verifies the tokens of Apple's requests, which one secret signs; this type is for tokens that
-/// a public key verifies.
+/// This type is for tokens that are signed with a private key. ``TokenVerifier`` verifies the tokens of
+/// Apple's requests, which are signed with a shared secret.
 package struct SignedToken: Sendable {
     /// The decoded header.
     package let header: [UInt8]
-    /// The decoded claims; worth nothing before ``isSigned(by:)``.
+    /// The decoded claims; not trustworthy before ``isSigned(by:)`` has returned true.
     package let claims: [UInt8]
     private let signed: [UInt8]
     private let signature: [UInt8]
@@ -15,8 +15,10 @@ package struct SignedToken: Sendable {
     /// The maximum bytes of a token.
     package static let maximumBytes = 65_536
 
-    /// Takes a token apart; throws `WireError.tokenMalformed` unless it has exactly three parts of Base64url, none
-    /// empty, and at most ``maximumBytes``.
+    /// Splits a token into its parts.
+    ///
+    /// Throws `WireError.tokenMalformed` unless the token has at most ``maximumBytes`` and exactly three
+    /// parts of Base64url, all with content.
     package init(_ token: String) throws(WireError) {
         let bytes = Array(token.utf8.prefix(Self.maximumBytes + 1))
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -31,6 +33,6 @@ package struct SignedToken: Sendable {
         signed = Array(bytes[..<parts[1].endIndex])
     }
 
-    /// Whether `key` signed the header and the claims.
+    /// Returns whether `key` signed the header and the claims.
     package func isSigned(by key: PublicKey) -> Bool { key.isValid(signature: signature, of: signed) }
 }

@@ -33,7 +33,7 @@ package struct SigningKey: Sendable {
         try self.init(pem: Self.newPEM(rsaBits: algorithm == .rs256 ? 2048 : 0))
     }
 
-    /// The PKCS#8 PEM text of a new RSA key of `rsaBits`, or of a new P-256 key when that is 0.
+    /// Returns a new key as PKCS#8 PEM: an RSA key of `rsaBits` bits, or a P-256 key when `rsaBits` is 0.
     static func newPEM(rsaBits: Int32) throws(WireError) -> Secret {
         var text = [UInt8](repeating: 0, count: maximumBytes)
         var count = text.count
@@ -44,7 +44,7 @@ package struct SigningKey: Sendable {
 
     /// Signs `claims`, one JSON object, and returns the token in compact form (RFC 7515 §7.1).
     ///
-    /// The header names the algorithm, and the key when `keyID` is given. Takes 0.1 to 10 ms.
+    /// The header names the algorithm, and also the key when `keyID` is given. Signing takes 0.1 to 10 ms.
     package func sign(_ claims: [UInt8], keyID: String? = nil) throws(WireError) -> String {
         let header = JSONWriter.object { writer in
             writer.field("alg", publicKey.algorithm.rawValue)
@@ -61,7 +61,7 @@ package struct SigningKey: Sendable {
         return signed + "." + Base64.encode(signature, alphabet: .url)
     }
 
-    /// Signs `message`; throws `WireError.signingKeyRefused` only without memory.
+    /// Returns the signature of `message`; throws `WireError.signingKeyRefused` only when there is no memory.
     package func signature(of message: [UInt8]) throws(WireError) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: BALLOON_RSA_MAXIMUM_BYTES)
         var count = signature.count
@@ -83,7 +83,7 @@ package struct SigningKey: Sendable {
         return try PublicKey(x: Array(point[1...32]), y: Array(point[33...64]))
     }
 
-    /// The first `count` bytes of an array of C, which Swift imports as a tuple.
+    /// Returns the first `count` bytes of a C array, which Swift imports as a tuple.
     private static func bytes<Tuple>(of tuple: Tuple, count: Int) -> [UInt8] {
         // Sound: the tuple consists of bytes only, and `count` is at most its size.
         unsafe withUnsafeBytes(of: tuple) { unsafe Array($0.prefix(count)) }

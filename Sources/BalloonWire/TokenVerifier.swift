@@ -1,11 +1,12 @@
 import BalloonJSON
 
-/// A verifier of JSON Web Tokens signed with HS256 by one secret (RFC 7515, RFC 7518 §3.2).
+/// Verifies JSON Web Tokens that were signed with HS256 and one secret (RFC 7515, RFC 7518 §3.2).
 ///
-/// The key schedule is computed once, so reuse a verifier; it belongs to one isolation domain.
+/// Creating a verifier computes the key schedule, so reuse the verifier. It belongs to one isolation domain.
 package final class TokenVerifier {
     private let hmac: HMACSHA256
-    /// The encoded header of the last accepted token: a sender's header never changes, so it is parsed once.
+    /// The encoded header of the last accepted token, which needs no parsing when the next token has the same
+    /// header.
     private var acceptedHeader: [UInt8] = []
 
     /// Creates a verifier for tokens signed with `secret`.
@@ -14,8 +15,8 @@ package final class TokenVerifier {
     /// Verifies the signature of a token in compact form and returns its claims, decoded from Base64url.
     ///
     /// The algorithm is always HS256, and the header must name it (RFC 8725 §3.1, RFC 7515 §4.1.11 and §5.2).
-    /// The header is parsed after the signature is verified, so that only the secret's owner can have a
-    /// header parsed. The caller checks the claims, including whether they are JSON. Throws
+    /// The header is parsed after the signature is verified, so a sender without the secret cannot make the
+    /// parser run. The caller checks the claims, including whether they are JSON. Throws
     /// `WireError.tokenMalformed`, `.tokenSignatureMismatch` or `.tokenHeader`.
     package func verify(_ token: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         var claims: [UInt8] = []
@@ -33,7 +34,7 @@ package final class TokenVerifier {
     private func verify(_ token: Span<UInt8>, into result: inout [UInt8]) throws(WireError) {
         guard let (header, claims, signature) = parts(of: token) else { throw .tokenMalformed }
         let tag = hmac.tag(of: token.extracting(..<claims.upperBound))
-        // Encode our tag instead of decoding the token's: a tag has only one valid encoding.
+        // Compare the encoded tags: encoding our tag is enough, because a tag has only one valid encoding.
         var expected = InlineArray<43, UInt8>(repeating: 0)
         var text = expected.mutableSpan
         Base64.encode(tag.span, alphabet: .url, into: &text)
@@ -49,7 +50,7 @@ package final class TokenVerifier {
     private func checkHeader(_ encoded: Span<UInt8>) throws(WireError) {
         guard !constantTimeEquals(encoded, acceptedHeader.span) else { return }
         guard let header = Base64.decode(encoded, alphabet: .url) else { throw .tokenMalformed }
-        // The JSON error is dropped, because the caller needs no position in the header.
+        // Drop the JSON error: the caller does not need the position of the error in the header.
         guard let root = (try? JSONDocument(header))?.root, root.kind == .object else { throw .tokenHeader }
         let algorithms = root.members.filter { $0.key == "alg" }
         guard algorithms.count == 1, algorithms[0].value.equals("HS256"), root["crit"] == nil else {
@@ -58,7 +59,7 @@ package final class TokenVerifier {
         acceptedHeader = encoded.indices.map { encoded[$0] }
     }
 
-    /// The ranges of the three parts; nil unless `token` has exactly three and none is empty.
+    /// Returns the ranges of the three parts; nil unless `token` has exactly three parts, all with content.
     private func parts(
         of token: Span<UInt8>
     ) -> (header: Range<Int>, claims: Range<Int>, signature: Range<Int>)? {

@@ -1,10 +1,12 @@
 import BalloonJSON
 
-/// The signatures of Standard Webhooks ("Verifying webhook authenticity"): HMAC-SHA-256 over id, time and body.
+/// Signatures as defined by Standard Webhooks ("Verifying webhook authenticity").
+///
+/// A signature is an HMAC-SHA-256 over the id, the time and the body of a request.
 package struct WebhookSignature: Sendable {
     private let secrets: [Secret]
 
-    /// Creates a signer that signs with each of `secrets`; pass two while one replaces the other.
+    /// Creates a signer that signs with each of `secrets`; pass two while a new secret replaces an old one.
     package init(secrets: [Secret]) { self.secrets = secrets }
 
     /// Returns the value of `webhook-signature`: `v1,` and Base64 for each secret, separated by blanks.
@@ -18,8 +20,8 @@ package struct WebhookSignature: Sendable {
 }
 
 extension Secret {
-    /// Parses a secret in Standard Webhooks' form: `whsec_` and the Base64 of 24 to 64 bytes; the prefix is
-    /// optional.
+    /// Parses a secret in the form of Standard Webhooks: `whsec_`, which is optional, and Base64 of 24 to 64
+    /// bytes.
     package init(webhook text: String) throws(WireError) {
         let prefix = "whsec_"
         let secret = try Secret(base64: text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)

@@ -1,6 +1,6 @@
-/// The reason why untrusted bytes were refused; always the sender's fault.
+/// The reason why bytes are refused: the sender's data or the configuration is at fault, as each case states.
 package enum WireError: Error, Equatable, Sendable {
-    /// Gzip data violates RFC 1952 or RFC 1951, or its CRC or length differs: refuse it; a retry does not
+    /// Gzip data violates RFC 1952 or RFC 1951, or its CRC or length is wrong: refuse it; a retry does not
     /// help.
     case gzipMalformed
 
@@ -10,8 +10,9 @@ package enum WireError: Error, Equatable, Sendable {
     /// Gzip data has trailing bytes that are not a member: refuse it; a retry does not help.
     case gzipTrailingData
 
-    /// Gzip data decompresses to more than `maximumBytes`, by the size limit or the ratio: refuse it as too
-    /// large.
+    /// Gzip data decompresses to more than `maximumBytes`: refuse it as too large.
+    ///
+    /// `maximumBytes` is the size limit, or the limit that follows from the maximum ratio.
     case gzipTooLarge(maximumBytes: Int)
 
     /// Text is not canonical Base64 of the expected alphabet: refuse it, or correct the configuration.
@@ -20,24 +21,27 @@ package enum WireError: Error, Equatable, Sendable {
     /// Text is not an even number of hexadecimal digits: refuse it.
     case hexMalformed
 
-    /// A token is not three non-empty parts of unpadded Base64url: refuse it.
+    /// A token does not consist of three parts of unpadded Base64url, all with content: refuse it.
     case tokenMalformed
 
-    /// A token's header is not a JSON object whose one `alg` is the expected one and that has no `crit`: refuse it.
+    /// A token's header is not a JSON object with exactly one `alg`, the expected one, and without `crit`:
+    /// refuse it.
     case tokenHeader
 
     /// A token's `x5c` is not three certificates in Base64 of at most 4,096 bytes each: refuse it.
     case tokenCertificates
 
-    /// A chain of certificates does not make its leaf trusted, for this reason: refuse what the leaf signed.
+    /// A certificate chain does not make its leaf trusted, for the stated reason: refuse everything that the
+    /// leaf signed.
     case chainRefused(CertificateDefect)
 
     /// A root certificate is not one self-signed certificate of an authority, of at most 4,096 bytes: correct the
     /// configuration.
     case rootRefused
 
-    /// A token was not signed with our secret: refuse it. When every token fails, the configured secret is
-    /// wrong.
+    /// A token was not signed with our secret: refuse it.
+    ///
+    /// If every token fails, the configured secret is wrong.
     case tokenSignatureMismatch
 
     /// A secret is empty, so that anyone could sign with it: correct the configuration.
@@ -49,16 +53,21 @@ package enum WireError: Error, Equatable, Sendable {
     /// The key field of an attachment does not begin with `00`: refuse it, because its format is unknown.
     case attachmentKeyPrefix
 
-    /// A public key is no RSA key of 2,048 to 8,192 bits and no point on P-256: refuse what it signed.
+    /// A public key is neither an RSA key of 2,048 to 8,192 bits nor a point on P-256: refuse everything that
+    /// it signed.
     case publicKeyRefused
 
-    /// A private key is no PEM text of such a key without a password: correct the configuration.
+    /// A private key is not PEM without a password, or neither RSA of 2,048 to 8,192 bits nor P-256.
+    ///
+    /// Correct the configuration.
     case signingKeyRefused
 
-    /// A payment processing key is no P-256 key in PEM, its certificate is for another key, or the certificate is for
-    /// another merchant: correct the configuration.
+    /// A payment processing key is not a P-256 key in PEM, or its certificate does not match: correct the
+    /// configuration.
+    ///
+    /// The certificate may be for another key or for another merchant.
     case paymentKeyRefused
 
-    /// A text that was encrypted to our P-384 key does not open: it was changed, or another key encrypted it.
+    /// A text cannot be decrypted with our P-384 key: the text was changed, or encrypted to another key.
     case sealedTokenRefused
 }
