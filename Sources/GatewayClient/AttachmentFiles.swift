@@ -7,9 +7,9 @@ import Synchronization
 /// The contents of attachments on disk: one file for each content, named by its SHA-256.
 ///
 /// A file's path is `DATA/attachments/<2 digits>/<64 digits>`; incomplete files are in
-/// `DATA/attachments/incoming`. The modification time of a file is the last time that a message brought its
-/// content. An empty file beside it for each business says when a message of that business did so; see ``ContentUse``. The
-/// sweep therefore keeps files that a recent message refers to, for as long as the business of that message wants.
+/// `DATA/attachments/incoming`. Each message with a content sets the modification time of its file to now, and that of an
+/// empty file beside it for the message's business; see ``ContentUse``. ``sweep(at:_:)`` therefore keeps a file for as long as
+/// one of its businesses wants.
 package final class AttachmentFiles: Sendable {
     /// A stored file.
     package struct Stored: Sendable, Hashable {
@@ -21,7 +21,7 @@ package final class AttachmentFiles: Sendable {
 
     private let directory: String
     private var incoming: String { directory + "/incoming" }
-    /// Held while a file is published or removed, so that the two never overlap.
+    /// The lock that publishing and removing a file hold, so that they never overlap.
     private let publishing = Mutex<Void>(())
 
     /// The folder's name in the data directory.
@@ -30,7 +30,7 @@ package final class AttachmentFiles: Sendable {
     /// Uses the data directory at this path; creates no folder before the first file is stored.
     package init(dataDirectory: String) { directory = "\(dataDirectory)/\(Self.folder)" }
 
-    /// The path for the content with this hash; nil when the text is not a hash.
+    /// Returns the path for the content with this hash; nil when the text is not a hash.
     package func path(of sha256: String) -> String? {
         guard sha256.utf8.count == 64,
             sha256.utf8.allSatisfy({
@@ -41,7 +41,7 @@ package final class AttachmentFiles: Sendable {
         return "\(directory)/\(sha256.prefix(2))/\(sha256)"
     }
 
-    /// The path of the content with this hash; nil when it is not stored.
+    /// Returns the path of the content with this hash; nil when the content is not stored.
     package func existing(_ sha256: String) -> String? {
         path(of: sha256).flatMap { Directory.exists($0) ? $0 : nil }
     }
@@ -57,11 +57,11 @@ package final class AttachmentFiles: Sendable {
         return names
     }
 
-    /// Copies a file of the caller, so that it can still be sent when the original changes or disappears;
-    /// waits for the disk.
+    /// Copies a file of the caller, so that the content can still be sent after the original has changed or
+    /// disappeared.
     ///
-    /// Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or `EISDIR` when it is not a
-    /// regular file.
+    /// Waits for the disk. Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or
+    /// `EISDIR` when the path is not a regular file.
     package func copy(
         _ path: String, maximumBytes: Int, for business: BusinessID
     ) throws(SystemError) -> Stored {
@@ -85,13 +85,13 @@ package final class AttachmentFiles: Sendable {
             try publish(temporary, as: sha256, for: business)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
-            // Removing fails when the file was never created; otherwise the next start removes it.
+            // If the removal fails, the file was never created, or the next start removes it.
             try? Directory.remove(temporary)
             throw error
         }
     }
 
-    /// Returns an unused path for an incomplete file, in a folder that exists; creates no file.
+    /// Returns an unused path for an incomplete file, and creates its folder, but not the file.
     func newPath() throws(SystemError) -> String {
         try Directory.make(incoming)
         return "\(incoming)/\(Hex.encode(randomBytes(16)))"
@@ -135,14 +135,15 @@ package final class AttachmentFiles: Sendable {
 
     /// Removes all incomplete files.
     ///
-    /// Called at the start, before the first download: every file in `incoming` is then left from an earlier
-    /// process.
+    /// Must be called at the start, before the first download: all files in `incoming` are then from an
+    /// earlier process.
     package func removeUnfinished() throws(SystemError) {
         guard Directory.exists(incoming) else { return }
         for name in try Directory.names(in: incoming) { try Directory.remove("\(incoming)/\(name)") }
     }
 
-    /// Removes every content that no business keeps any longer at `now`, in seconds since 1970; returns their number.
+    /// Removes every content that no business keeps any longer at `now`, in seconds since 1970; returns the number of
+    /// removed contents.
     ///
     /// Holds the lock for one folder at a time, a 256th of all contents.
     package func sweep(at now: Int, _ periods: AttachmentPeriods) throws(SystemError) -> Int {
@@ -186,7 +187,7 @@ package final class AttachmentFiles: Sendable {
 }
 
 extension ContentSource {
-    /// The content of a file, read in pieces while it is sent.
+    /// Creates content that is read from a file in pieces while it is sent.
     package init(file path: String) throws(SystemError) {
         let file = try File(path, for: .reading)
         self.init(sizeBytes: try file.sizeBytes()) {

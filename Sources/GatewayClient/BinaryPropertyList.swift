@@ -37,9 +37,9 @@ struct BinaryPropertyList {
     }
 }
 
-/// Returns the text whose marker is at `offset`; nil when it does not end before `end`.
+/// Returns the text whose marker is at `offset`; nil when the text does not end before `end`.
 ///
-/// The text is ASCII or UTF-16. Its length is in the marker or in the integer after the marker.
+/// The text is ASCII or UTF-16. The marker, or the integer after it, has the text's length.
 private func text(_ bytes: [UInt8], at offset: Int, before end: Int) -> String? {
     var start = offset + 1
     var length = Int(bytes[offset] & 15)
@@ -60,7 +60,7 @@ private func text(_ bytes: [UInt8], at offset: Int, before end: Int) -> String? 
     return String(decoding: units, as: UTF16.self)
 }
 
-/// A big-endian number; nil when it is out of bounds or too large for an offset.
+/// Returns the big-endian number at `offset`; nil when it is out of bounds or too large for an offset.
 private func number(_ bytes: [UInt8], at offset: Int, bytes width: Int) -> Int? {
     guard offset >= 0, width <= bytes.count - offset else { return nil }
     let value = bytes[offset..<offset + width].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,6 +1,6 @@
 import BalloonWire
 
-/// A cipher stream in a class, so that a closure can hold it.
+/// A class that holds a cipher stream, because a closure cannot hold a noncopyable value.
 final class CipherStream {
     private var cipher: AES256CTR
 

@@ -11,7 +11,7 @@ struct Deadline: Sendable {
         nanoseconds = overflows ? .max : UInt64(max(0, sum))
     }
 
-    /// The remaining time; zero or less after the deadline.
+    /// The time until the deadline; zero or negative after it.
     var remaining: Duration {
         .nanoseconds(Int64(clamping: nanoseconds) - Int64(clamping: SystemClock.nanoseconds()))
     }

@@ -11,18 +11,19 @@ package struct DownloadPolicy: Sendable {
     private let suffixes: [String]
     private let literals: [SocketAddress]
 
-    /// Uses this list; an entry that ``isEntry(_:)`` refuses allows no address.
+    /// Creates a policy with this list; entries that ``isEntry(_:)`` refuses have no effect.
     package init(hosts: [String]) {
         literals = hosts.compactMap(Self.literal)
         suffixes = hosts.compactMap { Self.literal($0) == nil ? hostName($0[...]) : nil }
     }
 
-    /// Whether `text` is a host suffix or a literal address with a port.
+    /// Returns whether `text` is a host suffix or a literal address with a port.
     package static func isEntry(_ text: String) -> Bool {
         literal(text) != nil || hostName(text[...]) != nil
     }
 
-    /// Returns the address to download, rebuilt from its checked parts; throws the reason when it is refused.
+    /// Returns the address to download, rebuilt from the checked parts of `url`; throws the reason for a
+    /// refusal.
     package func check(_ url: String) throws(DownloadRefusal) -> DownloadAddress {
         let parts = try URLParts(url)
         switch parts.scheme {
@@ -83,8 +84,8 @@ private func hostName(_ text: Substring) -> String? {
     var name = text.lowercased()
     if name.hasSuffix(".") { name.removeLast() }
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    // Resolvers read a last label that begins with a digit as an IPv4 address: `127.1`, `0x7f000001`,
-    // `2130706433`.
+    // Refuse a last label that begins with a digit: resolvers read `127.1`, `0x7f000001` and `2130706433` as
+    // IPv4 addresses.
     guard name.utf8.count <= 253, labels.count >= 2, labels.allSatisfy(isLabel),
         let first = labels.last?.first, first &- UInt8(ascii: "a") < 26
     else { return nil }

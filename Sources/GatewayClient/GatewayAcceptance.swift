@@ -1,10 +1,11 @@
 package import BusinessMessages
 
-/// Apple's acceptance of a message; the message must not be sent again.
+/// The result of a message that Apple has accepted, and that must therefore not be sent again.
 package struct GatewayAcceptance: Sendable, Equatable {
     /// The status, 200 to 299.
     package let status: Int
-    /// A reference that may be sent instead of the content for 30 days; nil unless
-    /// ``SendOptions/wantsReference`` asked for a reference and Apple returned one.
+    /// A reference that may be sent instead of the same content for 30 days.
+    ///
+    /// Nil unless ``SendOptions/wantsReference`` asked for a reference and Apple returned one.
     package var reference: UploadedPayload?
 }

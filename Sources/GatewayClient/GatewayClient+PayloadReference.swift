@@ -86,8 +86,7 @@ extension GatewayClient {
                 guard let inflated else { throw error }
                 return try await decodeOnce(inflated, bid: bid, for: business, until: deadline)
             } catch {
-                // The reference cannot be used a second time: a payload decoded without Apple is better than
-                // none.
+                // The reference cannot be used a second time, so decode the payload here rather than lose it.
                 guard error.mayBeAboutCompression, let json = readOffline(inflated ?? payload, bid: bid)
                 else {
                     throw error

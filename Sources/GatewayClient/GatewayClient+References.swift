@@ -6,14 +6,16 @@ import Logging
 
 /// Sends a reference instead of content that Apple already stores.
 extension GatewayClient {
-    /// Forgets the contents that Apple stores, so that no hash of them is kept.
+    /// Forgets which contents Apple stores, so that no hash of a content is kept.
     package func forgetUploads() { uploads.forgetAll() }
 
-    /// The smallest content that is sent by reference: a reference itself has about 600 bytes, so smaller
-    /// content gains little.
+    /// The minimum size of content that is sent by reference: for smaller content a reference saves little.
+    ///
+    /// A reference has about 600 bytes.
     static let minimumSharedBytes = 2 << 10
-    /// Content larger than this is sent with a request for a reference the first time: Apple stores content of
-    /// this size anyway.
+    /// The size in bytes above which even the first message with a content asks Apple for a reference.
+    ///
+    /// Apple stores content of this size in any case.
     static let referenceThresholdBytes = 10 << 10
     /// The largest content that is sent inside a message; larger content is uploaded first.
     ///
@@ -39,7 +41,8 @@ extension GatewayClient {
             logger.info(
                 "the gateway refused a reference to content that it stored earlier; sending the full content",
                 metadata: ["business": "\(business.rawValue)", "error": "\(error)"])
-            // After 401 or 403 the reference may still be valid, so it is kept for now.
+            // After 401 or 403 the credential may be the reason and not the reference, so keep the reference
+            // for now.
             if !error.mayBeAboutCredential { uploads.forget(key) }
             let acceptance = try await sendContent(content, key, body, id, business, customer, options)
             if error.mayBeAboutCredential, acceptance.reference == nil { uploads.forget(key) }
@@ -82,8 +85,10 @@ extension GatewayClient {
         }
     }
 
-    /// Uploads the file at `path`, whose content has the hash `sha256`, unless Apple stores it already; nil
-    /// when the file cannot be read.
+    /// Uploads the file at `path` unless Apple stores its content already; returns nil when the file is
+    /// unreadable.
+    ///
+    /// `sha256` is the hash of the content.
     package func upload(
         file path: String, named sha256: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile? {
@@ -91,8 +96,9 @@ extension GatewayClient {
         return try await upload(content, named: sha256, for: business)
     }
 
-    /// Uploads a file whose content has the hash `sha256`; returns the known upload when Apple stores it
-    /// already.
+    /// Uploads content unless Apple stores it already; in this case returns the earlier upload.
+    ///
+    /// `sha256` is the hash of the content.
     @concurrent package func upload(
         _ content: ContentSource, named sha256: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {

@@ -6,9 +6,10 @@ package import BusinessMessages
 extension GatewayClient {
     /// Encrypts `content` with a fresh key during the upload, and returns the uploaded file.
     ///
-    /// `preUpload` returns the upload address, which the download policy must allow. When Apple's answer states
-    /// a length, it must equal the length that was sent. Throws ``GatewayError/payloadTooLarge(maximumBytes:)``
-    /// before anything is sent. Apple MSP API, "Sending Messages with Attachments".
+    /// `preUpload` returns the upload address, which the download policy must allow. If Apple's answer states
+    /// a length, it must equal the number of bytes that were sent. Throws
+    /// ``GatewayError/payloadTooLarge(maximumBytes:)`` before sending anything. Apple MSP API, "Sending
+    /// Messages with Attachments".
     @concurrent package func upload(
         _ content: ContentSource, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {
@@ -64,10 +65,10 @@ extension GatewayClient {
         return payload
     }
 
-    /// Asks Apple for the preview of a link to an App Clip, a song or a place; Apple refuses other links with
-    /// 400.
+    /// Asks Apple for the preview of a link to an App Clip, a song or a place.
     ///
-    /// `storeRegion` is a two-letter country code. Apple MSP API, "Construct Payload".
+    /// Apple refuses other links with 400. `storeRegion` is a two-letter country code. Apple MSP API,
+    /// "Construct Payload".
     package func constructPayload(
         link: String, storeRegion: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedPayload {
@@ -110,7 +111,7 @@ extension GatewayClient {
 }
 
 extension ContentSource {
-    /// Content in memory.
+    /// Creates content from bytes in memory.
     package init(bytes: [UInt8]) {
         self.init(sizeBytes: bytes.count) {
             var position = 0
@@ -122,7 +123,7 @@ extension ContentSource {
         }
     }
 
-    /// The same content, encrypted as Apple stores it.
+    /// Returns the same content, encrypted in the form that Apple stores.
     func encrypted(with key: AttachmentKey) -> ContentSource {
         ContentSource(sizeBytes: sizeBytes) {
             let reader = try open()

@@ -12,24 +12,24 @@ package final class GatewayClient: Sendable {
     private let baseURL: String
     private let isPlainHTTP: Bool
     private let transport: any HTTPTransport
-    /// The transport for content that is read from files or written to them, so that a slow disk delays no
-    /// message.
+    /// A separate transport for content that is read from files or written to files.
+    ///
+    /// A slow disk blocks only this transport, so that it does not delay messages.
     private let fileTransport: any HTTPTransport
     private let token: GatewayToken
     private let clock: any Clock<Duration>
     let logger: Logger
     private let clockSkew = ClockSkew()
     private let retryBudget = RetryBudget()
-    /// The requests so far.
+    /// The counts and durations of the requests so far.
     package let metrics = GatewayMetrics()
-    /// Contents that Apple stores already.
+    /// The contents that Apple stores already, with the references to them.
     let uploads: KnownUploads
 
-    /// Creates a client that sends through `transport`, or through its own ``CurlTransport``s when `transport`
-    /// is nil; `clock` measures the waits between attempts.
+    /// Creates a client that sends through `transport`, or through its own ``CurlTransport``s if that is nil.
     ///
-    /// `uploads` knows the contents that Apple stores already, and records new ones. Throws when the
-    /// transport cannot be created for lack of descriptors.
+    /// `clock` measures the waits between attempts. `uploads` has the contents that Apple stores already, and
+    /// records new ones. Throws when the transport cannot be created for lack of descriptors.
     package init(
         configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
         uploads: KnownUploads = KnownUploads(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
@@ -52,10 +52,10 @@ package final class GatewayClient: Sendable {
     ///
     /// `body` comes from ``OutboundMessage/encode(id:from:to:)``.
     ///
-    /// Whether Apple recognises the id of an accepted message is not established. A message that is sent
-    /// again after a lost answer may therefore appear twice. Interactive content that Apple stores from an
-    /// earlier message is sent by reference, and in full when Apple refuses the reference. Apple MSP API,
-    /// "Sending Messages".
+    /// It is not known whether Apple recognises the id of a message that it has already accepted. If the
+    /// answer is lost and the message is sent again, it may therefore appear twice. Interactive content that
+    /// Apple stores from an earlier message is sent by reference, and in full when Apple refuses the
+    /// reference. Apple MSP API, "Sending Messages".
     package func send(
         _ body: [UInt8], id: MessageID, from business: BusinessID, to customer: CustomerID,
         options: SendOptions = SendOptions()
@@ -66,7 +66,8 @@ package final class GatewayClient: Sendable {
         return try await send(content, body, id: id, from: business, to: customer, options: options)
     }
 
-    /// Sends an authentication request to its own endpoint; otherwise like ``send(_:id:from:to:options:)``.
+    /// Sends an authentication request to `/authenticate`, in the same way as
+    /// ``send(_:id:from:to:options:)``.
     ///
     /// Apple MSP API, "Authenticating a Customer".
     package func authenticate(
@@ -89,21 +90,20 @@ package final class GatewayClient: Sendable {
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await attempt(
             call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
-        // A 2xx status alone means acceptance. When the body contains no reference, there is no reference to
-        // store.
+        // A 2xx status alone means acceptance: if the body has no reference, the message is accepted anyway.
         let reference =
             options.wantsReference
             ? (try? JSONDocument(answer.body))?.root["dataRef"].flatMap { UploadedPayload($0) } : nil
         return GatewayAcceptance(status: answer.status, reference: reference)
     }
 
-    /// Mints a new token for the next request, regardless of the age of the current one.
+    /// Drops the current token, so that the next request mints a new one even before the token expires.
     package func renewToken() { token.renew() }
 
     /// Signs the tokens of the next requests with another secret.
     package func sign(with secret: Secret) { token.sign(with: secret) }
 
-    /// Makes a request to the gateway itself, with a token that is valid now.
+    /// Returns a request to the gateway itself, with a valid token.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
         maximumResponseBytes: Int = 1 << 20
@@ -134,10 +134,11 @@ package final class GatewayClient: Sendable {
         }
     }
 
-    /// Sends `request` until it is answered with 2xx, within the limits of the retry policy and the deadline.
+    /// Sends `request` and retries until the answer is 2xx, as far as the retry policy and the deadline
+    /// allow.
     ///
-    /// Used for requests that fetch; requests that send a message use ``attempt(_:_:number:hiding:)``, which
-    /// never retries.
+    /// This is for requests that fetch content. Requests that send a message or upload its content use
+    /// ``attempt(_:_:number:hiding:)``, which never retries: its caller decides about retries.
     func perform(
         _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
     ) async throws(GatewayError) -> TransportResponse {

@@ -1,14 +1,14 @@
 package import BalloonWire
 import BusinessMessages
 
-/// The address of Apple's gateway, our identity, limits and retries.
+/// The address of Apple's gateway, the identity and secret of the MSP, limits, and retries.
 package struct GatewayConfiguration: Sendable {
     /// Apple's own gateway.
     package static let defaultBaseURL = "https://mspgw.push.apple.com/v1"
     /// The hosts, with all names below them, from which Apple serves payloads and attachments.
     package static let defaultDownloadHosts = ["icloud-content.com", "icloud.com", "apple.com"]
 
-    /// The address that `/message` is appended to; plain `http` is allowed with a loopback address only.
+    /// The URL before `/message` and the paths of the other calls; plain `http` only to a loopback address.
     package var baseURL: String
     /// The identity of the MSP, the `iss` claim of its tokens.
     package var mspID: String
@@ -19,8 +19,9 @@ package struct GatewayConfiguration: Sendable {
 
     /// The size limit of one encrypted payload.
     package var maximumDownloadBytes = 32 << 20
-    /// The size limit of one payload that `decodePayload` or `encodePayload` returns, and of one payload
-    /// inflated before `decodePayload`.
+    /// The size limit of a payload that `decodePayload` or `encodePayload` returns.
+    ///
+    /// It also limits a payload that is inflated before `decodePayload`.
     package var maximumPayloadBytes = 32 << 20
     /// The size limit of one attachment, in either direction; Apple accepts 100 MB.
     package var maximumAttachmentBytes = Attachment.maximumBytes
@@ -28,7 +29,7 @@ package struct GatewayConfiguration: Sendable {
     package var agent = "Balloon"
     /// The time limit of one request, from opening the connection to the last byte received.
     package var requestTimeout = Duration.seconds(30)
-    /// The time limit of one attachment transfer; it also fails when no byte moves for ``requestTimeout``.
+    /// The time limit of one attachment transfer, which also fails if no byte moves for ``requestTimeout``.
     package var transferTimeout = Duration.seconds(600)
     /// The time limit for opening a connection.
     package var connectTimeout = Duration.seconds(10)

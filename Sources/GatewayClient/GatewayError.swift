@@ -5,19 +5,20 @@ package import BalloonTransport
 ///
 /// No case contains a token, a key, the identity of a customer, or message text.
 package enum GatewayError: Error, Sendable, Equatable {
-    /// Apple refused for good (3xx, 4xx): correct the request or the MSP's settings before it is sent again.
+    /// Apple refused the request permanently (3xx, 4xx): correct the request or the MSP's settings.
     case refused(GatewayCall, status: Int, reason: GatewayReason)
-    /// Apple failed at every allowed attempt (408, 429, 5xx): try again later. When Apple asked for a wait,
-    /// `retryAfter` is its length.
+    /// Apple answered every allowed attempt with 408, 429 or 5xx: try again later.
+    ///
+    /// `retryAfter` is the wait that Apple asked for, if any.
     case unavailable(GatewayCall, status: Int, attempts: Int, retryAfter: Duration? = nil)
-    /// No attempt brought a complete answer: when ``isRetryable``, the network is at fault, otherwise a
-    /// setting.
+    /// No attempt got a complete answer: the network is at fault if ``isRetryable``, otherwise a setting.
     case unreachable(GatewayCall, TransportError, attempts: Int)
     /// Apple accepted the request but returned content that its documentation does not describe: look for a
     /// newer version of Balloon.
     case answerMalformed(GatewayCall)
-    /// The reference is unusable: the named field is missing or malformed. The sender is at fault; a retry
-    /// does not help.
+    /// The reference is unusable, because the named field is missing or malformed; a retry does not help.
+    ///
+    /// The sender is at fault.
     case referenceMalformed(field: String)
     /// Apple named an address that the policy refuses: add its host to `gateway.downloadHosts` if it belongs
     /// to Apple.
@@ -44,7 +45,7 @@ package enum GatewayError: Error, Sendable, Equatable {
         }
     }
 
-    /// The delay that Apple asked for at the last attempt.
+    /// The delay that Apple asked for in its last answer; nil when there was none.
     package var retryAfter: Duration? {
         if case .unavailable(_, _, _, let retryAfter) = self { retryAfter } else { nil }
     }
@@ -60,7 +61,7 @@ package enum GatewayError: Error, Sendable, Equatable {
 }
 
 extension GatewayError: CustomStringConvertible {
-    /// The failure in words, for the log and the dead letters.
+    /// The failure in words, for the log and for dead letters.
     package var description: String {
         switch self {
         case .refused(let call, let status, let reason): "\(call) was refused with \(status): \(reason)"
@@ -82,8 +83,9 @@ extension GatewayError: CustomStringConvertible {
         }
     }
 
-    /// The error for an address that the policy refused; it states host and port as `gateway.downloadHosts`
-    /// would list them.
+    /// Returns the error for an address that the policy refused.
+    ///
+    /// The error has host and port in the form of an entry of `gateway.downloadHosts`.
     static func refusing(_ url: String, _ refusal: DownloadRefusal) -> GatewayError {
         // A text that is not a URL has no host.
         let parts = try? URLParts(url)
@@ -93,7 +95,7 @@ extension GatewayError: CustomStringConvertible {
 }
 
 extension DownloadRefusal {
-    /// The problem of the address.
+    /// The reason in words, with "it" for the address.
     fileprivate var reason: String {
         switch self {
         case .malformed: "it is not an absolute URL"

@@ -1,9 +1,9 @@
 package import BalloonMetrics
 import Synchronization
 
-/// The requests to Apple's gateway: how many got which answer, and how long each took.
+/// The requests to Apple's gateway: their number by type and answer, and their durations.
 ///
-/// A cancelled request is not counted.
+/// Cancelled requests are not counted.
 package final class GatewayMetrics: Sendable {
     /// The answer to a request, as a label with a closed set of values.
     package enum Answer: String, CaseIterable, Sendable {
@@ -57,7 +57,8 @@ package final class GatewayMetrics: Sendable {
         }
     }
 
-    /// The durations of the requests of each type that had any, from the begin to the complete answer.
+    /// The durations from the start of a request to its complete answer, for each type with at least one
+    /// request.
     package var durationsByCall: [(call: GatewayCall, durations: Histogram.Snapshot)] {
         GatewayCall.allCases.compactMap { call in
             guard let snapshot = durations[call]?.snapshot, snapshot.count > 0 else { return nil }

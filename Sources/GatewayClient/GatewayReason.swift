@@ -1,6 +1,6 @@
 /// The reason that Apple states in the body of a refusal: `404 Not Found : No device registrations for user`.
 ///
-/// The first line of the answer's body, at most 200 bytes, printable; empty when the body is empty.
+/// Only the first line of the body is kept, at most 200 printable bytes; empty when the body is empty.
 package struct GatewayReason: Sendable, Equatable, CustomStringConvertible {
     /// The first line, at most 200 bytes, with spaces in place of unprintable characters.
     package let description: String

@@ -2,9 +2,9 @@ import BalloonJSON
 import BalloonWire
 import Synchronization
 
-/// Mints the bearer token of our requests and reuses it for at most five minutes.
+/// Mints the bearer token of our requests and reuses the token for at most five minutes.
 ///
-/// The maximum age that Apple accepts is not established; its samples mint a token for each request.
+/// The maximum age that Apple accepts is not known; Apple's samples mint a token for each request.
 final class GatewayToken: Sendable {
     private struct State {
         var signer: TokenSigner
@@ -32,7 +32,9 @@ final class GatewayToken: Sendable {
         state.withLock { $0 = State(signer: new) }
     }
 
-    /// The token for a request at `now`, in seconds since 1970; a new one when the clock was set back.
+    /// Returns a token for a request at `now`, in seconds since 1970.
+    ///
+    /// Mints a new token when the current one is five minutes old, or when the clock was set back.
     func token(now: Int) -> String {
         state.withLock { state in
             let minted = state.minted

@@ -46,8 +46,9 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// Syncs and renames the file, and returns its description; throws when its length differs from the length
-    /// in the message.
+    /// Syncs and renames the file, and returns its description.
+    ///
+    /// Throws when the length of the file differs from the length in the message.
     func finish(_ reference: StoredReference) async throws(GatewayError) -> DownloadedFile {
         do {
             // Syncing blocks its thread, so it must not run on a thread of the cooperative pool.
@@ -68,8 +69,8 @@ final class IncomingFile: Sendable {
     /// Removes the partial file.
     func discard() {
         state.withLock { $0.file = nil }
-        // Removing fails when no byte arrived, or when the file has its final name already; neither leaves
-        // anything to remove.
+        // The removal fails when no byte arrived or when the file was renamed already; in both cases there is
+        // nothing to remove.
         try? Directory.remove(temporary)
     }
 
@@ -116,7 +117,7 @@ final class IncomingFile: Sendable {
 
 /// A completed download.
 package struct DownloadedFile: Sendable, Equatable {
-    /// The SHA-256 of the content, its key in ``AttachmentFiles``.
+    /// The SHA-256 of the content, which is the name of the file in ``AttachmentFiles``.
     package let sha256: String
     /// The file's length in bytes.
     package let sizeBytes: Int

@@ -5,18 +5,20 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Remembers contents that Apple stores, so that the same content is uploaded once.
+/// Remembers contents that Apple stores, so that each content is uploaded only once.
 ///
 /// Apple stores an upload for 30 days (Apple MSP API, "Receiving an Interactive Message"); an entry is used
-/// for 25. Beyond the maximum count the oldest entry is removed. With a path the entries survive a restart.
-/// The file has one line for each upload, `{"key":"…","at":1795253400,"value":{…}}`; the last line of a key
-/// is valid, and a line without `value` removes the key.
+/// for 25 days. When there are more than the maximum number of entries, the oldest is removed. With a path,
+/// the entries survive a restart.
+///
+/// The file has one line for each upload, `{"key":"…","at":1795253400,"value":{…}}`. The last line of a key
+/// is valid; a line without `value` removes the key.
 package final class KnownUploads: Sendable {
     /// The key of an upload: the SHA-256 of the business and the content.
     package struct Key: Hashable, Sendable {
         let text: String
 
-        /// Makes the lookup key of an upload of `content` by this business.
+        /// Creates the key of an upload of `content` by this business.
         package init(_ content: some Collection<UInt8>, of business: BusinessID) {
             text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
         }
@@ -31,7 +33,7 @@ package final class KnownUploads: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys in the order in which they were added; an item whose key has a newer entry is skipped.
+        /// The keys in the order of recording; an item is ignored if its key was recorded again later.
         var order = Deque<(key: Key, at: Int)>()
         /// Contents that were sent recently; ``recordSeen(_:)`` adds them.
         var seen: Set<Key> = []
@@ -52,14 +54,15 @@ package final class KnownUploads: Sendable {
     private let output = Mutex(Output())
     private let queue = DispatchQueue(label: "balloon.uploads")
 
-    /// Holds at most `maximumCount` uploads; loads those of `path` that can be read.
+    /// Creates a memory of at most `maximumCount` uploads, and loads the readable entries of the file at
+    /// `path`.
     package init(path: String? = nil, maximumCount: Int = 1000) {
         self.path = path
         self.maximumCount = maximumCount
         guard let path, Directory.exists(path), let bytes = try? File(path, for: .reading).readAll() else {
             return
         }
-        // A malformed line is skipped; its content is uploaded again when it is next sent.
+        // Skip a malformed line; its content is uploaded again when it is next sent.
         state.withLock { state in
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let root = (try? JSONDocument(Array(line)))?.root, let key = root["key"]?.string,
@@ -70,7 +73,8 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// The JSON value recorded for this content; nil when there is none, or when it is too old at `now`.
+    /// Returns the JSON value recorded for a content; nil when there is none, or when it is older than 25
+    /// days.
     package func value(for key: Key, now: Int? = nil) -> [UInt8]? {
         let now = now ?? SystemClock.secondsSince1970()
         return state.withLock { state in
@@ -82,7 +86,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Records a JSON value for this content.
+    /// Records a JSON value, such as a reference, for a content.
     package func remember(_ value: [UInt8], for key: Key, now: Int? = nil) {
         record(key, value, at: now ?? SystemClock.secondsSince1970())
     }
@@ -90,13 +94,15 @@ package final class KnownUploads: Sendable {
     /// Forgets an upload, for example when Apple no longer accepts the reference to it.
     package func forget(_ key: Key) { record(key, nil, at: 0) }
 
-    /// Forgets every upload, so that each content is uploaded again when it is next sent; returns when the file is empty.
+    /// Forgets every upload and empties the file before it returns.
+    ///
+    /// Each content is uploaded again when it is next sent.
     package func forgetAll() {
         queue.sync {
             state.withLock { $0 = State() }
             output.withLock { output in
                 guard let path else { return }
-                // After an error, the next upload writes the file anew.
+                // If emptying the file fails, the next recorded upload writes the whole file again.
                 output = Output()
                 try? AtomicFile.write([], to: path)
             }
@@ -111,13 +117,13 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Waits until every recorded upload is in the file.
+    /// Waits until all recorded uploads are written to the file.
     package func flush() { queue.sync {} }
 
     private func record(_ key: Key, _ value: [UInt8]?, at: Int) {
         state.withLock { insert(key, value, at: at, into: &$0) }
         guard path != nil else { return }
-        // No caller waits for this write; a lost line costs one repeated upload.
+        // Do not wait for the write: a lost line costs only one repeated upload.
         queue.async { self.write(key, value, at: at) }
     }
 

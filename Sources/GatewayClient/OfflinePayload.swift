@@ -1,13 +1,13 @@
 import BalloonJSON
 import BalloonWire
 
-/// Decodes a payload without Apple, for the case that `decodePayload` refused it; nil when `payload` has
-/// another format.
+/// Decodes a payload that `decodePayload` refused, without Apple; returns nil when `payload` has another
+/// format.
 ///
 /// The format is not documented; this function is based on observed payloads.
 ///
-/// An archived property list contains the message's URL. The query of that URL has the members of `data`;
-/// members that are objects are JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). Returns
+/// An archived property list contains the message's URL. The query of that URL has the members of `data`; a
+/// member that is an object is JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). The result is
 /// `{"interactiveData": …}`.
 func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
     guard let list = BinaryPropertyList(payload), list.texts.contains("NSKeyedArchiver") else { return nil }
@@ -52,13 +52,13 @@ private func queryMembers(_ query: Substring) -> [QueryMember] {
     }
 }
 
-/// The JSON object or array that `text` encodes in Base64; nil for any other text.
+/// Returns the JSON object or array that `text` encodes in Base64; nil for any other text.
 ///
 /// Accepts both alphabets of Base64, with or without padding.
 private func structure(_ text: String) -> JSONDocument? {
     let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
     let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
-    // The caller keeps text that is not Base64, or not JSON, as it is.
+    // For text that is not Base64 or not JSON, the caller uses the text itself.
     guard let bytes = Base64.decode(String(standard) + padding), let document = try? JSONDocument(bytes),
         [.object, .array].contains(document.root.kind)
     else { return nil }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A shared limit on retries: during an outage each failure must not multiply the requests.
+/// A limit on retries that all requests share, so that retries do not multiply the requests during an outage.
 ///
 /// Each first attempt earns a fifth of a retry, and at most 100 retries are saved. When no retry is left, a
-/// failed request is not retried here; its delivery is retried later by its own schedule.
+/// failed request is not retried here. If it belongs to a delivery, the delivery's schedule retries it later.
 final class RetryBudget: Sendable {
     private static let perRequest = 1
     private static let perRepetition = 5

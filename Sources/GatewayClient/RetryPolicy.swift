@@ -4,18 +4,17 @@ package import BalloonPOSIX
 package struct RetryPolicy: Sendable, Equatable {
     /// The maximum number of attempts of one request.
     package var maximumAttempts = 4
-    /// The waits when the gateway asks for none; half of each is random.
+    /// The waits when the gateway asks for none; a random factor from 0.5 to 1 shortens each.
     package var backoff = Backoff(from: .milliseconds(250), to: .seconds(8), jitter: 0.5...1)
-    /// The longest wait that `Retry-After` may ask for; a longer wait ends the attempts.
+    /// The longest wait that `Retry-After` may ask for; after a longer one the request is not retried.
     package var maximumRetryAfter = Duration.seconds(30)
 
     /// Uses the default values.
     package init() {}
 
-    /// The wait after the failure of attempt number `attempt` (from 1); nil after the last attempt.
+    /// Returns the wait after the failure of attempt number `attempt` (from 1); nil when no attempt follows.
     ///
-    /// `random` is from 0 to 1. `retryAfter` is the wait that the gateway asked for: it lengthens the wait and never
-    /// shortens it.
+    /// `random` is from 0 to 1. `retryAfter` is the minimum wait that the gateway asked for.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, random: Double) -> Duration? {
         guard attempt < maximumAttempts, retryAfter ?? .zero <= maximumRetryAfter else { return nil }
         return backoff.delay(

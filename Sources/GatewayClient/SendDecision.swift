@@ -1,6 +1,6 @@
 import BalloonTransport
 
-/// The consequence of one attempt to send a reply.
+/// The conclusion from one attempt to send a reply: whether the reply is sent, refused, or must be retried.
 package enum SendDecision: Equatable, Sendable {
     /// Apple accepted the message; it is never sent again.
     case accepted(status: Int)
@@ -8,11 +8,11 @@ package enum SendDecision: Equatable, Sendable {
     case refused(status: Int?, reason: String)
     /// Apple refused with 401 or 403: the credential, the business or this message is at fault.
     ///
-    /// The answers to other replies show which: when Apple accepts them, the credential is good.
+    /// The answers to other replies show the cause: if Apple accepts them, the credential is valid.
     case credentialRefused(status: Int, reason: String)
-    /// The same message may be accepted later; when the gateway asked for a wait, `atLeast` is its length.
+    /// The same message may be accepted later; `atLeast` is the wait that the gateway asked for, if any.
     ///
-    /// `isOutage` tells whether the failure concerns the gateway and not only this message.
+    /// `isOutage` is true when the gateway is at fault and not only this message.
     case wait(reason: String, atLeast: Duration?, isOutage: Bool)
     /// The server is stopping: the reply stays queued.
     case interrupted
@@ -30,10 +30,12 @@ extension SendDecision {
             switch failure {
             case .hostUnresolved, .connectionFailed, .tlsFailed, .timedOut, .interrupted, .failed,
                 .certificateRefused, .schemeRefused, .addressRefused:
-                // A wrong clock also makes a certificate invalid: the message is not at fault.
+                // Retry even a refused certificate: a wrong clock causes this too, so the message is not at
+                // fault.
                 self = .wait(reason: "\(error)", atLeast: nil, isOutage: !call.isFileTransfer)
             case .contentFailed: self = .wait(reason: "\(error)", atLeast: nil, isOutage: false)
-            // After an oversized response Apple may have accepted the message: a retry could show it twice.
+            // Do not retry after an oversized response: Apple may have accepted the message, which would
+            // appear twice.
             case .requestInvalid, .responseTooLarge: self = .refused(status: nil, reason: "\(error)")
             case .cancelled: self = .interrupted
             }

@@ -1,21 +1,22 @@
 import BalloonJSON
 import BusinessMessages
 
-/// The content of an interactive message that may be sent by reference because it is the same for every
-/// customer.
+/// Interactive content that is the same for every customer, so that it may be sent by reference.
 struct SharedContent: Sendable {
     /// One JSON object, exactly as in the message.
     let interactiveData: [UInt8]
     let bid: String
-    /// The title of the bubble, which a reference to the content repeats.
+    /// The title of the message bubble, which a message with a reference must repeat.
     let title: String?
     private let message: JSONValue
 
-    /// The members of `data` that mark content for one customer and one use, such as a payment or a sign-in.
+    /// The members of `data` that show that the content is for a single customer, such as a payment or a
+    /// sign-in.
     private static let personal = ["payment", "authenticate", "notification"]
 
-    /// Reads an encoded message; nil when its content is not interactive, is personal, or is a reference
-    /// already.
+    /// Reads an encoded message.
+    ///
+    /// Returns nil when the content is not interactive, is for a single customer, or is already a reference.
     init?(_ body: [UInt8]) {
         // Balloon encoded the message, so it is valid JSON.
         guard let message = (try? JSONDocument(body))?.root, message["type"]?.string == "interactive",
@@ -28,7 +29,7 @@ struct SharedContent: Sendable {
         title = (data["data"]?["receivedMessage"] ?? data["receivedMessage"])?["title"]?.string
     }
 
-    /// The message with a reference instead of its content.
+    /// Returns the message with a reference instead of its content.
     func message(referringTo reference: [UInt8]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 1024) { writer in
             for (name, value) in message.members where name != "interactiveData" {

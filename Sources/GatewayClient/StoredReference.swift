@@ -41,11 +41,12 @@ package struct StoredReference: Sendable, Equatable {
         self.sizeBytes = sizeBytes
     }
 
-    /// The signature in Base64, as the header needs it; nil when neither field has one.
+    /// Returns the signature in Base64, as the header needs it; nil when neither field has a valid one.
     ///
-    /// Prefers the Base64 field, which has the current name: in Apple's own sample the two fields differ.
+    /// The Base64 field has the current name and is preferred, because in Apple's own sample the two fields
+    /// differ.
     private static func signature(_ hex: String?, _ base64: String?) -> String? {
-        // Invalid hexadecimal text is treated as absent.
+        // Treat invalid hexadecimal text as absent.
         base64 ?? hex.flatMap { try? Hex.decode($0) }.map { Base64.encode($0) }
     }
 

@@ -1,7 +1,7 @@
-/// The parts of an absolute URL that decide the destination of a request, parsed more strictly than RFC 3986
-/// requires.
+/// The parts of an absolute URL that decide the destination of a request, parsed more strictly than by RFC
+/// 3986.
 ///
-/// libcurl and this parser must agree about every address, so unusual spellings are refused.
+/// libcurl and this parser must read every URL in the same way, so unusual spellings are refused.
 struct URLParts {
     /// The scheme in lower case.
     let scheme: String

@@ -14,14 +14,14 @@ package struct UploadedFile: Sendable, Equatable {
     /// The key, used for this file only.
     package let key: AttachmentKey
 
-    /// The file as an attachment of a text message.
+    /// Returns the file as an attachment of a text message.
     package func attachment(name: String, mimeType: String) -> OutboundAttachment {
         OutboundAttachment(
             name: name, mimeType: mimeType, sizeBytes: sizeBytes, signatureBase64: signatureBase64, url: url,
             owner: owner, key: key.field)
     }
 
-    /// The file as the content of an interactive message.
+    /// Returns the file as the content of an interactive message.
     package func payload(bid: String, title: String?) -> UploadedPayload {
         UploadedPayload(
             bid: bid, title: title, url: url, owner: owner, sizeBytes: sizeBytes,
