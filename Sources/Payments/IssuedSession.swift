@@ -5,7 +5,7 @@ package import BalloonPOSIX
 package struct IssuedSession: Hashable, Sendable {
     /// The maximum bytes of a session.
     package static let maximumBytes = 65_536
-    /// The remaining life below which a session is replaced before it is sent.
+    /// The remaining lifetime below which the server requests a new session before it sends the message.
     package static let minimumRest = Duration.seconds(60)
 
     /// The JSON object.
@@ -13,24 +13,27 @@ package struct IssuedSession: Hashable, Sendable {
     /// The member `expiresAt`.
     package let expiresAt: Timestamp
 
-    /// Reads an answer for the merchant whose identifier has this hash.
+    /// Reads the answer of Apple's service to the merchant whose identifier has the SHA-256 `identifierHash`.
     ///
-    /// Throws `MerchantSessionFailure.malformed`, `MerchantSessionFailure.otherMerchant`, and
+    /// Throws `MerchantSessionFailure.malformed`, `MerchantSessionFailure.otherMerchant`, or
     /// `MerchantSessionFailure.expired`.
     package init(
         _ answer: [UInt8], identifierHash: String, at now: Timestamp
     ) throws(MerchantSessionFailure) {
         guard let session = Self(json: answer) else { throw .malformed }
-        // The hash, as Apple's sessions have it (protocol.md 5.5); another spelling of it is the same merchant.
+        // Apple's sessions contain the SHA-256 of the merchant identifier, in upper-case or lower-case
+        // hexadecimal.
         let merchant = (try? JSONDocument(answer))?.root["merchantIdentifier"]?.string
         guard let merchant, merchant.lowercased() == identifierHash else { throw .otherMerchant }
         guard session.expiresAt > now else { throw .expired }
         self = session
     }
 
-    /// Reads a session that was checked before; nil unless it is an object with `expiresAt` in milliseconds.
+    /// Reads a stored session without checking its merchant and its expiry.
+    ///
+    /// Returns nil unless the session is a JSON object with `expiresAt` in milliseconds since 1970.
     package init?(json: [UInt8]) {
-        // Every failure of the parser means the same: no session.
+        // Drop the parser's error: the caller only needs to know that there is no usable session.
         guard json.count <= Self.maximumBytes, let root = (try? JSONDocument(json))?.root,
             root.kind == .object, let expiresAt = root["expiresAt"]?.int,
             (0...Self.latest).contains(expiresAt)
@@ -39,9 +42,10 @@ package struct IssuedSession: Hashable, Sendable {
         self.expiresAt = Timestamp(milliseconds: Int64(expiresAt))
     }
 
-    /// Whether too little time remains for the customer.
+    /// Whether less than `minimumRest` remains until the expiry, too little time for a customer to pay.
     package func needsRenewal(at now: Timestamp) -> Bool { now.advanced(by: Self.minimumRest) > expiresAt }
 
-    /// The year 9999, so that no sum overflows.
+    /// The end of the year 9999 in milliseconds since 1970; a larger `expiresAt` is refused, so that no sum
+    /// overflows.
     private static let latest = 253_402_300_799_999
 }

@@ -2,7 +2,9 @@ import BalloonWire
 
 /// The merchant that asks Apple Pay for merchant sessions.
 package struct MerchantIdentity: Sendable, Equatable {
-    /// Apple's service for sessions; merchants of mainland China use `https://cn-apple-pay-gateway.apple.com/…`.
+    /// The address of Apple's service for merchant sessions.
+    ///
+    /// Merchants of mainland China set `https://cn-apple-pay-gateway.apple.com/…` instead.
     package static let sessionURL = "https://apple-pay-gateway.apple.com/paymentservices/paymentSession"
 
     /// The merchant identifier, such as `merchant.com.example.shop`.
@@ -13,14 +15,15 @@ package struct MerchantIdentity: Sendable, Equatable {
     package var displayName: String
     /// A PEM file with the merchant identity certificate.
     package var certificateFile: String
-    /// A PEM file with its private key, without a password.
+    /// A PEM file with the private key of the certificate, without a password.
     package var keyFile: String
     /// The address of the service for sessions.
     package var sessionURL = Self.sessionURL
-    /// A PEM file of the authorities of a simulated service; nil for those of the system.
+    /// A PEM file with the certificate authorities of a simulated service; nil to trust the system's
+    /// authorities.
     package var authoritiesFile: String?
 
-    /// Creates an identity at Apple's service.
+    /// Creates an identity that gets its sessions from Apple's service.
     package init(
         merchantIdentifier: String, domainName: String, displayName: String, certificateFile: String,
         keyFile: String

@@ -7,7 +7,7 @@ package import BalloonTransport
 /// `POST` of `{"merchantIdentifier", "domainName", "displayName", "initiative": "messaging", "initiativeContext"}` with the
 /// merchant identity certificate (Apple Pay, "Requesting an Apple Pay Payment Session").
 package struct MerchantSessionClient: Sendable {
-    /// The time limit of each of the three tries.
+    /// The time limit of each attempt; a request has at most three attempts.
     package static let timeLimit = Duration.seconds(10)
     private static let pauses: [Duration] = [.milliseconds(200), .seconds(1)]
 
@@ -15,9 +15,10 @@ package struct MerchantSessionClient: Sendable {
     private let now: @Sendable () -> Timestamp
     private let pause: @Sendable (Duration) async throws -> Void
 
-    /// Creates a client that sends through `transport`, or through its own `CurlTransport` when that is nil.
+    /// Creates a client that sends through `transport`, or through a new `CurlTransport` when `transport` is
+    /// nil.
     ///
-    /// Throws when the transport cannot be created for lack of descriptors.
+    /// Throws when the process has no file descriptors left for a new transport.
     package init(
         transport: (any HTTPTransport)? = nil, now: @escaping @Sendable () -> Timestamp = { .now() },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -27,9 +28,11 @@ package struct MerchantSessionClient: Sendable {
         self.pause = pause
     }
 
-    /// A new session for the payment request whose `paymentGatewayUrl` is `paymentGatewayURL`, byte by byte.
+    /// Requests a session for the payment request whose `paymentGatewayUrl` is `paymentGatewayURL`, byte for
+    /// byte.
     ///
-    /// A status of 5xx and a failed connection are retried twice; nothing is retried that Apple may have answered.
+    /// Retries twice after a status of 5xx, and when the connection could not be established. Other failures,
+    /// such as a timeout, are not retried, because Apple may have processed the request.
     package func session(
         for merchant: MerchantIdentity, paymentGatewayURL: String
     ) async throws(MerchantSessionFailure) -> IssuedSession {

@@ -1,8 +1,8 @@
 package import BalloonTransport
 
-/// The reason why there is no merchant session; contains no text from outside.
+/// The reason why there is no merchant session; it contains no text that came from the network.
 package enum MerchantSessionFailure: Error, Equatable, Sendable {
-    /// Apple refused the request; 400 names the domain, 417 the merchant.
+    /// Apple refused the request: after 400 check the domain, after 417 the merchant identifier.
     case refused(status: Int)
     /// The service answered with 5xx each time; try again later.
     case unavailable(status: Int)
@@ -10,9 +10,9 @@ package enum MerchantSessionFailure: Error, Equatable, Sendable {
     case unreachable(TransportError)
     /// The answer is not a JSON object with the expiry of a session, or exceeds 64 KiB.
     case malformed
-    /// The session has expired already; compare the machine's clock.
+    /// The session that Apple issued has already expired; check the machine's clock.
     case expired
-    /// The session is that of another merchant identifier.
+    /// The session was issued to another merchant identifier.
     case otherMerchant
 
     /// Whether the same request may succeed later without any change.
@@ -26,7 +26,7 @@ package enum MerchantSessionFailure: Error, Equatable, Sendable {
 }
 
 extension MerchantSessionFailure: CustomStringConvertible {
-    /// The failure, and what to do.
+    /// The failure in words, with a hint for the operator.
     package var description: String {
         switch self {
         case .refused(400):

@@ -2,7 +2,7 @@ package import BalloonJSON
 import BalloonPOSIX
 
 extension Payment {
-    /// The maximum bytes of the text of a payment.
+    /// The maximum length of a payment's JSON text in bytes.
     package static let maximumBytes = 1 << 20
 
     /// The value as a JSON object, as `init(json:)` reads it.
@@ -43,7 +43,7 @@ extension Payment {
         }
     }
 
-    /// Reads a payment; nil when it is damaged.
+    /// Reads a payment; nil when a required member is missing or malformed.
     package init?(json: JSONValue) {
         guard let currency = json["currency"]?.string, let total = json["total"]?.string,
             let sheet = json["sheet"], let list = json["attempts"], list.kind == .array,

@@ -1,62 +1,62 @@
 package import BalloonPOSIX
 
-/// The decisions about one payment request: the sum in force, the attempts, and the end.
+/// The state of one payment request: the current total, the attempts to pay, and the end.
 ///
-/// The mutating functions decide. Their caller makes the changed value durable before it acts on the decision, and reads
-/// no clock here: all times come from the caller.
+/// The mutating functions decide what happens next. They get the time as a parameter and read no clock. The
+/// caller makes the changed value durable before it acts on a decision.
 package struct Payment: Hashable, Sendable {
     /// The maximum number of attempts of a request.
     package static let maximumAttempts = 5
-    /// The time from the end of the merchant session to that of the request.
+    /// The time for which a request still accepts payments after its merchant session has expired.
     package static let graceAfterSession = Duration.seconds(300)
-    /// The maximum bytes of a reference that a handler reports; a longer one is cut.
+    /// The maximum length in bytes of the reference that a handler reports; a longer reference is cut.
     package static let maximumReferenceBytes = 256
 
     /// The reason why a request accepts no further payment.
     package enum End: String, Sendable {
         /// Apple's event with the result arrived.
         case event
-        /// The handler or a person withdrew the request.
+        /// The handler or an operator withdrew the request.
         case withdrawn
     }
 
-    /// The answer to a gateway call.
+    /// The decision about a device's call of the payment gateway endpoint.
     package enum GatewayDecision: Hashable, Sendable {
-        /// Call the handler for this new attempt, after the payment is durable.
+        /// Make the payment durable, then call the handler for this new attempt.
         case call(PaymentAttempt)
-        /// The handler is being called for this attempt: wait for its answer.
+        /// A call of the handler for this attempt is running: wait for the handler's answer.
         case join(attempt: String)
         /// The attempt has ended: send this answer again.
         case repeated(answer: [UInt8])
-        /// Answer `STATUS_FAILURE` without a call.
+        /// Answer `STATUS_FAILURE` without calling the handler.
         case refused(Refusal)
     }
 
-    /// The reason why a gateway call gets `STATUS_FAILURE` without a call of the handler.
+    /// The reason why a gateway call is answered with `STATUS_FAILURE` without calling the handler.
     package enum Refusal: String, Sendable, CaseIterable {
         /// The request has ended.
         case ended
-        /// Another token of this request is being charged.
+        /// The handler is charging another token of this request.
         case otherAttempt
         /// The request is paid.
         case paid
         /// A charge of this request may have to be reversed.
         case reversal
-        /// The request had five attempts.
+        /// The request already has five attempts.
         case tooManyAttempts
-        /// The sum in force was made for another shipping method.
+        /// The current total was calculated for another shipping method than the one in the call.
         case shippingMethod
-        /// The decrypted token is for another sum than the one in force.
+        /// The decrypted token is for another amount than the current total.
         case tokenAmount
     }
 
-    /// The outcome of a handler's call.
+    /// The result of calling the handler.
     package enum Outcome: Hashable, Sendable {
         /// The handler charged this sum.
         case charged(amount: String, reference: String, answer: [UInt8])
         /// The handler declined.
         case declined(answer: [UInt8])
-        /// There was no usable answer in time: the charge may exist.
+        /// The handler gave no usable answer in time: the charge may exist.
         case unknown
     }
 
@@ -70,23 +70,23 @@ package struct Payment: Hashable, Sendable {
 
     /// The currency, three letters of ISO 4217.
     package let currency: String
-    /// The sum in force, as decimal text.
+    /// The total that the payment sheet currently shows, as decimal text.
     package private(set) var total: String
-    /// The shipping method that the sum was made for; nil when the request has none.
+    /// The shipping method for which ``total`` was calculated; nil when the request has none.
     package private(set) var shippingMethod: String?
-    /// The sheet in force, a JSON object like Apple's `paymentRequest`.
+    /// The payment sheet that the customer currently sees, a JSON object like Apple's `paymentRequest`.
     package private(set) var sheet: [UInt8]
     /// The time after which no payment is accepted; nil before the message is sent.
     package private(set) var endsAt: Timestamp?
-    /// The reason of an earlier end.
+    /// The reason why the request ended before ``endsAt``; nil when it did not.
     package private(set) var end: End?
     /// The attempts, oldest first; at most ``maximumAttempts``.
     package private(set) var attempts: [PaymentAttempt] = []
 
-    /// The answer after which the customer can try again.
+    /// The answer to the device that reports a failed payment; the customer can try again.
     package static let failure = Array(#"{"status":"STATUS_FAILURE"}"#.utf8)
 
-    /// Starts with the sheet of a request.
+    /// Creates a payment without attempts, with the sheet of the payment request.
     package init(currency: String, total: String, shippingMethod: String?, sheet: [UInt8]) {
         self.currency = currency
         self.total = total
@@ -105,8 +105,10 @@ package struct Payment: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// Whether a charge may have to be reversed: it runs, failed in an unknown way, the device may not know of it, or an
-    /// operator has to decide about it.
+    /// Whether a charge may still have to be reversed.
+    ///
+    /// This is the case while the handler is charging, while a reversal is pending or unconfirmed, and until
+    /// the device is known to have got the success.
     package var isBusy: Bool {
         attempts.contains { attempt in
             switch attempt.state {
@@ -120,20 +122,21 @@ package struct Payment: Hashable, Sendable {
     /// The attempt that paid the request.
     package var paid: PaymentAttempt? { attempts.first { $0.state == .succeeded } }
 
-    /// The attempts that wait for a reversal.
+    /// The attempts whose reversal is pending.
     package var reversals: [PaymentAttempt] { attempts.filter { $0.state == .reversing } }
 
-    /// Whether the request accepts no payment any more.
+    /// Whether the request no longer accepts a payment.
     package func hasEnded(at now: Timestamp) -> Bool { end != nil || endsAt.map { now >= $0 } ?? false }
 
-    /// Sets the end of a message that is sent with a session of this expiry.
+    /// Sets ``endsAt`` when the message is sent, from the expiry of the message's merchant session.
     package mutating func send(sessionExpiresAt: Timestamp) {
         endsAt = sessionExpiresAt.advanced(by: Self.graceAfterSession)
     }
 
-    /// Decides about a gateway call whose token has this attempt's identifier.
+    /// Decides how to answer a gateway call whose token has the identifier `id`.
     ///
-    /// `isSum` compares the sum in force with that of a decrypted token, whose transaction has the hash `transaction`.
+    /// `isSum` compares the current total with the amount in the decrypted token. `transaction` is the hash
+    /// of the transaction in that token.
     package mutating func begin(
         attempt id: String, transaction: String? = nil, shippingMethod: String?, at now: Timestamp,
         isSum: (_ total: String) -> Bool = { _ in true }
@@ -150,13 +153,13 @@ package struct Payment: Hashable, Sendable {
             switch attempt.state {
             case .begun: return .refused(.otherAttempt)
             case .succeeded: return .refused(.paid)
-            // An operator who drops a dead letter may have kept the charge.
+            // An operator who dropped the dead letter may have kept the charge.
             case .reversing, .unreversed, .dropped: return .refused(.reversal)
             case .failed, .reversed: continue
             }
         }
         if attempts.count >= Self.maximumAttempts { return .refused(.tooManyAttempts) }
-        // A device that sends no method chose none.
+        // A call without a method means that the customer chose none.
         guard shippingMethod == self.shippingMethod else { return .refused(.shippingMethod) }
         guard isSum(total) else { return .refused(.tokenAmount) }
         let attempt = PaymentAttempt(id: id, amount: total, transaction: transaction, begunAt: now)
@@ -164,10 +167,12 @@ package struct Payment: Hashable, Sendable {
         return .call(attempt)
     }
 
-    /// Records the outcome of a call; the device gets the answer, and then a reversal follows if one is needed.
+    /// Records the result of calling the handler; returns the answer to the device and whether a reversal
+    /// follows.
     ///
-    /// An attempt whose time was over before stays one that must be reversed. `isSum` compares
-    /// the charged sum with that of the attempt.
+    /// The caller sends the answer first, and asks for the reversal afterwards. When the handler answers too
+    /// late, the attempt already waits for a reversal and keeps waiting. `isSum` compares the charged amount
+    /// with the amount of the attempt.
     package mutating func settle(
         _ id: String, _ outcome: Outcome, at now: Timestamp,
         isSum: (_ charged: String, _ asked: String) -> Bool = { $0 == $1 }
@@ -189,7 +194,7 @@ package struct Payment: Hashable, Sendable {
             change(index, to: .reversing, Self.failure, at: now)
             return Settlement(answer: Self.failure, needsReversal: true)
         case (.reversed, .charged), (.unreversed, .charged), (.dropped, .charged):
-            // The charge came after the reversal that found nothing.
+            // The handler charged after an earlier reversal had ended without finding this charge.
             change(index, to: .reversing, Self.failure, at: now)
             return Settlement(answer: Self.failure, needsReversal: true)
         case (.reversing, _):
@@ -199,7 +204,10 @@ package struct Payment: Hashable, Sendable {
         }
     }
 
-    /// Records the end of a reversal: `isConfirmed` by the handler, or failed; a failed one stays open unless `isLast`.
+    /// Records the result of one call that asked for a reversal.
+    ///
+    /// `isConfirmed` says whether the handler confirmed the reversal. An unconfirmed reversal is retried, or
+    /// becomes a dead letter if `isLast`.
     package mutating func reverse(_ id: String, isConfirmed: Bool, isLast: Bool, at now: Timestamp) {
         guard let index = attempts.firstIndex(where: { $0.id == id }), attempts[index].state == .reversing
         else { return }
@@ -208,7 +216,8 @@ package struct Payment: Hashable, Sendable {
         if isLast { change(index, to: .unreversed, attempts[index].answer, at: now) }
     }
 
-    /// Begins a reversal that is a dead letter once more; false when the attempt is none.
+    /// Retries the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
+    /// letter.
     package mutating func retryReversal(_ id: String, at now: Timestamp) -> Bool {
         guard let index = deadReversal(id) else { return false }
         attempts[index].failures = 0
@@ -216,7 +225,8 @@ package struct Payment: Hashable, Sendable {
         return true
     }
 
-    /// Drops a reversal that is a dead letter; false when the attempt is none.
+    /// Drops the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
+    /// letter.
     package mutating func dropReversal(_ id: String, at now: Timestamp) -> Bool {
         guard let index = deadReversal(id) else { return false }
         change(index, to: .dropped, attempts[index].answer, at: now)
@@ -227,7 +237,7 @@ package struct Payment: Hashable, Sendable {
         attempts.firstIndex { $0.id == id && $0.state == .unreversed }
     }
 
-    /// Records whether the device was told of a success; a success that nobody was told of is reversed.
+    /// Records whether a success reached the device; a success that never reached it is reversed.
     package mutating func tell(_ id: String, isDelivered: Bool, at now: Timestamp) {
         guard let index = attempts.firstIndex(where: { $0.id == id }), attempts[index].state == .succeeded
         else { return }
@@ -238,27 +248,27 @@ package struct Payment: Hashable, Sendable {
         }
     }
 
-    /// Ends the request by Apple's event, which says whether the device shows it as paid.
+    /// Ends the request because Apple's event arrived, which says whether the device shows the request as
+    /// paid.
     package mutating func finish(byEventOfPaid isPaid: Bool, at now: Timestamp) {
         finish(.event)
         if let paid { tell(paid.id, isDelivered: isPaid, at: now) }
     }
 
-    /// Reverses a success of a request that has ended although nobody knows whether the device was told; whether anything
-    /// changed.
+    /// Reverses the success of an ended request if it is unknown whether the device got the answer.
     ///
-    /// Such a success remains after a crash between the charge and the answer. Until the end, the device may ask again or
-    /// Apple's event may come.
+    /// Returns whether anything changed. A crash between the charge and the answer leaves such a success. It
+    /// is kept until the request ends, because the device may repeat its call or Apple's event may arrive.
     package mutating func reverseUntold(at now: Timestamp) -> Bool {
         guard hasEnded(at: now), let paid, !paid.isTold else { return false }
         tell(paid.id, isDelivered: false, at: now)
         return true
     }
 
-    /// Turns attempts that no call of a handler belongs to any more, as after a crash, into reversals; whether anything
-    /// changed.
+    /// Marks every interrupted attempt for reversal; returns whether there was one.
     ///
-    /// `running` are the attempts whose handler's call has not ended.
+    /// An attempt is interrupted when it has begun and no handler call for it is running, for example after a
+    /// crash. `running` contains the identifiers of the attempts whose handler call is still running.
     package mutating func recover(at now: Timestamp, except running: Set<String> = []) -> Bool {
         let unfinished = attempts.indices.filter {
             attempts[$0].state == .begun && !running.contains(attempts[$0].id)
@@ -267,12 +277,15 @@ package struct Payment: Hashable, Sendable {
         return !unfinished.isEmpty
     }
 
-    /// Whether an update of the sheet may be answered: not after the end, and not while or after a charge.
+    /// Whether the sheet may still change: the request has not ended, and every attempt failed or was
+    /// reversed.
     package func acceptsUpdates(at now: Timestamp) -> Bool {
         !hasEnded(at: now) && attempts.allSatisfy { $0.state == .failed || $0.state == .reversed }
     }
 
-    /// Puts the sheet of an update's answer in force; false when the answer must not be sent any more.
+    /// Replaces the current sheet by the sheet of an update's answer.
+    ///
+    /// Returns false, without a change, when the sheet must no longer change and the answer must not be sent.
     package mutating func update(
         total: String, shippingMethod: String?, sheet: [UInt8], at now: Timestamp
     ) -> Bool {
@@ -283,9 +296,9 @@ package struct Payment: Hashable, Sendable {
         return true
     }
 
-    /// Ends the request without Apple's event; a running attempt continues.
+    /// Ends the request for `reason`; a running attempt continues.
     ///
-    /// A repeated end changes nothing.
+    /// A request that has already ended keeps its first reason.
     package mutating func finish(_ reason: End) { end = end ?? reason }
 
     private mutating func change(
@@ -296,7 +309,7 @@ package struct Payment: Hashable, Sendable {
         attempts[index].changedAt = now
     }
 
-    /// The start of a text, without control characters, which would end a line of a terminal or a log.
+    /// The start of a text without control characters, which could break a line of a terminal or a log.
     private static func bounded(_ text: String) -> String {
         var (result, count) = ("", 0)
         for scalar in text.unicodeScalars where scalar.value >= 0x20 && scalar.value != 0x7F {

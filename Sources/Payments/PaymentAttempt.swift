@@ -1,7 +1,7 @@
 package import BalloonPOSIX
 import BalloonWire
 
-/// One gateway call with a new token: the handler charges it at most once.
+/// An attempt to pay with one payment token, which the handler charges at most once.
 package struct PaymentAttempt: Hashable, Sendable {
     /// The progress of an attempt.
     ///
@@ -13,18 +13,20 @@ package struct PaymentAttempt: Hashable, Sendable {
     package enum State: String, Sendable, CaseIterable {
         /// The handler may be called; nothing is known about the charge.
         case begun
-        /// The handler charged the sum in force, and the device was told so.
+        /// The handler charged the sum; ``isTold`` says whether the device knows of the success.
         case succeeded
         /// The handler declined.
         case failed
-        /// The device was told of a failure although the charge may exist; the handler must reverse it.
+        /// The device got a failure although the charge may exist; the handler must reverse the charge.
         case reversing
         /// The handler reversed the charge, or found none.
         case reversed
-        /// The handler did not confirm the reversal in time: a dead letter, for which an operator must look at the payment
+        /// The handler did not confirm the reversal in time; an operator must check the charge at the payment
         /// provider.
+        ///
+        /// The attempt is a dead letter.
         case unreversed
-        /// An operator dropped the dead letter: nobody asks for a reversal any more.
+        /// An operator dropped the dead letter; the server no longer asks for a reversal.
         case dropped
     }
 
@@ -32,7 +34,7 @@ package struct PaymentAttempt: Hashable, Sendable {
     package let id: String
     /// The sum that the handler was asked to charge, as decimal text.
     package let amount: String
-    /// The SHA-256 of the transaction of a decrypted token, 64 hexadecimal digits; nil without decryption.
+    /// The SHA-256 of the transaction in the decrypted token, 64 hexadecimal digits; nil without decryption.
     package let transaction: String?
     /// The time of the gateway call.
     package let begunAt: Timestamp
@@ -42,9 +44,9 @@ package struct PaymentAttempt: Hashable, Sendable {
     package internal(set) var changedAt: Timestamp
     /// The answer to the device, a JSON object; the same for each repeated call.
     package internal(set) var answer: [UInt8]?
-    /// The payment provider's name of the charge, as the handler reported it.
+    /// The payment provider's reference to the charge, as the handler reported it.
     package internal(set) var reference: String?
-    /// Whether the device certainly got the answer to a success, or Apple's event says that it is paid.
+    /// Whether the device is known to have got the success, or Apple's event says that the request is paid.
     package internal(set) var isTold = false
     /// The number of reversals that failed.
     package internal(set) var failures = 0
@@ -57,7 +59,8 @@ package struct PaymentAttempt: Hashable, Sendable {
         changedAt = begunAt
     }
 
-    /// The identifier: the SHA-256 of the request's identifier, a zero byte and the token's encrypted data.
+    /// Returns the identifier: the SHA-256 of the request's identifier, a zero byte and the token's encrypted
+    /// data.
     package static func id(requestIdentifier: String, encryptedData: [UInt8]) -> String {
         Hex.encode(SHA256.hash(Array(requestIdentifier.utf8) + [0] + encryptedData))
     }
