@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import RetentionMessages
 
-/// The clock of calls, so that a test can turn it.
+/// The clock by which calls wait, so that a test can replace it.
 package struct RetentionClock: Sendable {
     /// Milliseconds since 1970.
     package let milliseconds: @Sendable () -> Int
@@ -33,8 +33,8 @@ package struct RetentionClock: Sendable {
 
 /// Spreads the calls of each kind evenly, as Apple's limits demand.
 ///
-/// Invariant: two calls of a kind begin at least their interval apart: 100 ms for `setDefault` and a second for the
-/// others, ten times as much in the sandbox.
+/// Invariant: two calls of `setDefault` begin at least 100 ms apart, and two calls of any other kind at least
+/// one second apart. In the sandbox these intervals are ten times as long.
 actor CallPacer {
     private let factor: Int
     private let clock: RetentionClock
@@ -45,7 +45,7 @@ actor CallPacer {
         self.clock = clock
     }
 
-    /// Waits for the turn of a call.
+    /// Waits until a call of this kind may begin.
     func wait(for call: RetentionAPI.Call) async throws(RetentionAPIError) {
         let now = clock.uptime()
         let turn = max(now, next[call] ?? now)

@@ -2,7 +2,8 @@ import BalloonJSON
 import BalloonPOSIX
 package import RetentionMessages
 
-/// The default messages that an application set, because the App Store cannot list them.
+/// The record of the default messages that `balloon retention` has set, because the App Store cannot list
+/// them.
 ///
 /// `DATA/retention/SLUG/ENVIRONMENT-defaults.json`; only `balloon retention` writes it:
 ///
@@ -10,7 +11,8 @@ package import RetentionMessages
 /// {"format": 1, "defaults": {"com.example.monthly": {"en-US": "a1b2c3d4-…"}}}
 /// ```
 ///
-/// A key is recorded before its call, so that a default whose call was interrupted is known too.
+/// A default message is recorded before the call that sets it, so that the record also contains a default
+/// message whose call was interrupted.
 package struct DefaultsRecord: Sendable, Equatable {
     /// The messages by product and locale.
     package var messages: [DefaultMessages.Key: RetentionID]
@@ -21,19 +23,20 @@ package struct DefaultsRecord: Sendable, Equatable {
     /// The maximum bytes of a file: 10,000 entries have 800 KB.
     private static let maximumBytes = 4 << 20
 
-    /// The path of the record beside the file of states.
+    /// The path of the record, in the same folder as the file of states at `statesPath`.
     package static func path(besides statesPath: String) -> String {
         String(statesPath.dropLast(".json".count)) + "-defaults.json"
     }
 
-    /// The recorded keys that `folder` does not have, in the order of their texts.
+    /// The recorded products and locales that have no default message in `folder`, sorted by product and
+    /// locale.
     package func keys(without folder: RetentionFolder) -> [DefaultMessages.Key] {
         DefaultMessages(messages.mapValues(\.text)).keys.filter { folder.defaults.messages[$0] == nil }
     }
 
-    /// Reads a file; an absent one is empty.
+    /// Reads a record; a missing file counts as an empty record.
     ///
-    /// Throws `RetentionFileError` when it cannot be read or has another format.
+    /// Throws `RetentionFileError` when the file cannot be read or has another format.
     package static func read(_ path: String) throws(RetentionFileError) -> DefaultsRecord {
         guard Directory.exists(path) else { return DefaultsRecord() }
         let bytes: [UInt8]
@@ -56,7 +59,7 @@ package struct DefaultsRecord: Sendable, Equatable {
         return record
     }
 
-    /// Replaces the file durably, and creates its folder.
+    /// Replaces the file durably, and creates its folder if that is missing.
     package func write(to path: String) throws(RetentionFileError) {
         let products = Dictionary(grouping: messages, by: \.key.product)
         let json = JSONWriter.object { writer in

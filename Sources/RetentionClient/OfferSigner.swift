@@ -9,9 +9,10 @@ package struct OfferSigner: Sendable {
     /// Creates a signer with the app's key.
     package init(_ identity: AppIdentity) { self.identity = identity }
 
-    /// Signs an offer to the subscription of `request` at a time in milliseconds since 1970.
+    /// Signs an offer for the subscription in `request`; `now` is the signing time in milliseconds since
+    /// 1970.
     ///
-    /// Throws `WireError.signingKeyRefused` only without memory.
+    /// Throws `WireError.signingKeyRefused`, and only when memory is exhausted.
     package func sign(
         _ offer: RetentionChoice.Offer, for request: RetentionRequest, atMilliseconds now: Int,
         nonce: RetentionID = OfferSigner.newNonce()
@@ -25,7 +26,7 @@ package struct OfferSigner: Sendable {
 
     /// A new random UUID.
     package static func newNonce() -> RetentionID {
-        // 16 bytes always make an identifier.
+        // The fallback never runs: `RetentionID(hash:)` returns nil for fewer than 16 bytes only.
         RetentionID(hash: randomBytes(16)) ?? newNonce()
     }
 
@@ -48,7 +49,7 @@ package struct OfferSigner: Sendable {
         return try identity.key.sign(claims, keyID: identity.keyID)
     }
 
-    /// The parts joined by U+2063 and signed; the signature is DER in Base64.
+    /// Signs the fields of the offer, joined by U+2063; the signature is in DER, encoded in Base64.
     private func version1(
         _ offer: RetentionChoice.Offer, _ product: ProductID, _ now: Int, _ nonce: RetentionID
     ) throws(WireError) -> SignedOffer.Version1 {
@@ -64,13 +65,16 @@ package struct OfferSigner: Sendable {
     }
 }
 
-/// The DER form of r and s (RFC 3279 §2.2.3): a sequence of two integers.
+/// The DER encoding of a signature's r and s (RFC 3279 §2.2.3): a sequence of two integers.
 private func derSignature(_ signature: [UInt8]) -> [UInt8] {
     let integers = derInteger(signature.prefix(32)) + derInteger(signature.dropFirst(32))
     return [0x30, UInt8(truncatingIfNeeded: integers.count)] + integers
 }
 
-/// A positive integer without leading zeros, except the one that keeps it positive (X.690 §8.3); at most 35 bytes.
+/// The DER encoding of a positive integer, at most 35 bytes (X.690 §8.3).
+///
+/// It has no leading zero bytes, except one when the highest bit of the number would otherwise mean a
+/// negative integer.
 private func derInteger(_ number: ArraySlice<UInt8>) -> [UInt8] {
     var digits = Array(number.drop { $0 == 0 })
     if digits.isEmpty || digits[0] & 0x80 != 0 { digits.insert(0, at: 0) }

@@ -5,10 +5,11 @@ package import RetentionMessages
 
 /// The Retention Messaging API of one app in one environment.
 ///
-/// Each call has a token of its own and waits for its turn, because Apple's limit is one call of each kind a second
-/// (ten for default messages), and a tenth of that in the sandbox.
+/// Each call carries a new token, and waits until Apple's rate limits allow it. Apple allows one call of each
+/// kind per second, and ten per second to set default messages. In the sandbox it allows a tenth of these
+/// rates.
 package struct RetentionAPI: Sendable {
-    /// The names of the calls, for pacing.
+    /// The kinds of calls; each kind has its own rate limit.
     enum Call: Hashable {
         case uploadImage, deleteImage, images, uploadMessage, deleteMessage, messages
         case setDefault, getDefault, deleteDefault, setURL, getURL, deleteURL, startTest, getTest
@@ -20,21 +21,21 @@ package struct RetentionAPI: Sendable {
     private let baseURL: String
     private let transport: any HTTPTransport
     private let clock: RetentionClock
-    /// Nil for a simulator without limits.
+    /// Delays calls to keep Apple's rate limits; nil for a simulator without limits.
     private let pacer: CallPacer?
 
     /// The maximum bytes of an answer: lists of 2,000 entries have 300 KB.
     private static let maximumAnswerBytes = 4 << 20
-    /// The validity of a token in seconds; Apple allows an hour.
+    /// The validity of a token in seconds; Apple allows at most an hour.
     private static let tokenSeconds = 300
-    /// The attempts of one call, with waits in between.
+    /// The maximum number of attempts of one call, with waits in between.
     private static let maximumAttempts = 4
-    /// The longest wait that an answer 429 may ask for.
+    /// The longest wait after an answer 429; a call fails when the answer asks for a longer wait.
     private static let longestWait = Duration.seconds(120)
 
-    /// Creates a client with a transport of its own; throws without memory.
+    /// Creates a client with a new `CurlTransport`; throws when the transport cannot be created.
     ///
-    /// `simulator` is the address of a simulator without limits of rates instead of Apple's.
+    /// `simulator` is the address of a simulator without rate limits; nil means Apple's address.
     package init(
         _ environment: RetentionEnvironment, _ identity: AppIdentity, simulator: String?
     ) throws(TransportError) {
@@ -43,9 +44,10 @@ package struct RetentionAPI: Sendable {
             isPaced: simulator == nil)
     }
 
-    /// Creates a client; `baseURL` replaces Apple's address by that of a simulator, which may use plain HTTP.
+    /// Creates a client that sends through `transport`.
     ///
-    /// Unless `isPaced`, calls do not wait for their turn.
+    /// `baseURL` replaces Apple's address by that of a simulator, which may use plain HTTP. If `isPaced` is
+    /// false, calls do not wait for Apple's rate limits.
     package init(
         _ environment: RetentionEnvironment, _ identity: AppIdentity, transport: any HTTPTransport,
         baseURL: String? = nil, isPaced: Bool = true, clock: RetentionClock = .system
@@ -75,7 +77,7 @@ package struct RetentionAPI: Sendable {
         )
     }
 
-    /// Deletes an image; fails with `imageInUse` while a message has it.
+    /// Deletes an image; fails with `imageInUse` while a message uses the image.
     package func deleteImage(_ id: RetentionID) async throws(RetentionAPIError) {
         _ = try await send(.deleteImage, "DELETE", "image/\(id)")
     }
@@ -112,7 +114,7 @@ package struct RetentionAPI: Sendable {
         _ = try await send(.setDefault, "PUT", Self.path(key), body: body)
     }
 
-    /// The default message of a product and locale; nil without one.
+    /// The default message of a product and locale; nil when none is set.
     package func defaultMessage(
         _ key: DefaultMessages.Key
     ) async throws(RetentionAPIError) -> RetentionID? {
@@ -130,13 +132,13 @@ package struct RetentionAPI: Sendable {
         _ = try await send(.deleteDefault, "DELETE", Self.path(key))
     }
 
-    /// Sets the address that the App Store asks.
+    /// Sets the real-time URL, to which the App Store sends its questions.
     package func setRealtimeURL(_ url: RealtimeURL) async throws(RetentionAPIError) {
         let body = JSONWriter.object { $0.field("realtimeURL", url.text) }
         _ = try await send(.setURL, "PUT", "realtime/url", body: body)
     }
 
-    /// The address that the App Store asks; nil without one.
+    /// The real-time URL, to which the App Store sends its questions; nil when none is set.
     package func realtimeURL() async throws(RetentionAPIError) -> String? {
         try await unlessMissing(.realtimeURLNotFound) { () async throws(RetentionAPIError) in
             let answer = try await document(send(.getURL, "GET", "realtime/url"))
@@ -145,7 +147,7 @@ package struct RetentionAPI: Sendable {
         }
     }
 
-    /// Deletes the address that the App Store asks.
+    /// Deletes the real-time URL, to which the App Store sends its questions.
     package func deleteRealtimeURL() async throws(RetentionAPIError) {
         _ = try await send(.deleteURL, "DELETE", "realtime/url")
     }
@@ -163,7 +165,7 @@ package struct RetentionAPI: Sendable {
         try await document(send(.getTest, "GET", "performanceTest/result/\(requestID)"))
     }
 
-    /// Products have no character that a path would need to escape.
+    /// The path of a default message; products and locales contain no character that a path must escape.
     private static func path(_ key: DefaultMessages.Key) -> String { "default/\(key.product)/\(key.locale)" }
 
     private func unlessMissing<Value: Sendable>(
@@ -182,7 +184,7 @@ package struct RetentionAPI: Sendable {
         var states: [RetentionID: RetentionState] = [:]
         for element in list.elements {
             guard let id = element[id]?.string.flatMap({ RetentionID($0) }) else { throw .unreadable }
-            // A state that Apple adds later is not an approval.
+            // Treat a state that Apple may add later as pending, because it is not known to be an approval.
             states[id] = element[state]?.string.flatMap { RetentionState(rawValue: $0) } ?? .pending
         }
         return states
@@ -195,7 +197,8 @@ package struct RetentionAPI: Sendable {
         return root
     }
 
-    /// Sends a call in its turn, again after 429 and after an error that Apple calls temporary.
+    /// Sends a call when its rate limit allows it; retries after 429 and after an error that Apple calls
+    /// temporary.
     private func send(
         _ call: Call, _ method: String, _ path: String, body: [UInt8] = [],
         contentType: String = "application/json"
@@ -215,7 +218,7 @@ package struct RetentionAPI: Sendable {
         }
     }
 
-    /// The wait before the next attempt; nil for an error that a repetition does not change.
+    /// The wait before the next attempt; nil when the call is not retried.
     private func wait(after error: RetentionAPIError, attempt: Int) -> Duration? {
         switch error {
         case .rateLimited(let until):

@@ -1,22 +1,23 @@
 import BalloonPOSIX
 package import RetentionMessages
 
-/// Brings the App Store to the state of an app's folder: uploads, waits, sets defaults, deletes.
+/// One run that brings the App Store to the state of an app's folder: uploads, waits, sets defaults, deletes.
 ///
-/// It may be interrupted at any point and repeated: identifiers derive from contents, so that an upload whose answer was
-/// lost is an upload that exists. A rejected message or image ends it before anything else changes.
+/// The run can be interrupted at any point and repeated. Identifiers derive from contents, so the App Store
+/// recognizes an upload whose answer was lost. A rejected message or image ends the run before it sets or
+/// deletes anything.
 package struct RetentionApplication: Sendable {
-    /// The end of an application.
+    /// The result of a run.
     package enum Outcome: Sendable, Equatable {
         /// The App Store has everything, and the defaults are set.
         case done
-        /// Apple still checks these after the longest wait: repeat later.
+        /// Apple is still checking these messages and images after the longest wait: run again later.
         case pending([String])
-        /// Apple refused these: change their contents.
+        /// Apple refused these messages and images: change their contents.
         case rejected([String])
     }
 
-    /// One step, for a line of progress.
+    /// One step of a run, to be shown as a line of progress.
     package enum Step: Sendable, Equatable {
         case uploadsImage(String)
         case uploadsMessage(String)
@@ -33,10 +34,10 @@ package struct RetentionApplication: Sendable {
     private let clock: RetentionClock
     private let report: @Sendable (Step) -> Void
 
-    /// The time between two looks at the states of pending messages.
+    /// The interval at which the run requests the states of pending messages and images.
     private static let interval = Duration.seconds(10)
 
-    /// Creates an application that records states in the file at `statesPath`.
+    /// Creates a run that records states in the file at `statesPath`.
     package init(
         _ api: RetentionAPI, _ folder: RetentionFolder, statesPath: String, clock: RetentionClock = .system,
         report: @escaping @Sendable (Step) -> Void = { _ in }
@@ -48,14 +49,14 @@ package struct RetentionApplication: Sendable {
         self.report = report
     }
 
-    /// Asks for the states and records them; throws ``RetentionAPIError`` or ``RetentionFileError``.
+    /// Requests the states and records them; throws ``RetentionAPIError`` or ``RetentionFileError``.
     package func states() async throws -> RetentionStates {
         let states = RetentionStates(messages: try await api.messages(), images: try await api.images())
         try states.write(to: statesPath)
         return states
     }
 
-    /// Runs all steps, and waits for Apple's check at most `longestWait`.
+    /// Runs all steps, and waits at most `longestWait` for Apple's check.
     package func run(longestWait: Duration) async throws -> Outcome {
         var states = try await states()
         var plan = RetentionPlan(folder, states)
@@ -107,21 +108,21 @@ package struct RetentionApplication: Sendable {
         }
     }
 
-    /// Sets one default message, and records it first.
+    /// Records one default message, and then sets it at the App Store.
     package func set(_ key: DefaultMessages.Key, to message: RetentionID) async throws {
         var record = try DefaultsRecord.read(recordPath)
         if record.messages.updateValue(message, forKey: key) != message { try record.write(to: recordPath) }
         try await api.setDefault(key, to: message)
     }
 
-    /// Deletes one default message, and then its record.
+    /// Deletes one default message at the App Store, and then removes it from the record.
     package func delete(_ key: DefaultMessages.Key) async throws {
         try await api.deleteDefault(key)
         var record = try DefaultsRecord.read(recordPath)
         if record.messages.removeValue(forKey: key) != nil { try record.write(to: recordPath) }
     }
 
-    /// The default messages that an earlier application set and the folder does not have any more.
+    /// The default messages that an earlier run set and that the folder no longer contains.
     package func oldDefaults() throws(RetentionFileError) -> [DefaultMessages.Key] {
         try DefaultsRecord.read(recordPath).keys(without: folder)
     }
@@ -135,7 +136,7 @@ package struct RetentionApplication: Sendable {
 
     private var recordPath: String { DefaultsRecord.path(besides: statesPath) }
 
-    /// Deletes messages before images: an image in use cannot be deleted.
+    /// Deletes messages before images, because the App Store refuses to delete an image that a message uses.
     private func delete(_ plan: RetentionPlan) async throws {
         for message in plan.deletedMessages {
             report(.deletesMessage(message))
@@ -151,7 +152,7 @@ package struct RetentionApplication: Sendable {
         }
     }
 
-    /// Runs a call that may have had its effect before: this error means that it is done.
+    /// Runs a call, and ignores the error `done`, which means that an earlier attempt already had the effect.
     private func unless(
         _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
     ) async throws(RetentionAPIError) {

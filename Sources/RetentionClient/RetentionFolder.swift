@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BalloonWire
 package import RetentionMessages
 
-/// The folder of an app: the contents of its messages, because the App Store's lists have identifiers and states only.
+/// The folder of an app with its messages and images; the App Store lists only their identifiers and states.
 ///
 /// ```
 /// config/apps/SLUG/images/cat.png       a PNG file in one of the two sizes
@@ -12,11 +12,12 @@ package import RetentionMessages
 ///                  answers.json         the rules of the answers
 /// ```
 ///
-/// All of them may be missing. Identifiers derive from contents: a changed text is a new message.
+/// Every file may be missing. Identifiers derive from contents, so a message with a changed text is a new
+/// message.
 package struct RetentionFolder: Sendable {
     /// An image file.
     package struct Image: Sendable, Hashable {
-        /// The identifier, from size and content.
+        /// The identifier, derived from size and content.
         package let id: RetentionID
         /// The name of the file, such as `cat.png`.
         package let name: String
@@ -28,7 +29,7 @@ package struct RetentionFolder: Sendable {
 
     /// A message file.
     package struct Message: Sendable, Hashable {
-        /// The identifier, from the content.
+        /// The identifier, derived from the content.
         package let id: RetentionID
         /// The name of the file without `.json`.
         package let name: String
@@ -42,13 +43,13 @@ package struct RetentionFolder: Sendable {
         package let path: String
         /// The broken rule; nil when the file cannot be read or is not JSON.
         package let problem: RetentionProblem?
-        /// The reason for a file that cannot be read or is not JSON; the problem as a text otherwise.
+        /// The problem as a text, or the reason why the file cannot be read or is not JSON.
         package let reason: String
         /// One line for people: `config/apps/shop/messages/stay.json:1:2: …`.
         package var description: String {
             problem.map { "\(path):\($0.line):\($0.column): \(reason)" } ?? "\(path): \(reason)"
         }
-        /// Whether the App Store would refuse the content.
+        /// Whether the file cannot be used, or the App Store would refuse its content.
         package var isError: Bool { problem?.severity != .warning }
     }
 
@@ -74,9 +75,10 @@ package struct RetentionFolder: Sendable {
         byReference[reference] ?? byReference[reference.lowercased()]
     }
 
-    /// Reads a folder with all problems, in the order of the files; an absent folder is empty.
+    /// Reads a folder and returns it with all problems, in the order of the files; a missing folder counts as
+    /// empty.
     ///
-    /// A message with an error is not in the result.
+    /// The result contains no message and no image with an error.
     package static func read(_ path: String) -> (folder: RetentionFolder, problems: [FileProblem]) {
         var reading = Reading(path: path)
         reading.readImages()
@@ -86,14 +88,15 @@ package struct RetentionFolder: Sendable {
         return (reading.folder, reading.problems)
     }
 
-    /// The identifier of content: the first bytes of its SHA-256, as a UUID of version 8.
+    /// Derives an identifier from a content and its kind: the first bytes of their SHA-256, as a UUID of
+    /// version 8.
     static func identifier(of kind: String, _ content: [UInt8]) -> RetentionID? {
         RetentionID(hash: SHA256.hash(Array("balloon \(kind)\n".utf8) + content))
     }
 }
 
 extension RetentionFolder {
-    /// A folder while it is read.
+    /// The state of reading a folder: the contents and the problems found so far.
     private struct Reading {
         let path: String
         var folder = RetentionFolder()

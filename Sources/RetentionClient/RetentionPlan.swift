@@ -1,19 +1,19 @@
 package import RetentionMessages
 
-/// The difference between an app's folder and the App Store, as the calls that remove it.
+/// The calls that bring the App Store to the state of an app's folder.
 ///
-/// Only messages and images whose identifiers have the form of derived ones (UUIDs of version 8) are deleted, so that
-/// content from elsewhere stays.
+/// Only messages and images whose identifiers are UUIDs of version 8 are deleted. These identifiers derive
+/// from contents; a message or image with another identifier was uploaded by another program and stays.
 package struct RetentionPlan: Sendable, Equatable {
     /// The images to upload.
     package private(set) var uploadedImages: [RetentionFolder.Image] = []
     /// The messages to upload.
     package private(set) var uploadedMessages: [RetentionFolder.Message] = []
-    /// The messages to delete; none is in the folder.
+    /// The messages to delete, because the folder does not contain them.
     package private(set) var deletedMessages: [RetentionID] = []
-    /// The images to delete; no message in the folder has one.
+    /// The images to delete, because the folder does not contain them.
     package private(set) var deletedImages: [RetentionID] = []
-    /// The names of the folder's messages and images that Apple still checks.
+    /// The names of the folder's messages and images that Apple is still checking.
     package private(set) var pending: [String] = []
     /// The names of the folder's messages and images that Apple refused.
     package private(set) var rejected: [String] = []
@@ -42,7 +42,7 @@ package struct RetentionPlan: Sendable, Equatable {
         deletedImages = Self.old(states.images, without: images)
     }
 
-    /// Whether every message and image of the folder is approved, and no old one is left.
+    /// Whether every message and image of the folder is approved, and nothing remains to be deleted.
     package var isDone: Bool {
         uploadedImages.isEmpty && uploadedMessages.isEmpty && deletedMessages.isEmpty && deletedImages.isEmpty
             && pending.isEmpty && rejected.isEmpty
@@ -56,6 +56,6 @@ package struct RetentionPlan: Sendable, Equatable {
 }
 
 extension RetentionID {
-    /// Whether the identifier has version 8, as those that derive from contents.
+    /// Whether the identifier is a UUID of version 8, as are all identifiers that derive from contents.
     fileprivate var isDerived: Bool { text.utf8.dropFirst(14).first == UInt8(ascii: "8") }
 }

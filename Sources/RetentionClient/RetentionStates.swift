@@ -7,7 +7,7 @@ package import RetentionMessages
 /// `DATA/retention/SLUG/ENVIRONMENT.json`:
 ///
 /// ```json
-/// {"format": 1, "messages": {"a1b2c3d4-…": "APPROVED"}, "images": {"…": {"state": "PENDING", "size": "FULL_SIZE"}}}
+/// {"format": 1, "messages": {"a1b2c3d4-…": "APPROVED"}, "images": {"…": "PENDING"}}
 /// ```
 package struct RetentionStates: Sendable, Equatable {
     /// The states of the messages.
@@ -55,7 +55,7 @@ package struct RetentionStates: Sendable, Equatable {
         var states: [RetentionID: RetentionState] = [:]
         guard let value else { return states }
         for (name, state) in value.members {
-            // An unknown state is none: the message is not answered.
+            // Skip an entry with an unknown state, so that it does not count as approved.
             guard let id = RetentionID(name), let state = state.string.flatMap(RetentionState.init(rawValue:))
             else { continue }
             states[id] = state
@@ -63,7 +63,7 @@ package struct RetentionStates: Sendable, Equatable {
         return states
     }
 
-    /// Replaces the file durably, and creates its folder.
+    /// Replaces the file durably, and creates its folder if that is missing.
     package func write(to path: String) throws(RetentionFileError) {
         let json = JSONWriter.object { writer in
             writer.field("format", 1)
@@ -89,7 +89,8 @@ package struct RetentionStates: Sendable, Equatable {
 package enum RetentionFileError: Error, Equatable, Sendable {
     /// The system refuses to read this path: check its mode.
     case unreadable(String, String)
-    /// The file is not JSON, or has another format: delete it, and `balloon retention status` writes it again.
+    /// The file is not JSON or has another format: delete it; `balloon retention status` writes a file of
+    /// states again.
     case malformed(String)
     /// The system refuses to write this path: check the disk and the mode.
     case unwritable(String, String)
