@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// The answers of an app without a handler: rules in order, of which the first that matches decides.
+/// The rules by which the server answers for an app without a handler; the first rule that matches decides.
 ///
 /// ```json
 /// {"rules": [
@@ -10,8 +10,9 @@ public import BalloonJSON
 /// ]}
 /// ```
 ///
-/// A rule without `product` matches every product, one without `locale` every locale. A locale `en` matches `en-US`
-/// too. `share` is a percentage of subscribers, 1 to 100; the same subscriber is always on the same side.
+/// A rule without `product` matches every product, and a rule without `locale` every locale. The locale `en`
+/// also matches `en-US`. `share` is the percentage of subscribers to whom the rule applies, 1 to 100; without
+/// `share` it applies to all. A rule makes the same decision for a subscriber each time.
 public struct AnswerRules: Hashable, Sendable {
     /// One rule.
     public struct Rule: Hashable, Sendable {
@@ -34,7 +35,7 @@ public struct AnswerRules: Hashable, Sendable {
             self.answer = answer
         }
 
-        /// Whether the rule is about this product and locale, for some subscribers at least.
+        /// Whether the rule applies to this product and locale, at least for some subscribers.
         public func covers(_ product: ProductID, _ locale: StoreLocale) -> Bool {
             (self.product == nil || self.product == product) && (self.locale?.includes(locale) ?? true)
         }
@@ -49,7 +50,8 @@ public struct AnswerRules: Hashable, Sendable {
     /// Creates the rules.
     public init(_ rules: [Rule] = []) { self.rules = rules }
 
-    /// The decision of the first rule that matches `request` and whose answer is possible; nil without one.
+    /// The decision of the first rule that matches `request` and whose answer `isPossible` accepts; nil
+    /// without such a rule.
     public func answer(
         to request: RetentionRequest, where isPossible: (RetentionChoice) -> Bool = { _ in true }
     ) -> RetentionChoice? {
@@ -60,9 +62,11 @@ public struct AnswerRules: Hashable, Sendable {
         return nil
     }
 
-    /// A number from 0 to 99, which depends on the subscription and the rule's position only.
+    /// The number of a subscription for a rule, from 0 to 99; the rule applies when the number is below its
+    /// `share`.
     ///
-    /// FNV-1a of 64 bits with the finalizer of SplitMix64: stable between releases, which Swift's hash is not.
+    /// The number depends only on the subscription and the rule's position. It is the hash FNV-1a of 64 bits
+    /// with the finalizer of SplitMix64, because Swift's own hash differs between runs.
     private static func share(of request: RetentionRequest, rule: Int) -> Int {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in Array("\(rule):".utf8) + Array(request.originalTransactionID.utf8) {
@@ -73,7 +77,7 @@ public struct AnswerRules: Hashable, Sendable {
         return Int((hash ^ (hash >> 31)) % 100)
     }
 
-    /// Reads a file of rules; nil with its problems when one is invalid.
+    /// Reads a file of rules; returns nil and all problems when the file has a problem.
     public static func read(_ value: JSONValue) -> (rules: AnswerRules?, problems: [RetentionProblem]) {
         var reader = RetentionReader()
         var rules: [Rule] = []

@@ -1,6 +1,7 @@
 public import BalloonJSON
 
-/// The default messages of an app: for each product and locale, the message that the App Store shows without an answer.
+/// The default messages of an app: for each product and locale, the message that the App Store shows when it
+/// gets no answer.
 ///
 /// `{"com.example.monthly": {"en-US": "stay", "de-DE": "bleib"}}`; the values are names of messages.
 public struct DefaultMessages: Hashable, Sendable {
@@ -24,12 +25,12 @@ public struct DefaultMessages: Hashable, Sendable {
     /// Creates default messages.
     public init(_ messages: [Key: String] = [:]) { self.messages = messages }
 
-    /// The keys in the order of their texts.
+    /// The keys, sorted by product and then by locale.
     public var keys: [Key] {
         messages.keys.sorted { ($0.product.text, $0.locale.code) < ($1.product.text, $1.locale.code) }
     }
 
-    /// Reads a file of default messages; nil with its problems when one is invalid.
+    /// Reads a file of default messages; returns nil and all problems when the file has a problem.
     public static func read(_ value: JSONValue) -> (defaults: DefaultMessages?, problems: [RetentionProblem])
     {
         var reader = RetentionReader()

@@ -1,4 +1,5 @@
-/// The address that the App Store asks for an answer.
+/// The real-time URL: the address to which the App Store sends a question when a subscriber is about to
+/// cancel.
 public struct RealtimeURL: Hashable, Sendable {
     /// The address.
     public let text: String

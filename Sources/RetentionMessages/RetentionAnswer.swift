@@ -2,9 +2,9 @@ import BalloonJSON
 
 /// The signed offer in an answer.
 public enum SignedOffer: Hashable, Sendable {
-    /// A token of version 2.
+    /// A signature of version 2, which is a signed token.
     case version2(String)
-    /// The parts of version 1.
+    /// A signature of version 1, with the values that were signed.
     case version1(Version1)
 
     /// The object `promotionalOfferSignatureV1`.
@@ -17,11 +17,11 @@ public enum SignedOffer: Hashable, Sendable {
         public var nonce: RetentionID
         /// The time of the signature, in milliseconds since 1970.
         public var timestamp: Int
-        /// The identifier of the key.
+        /// The identifier of the key that made the signature.
         public var keyID: String
         /// The identifier of the offer.
         public var offerIdentifier: String
-        /// The account in the app; nil when the purchase had none.
+        /// The `appAccountToken` of the purchase; nil when the purchase had none.
         public var appAccountToken: RetentionID?
 
         /// Creates the object.
@@ -40,7 +40,7 @@ public enum SignedOffer: Hashable, Sendable {
     }
 }
 
-/// The answer to the App Store's question: exactly one of four shapes.
+/// The answer to the App Store's question, in exactly one of four shapes.
 public enum RetentionAnswer: Hashable, Sendable {
     /// Shows a message: `{"message": {"messageIdentifier": …}}`.
     case message(RetentionID)
@@ -48,7 +48,8 @@ public enum RetentionAnswer: Hashable, Sendable {
     case alternateProduct(RetentionID, ProductID, billingPlanType: String?)
     /// Makes an offer: `{"promotionalOffer": {"messageIdentifier": …, "promotionalOfferSignatureV2": …}}`.
     case promotionalOffer(RetentionID, SignedOffer)
-    /// The content of `{"advancedCommerceInfo": …}`, a JSON object as text, which is passed on unread.
+    /// Passes on the content of `{"advancedCommerceInfo": …}`, a JSON object as text, which the server does
+    /// not interpret.
     case advancedCommerce([UInt8])
 
     /// The JSON that the App Store gets.

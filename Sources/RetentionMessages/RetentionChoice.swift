@@ -1,6 +1,7 @@
 public import BalloonJSON
 
-/// The decision of a rule or a handler, before the server signs its offer.
+/// The decision of a rule or a handler, from which the server makes the ``RetentionAnswer`` with a signed
+/// offer.
 ///
 /// ```json
 /// {"message": "stay"}
@@ -9,7 +10,7 @@ public import BalloonJSON
 /// {"advancedCommerceInfo": {}}
 /// ```
 ///
-/// A message is given by its name in the folder of the app, or by its identifier.
+/// `message` is either the name of a message in the app's folder or its identifier.
 public enum RetentionChoice: Hashable, Sendable {
     /// An offer to sign.
     public struct Offer: Hashable, Sendable {
@@ -17,9 +18,10 @@ public enum RetentionChoice: Hashable, Sendable {
         public var identifier: String
         /// The product of the offer; nil for the one in the request.
         public var product: ProductID?
-        /// Whether the signature is of version 1, for apps that need it.
+        /// Whether the server signs the offer with version 1, for apps that need this version, instead of
+        /// version 2.
         public var usesVersion1: Bool
-        /// The account in the app, for version 1 only.
+        /// The `appAccountToken` of the purchase; only version 1 uses it.
         public var appAccountToken: RetentionID?
 
         /// Creates an offer.
@@ -36,9 +38,9 @@ public enum RetentionChoice: Hashable, Sendable {
 
     /// Shows a message.
     case message(String)
-    /// Shows a plain message, and proposes another product.
+    /// Shows a message without image and bullet points, and proposes another product.
     case alternateProduct(message: String, product: ProductID, billingPlanType: String? = nil)
-    /// Shows a plain message with an offer.
+    /// Shows a message without image and bullet points, together with an offer.
     case promotionalOffer(message: String, Offer)
     /// The content of `advancedCommerceInfo`, a JSON object as text.
     case advancedCommerce([UInt8])
@@ -51,7 +53,7 @@ public enum RetentionChoice: Hashable, Sendable {
         }
     }
 
-    /// Whether the message may have neither image nor bullet points.
+    /// Whether the message must be without image and bullet points.
     public var needsPlainMessage: Bool {
         switch self {
         case .message, .advancedCommerce: false
@@ -59,7 +61,7 @@ public enum RetentionChoice: Hashable, Sendable {
         }
     }
 
-    /// The decision in the form that ``read(_:)`` reads.
+    /// The decision as JSON, in the format that ``read(_:)`` reads.
     public var json: [UInt8] {
         JSONWriter.object { writer in
             switch self {
@@ -87,7 +89,8 @@ public enum RetentionChoice: Hashable, Sendable {
         }
     }
 
-    /// Reads a decision; nil with the problems unless it has exactly one of the four members.
+    /// Reads a decision, which must have exactly one of the four members; returns nil and all problems when
+    /// it is invalid.
     public static func read(_ value: JSONValue) -> (choice: RetentionChoice?, problems: [RetentionProblem]) {
         var reader = RetentionReader()
         let choice = read(value, &reader)

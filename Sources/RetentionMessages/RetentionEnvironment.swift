@@ -1,6 +1,7 @@
-/// An environment of the App Store; the raw value is the one in Apple's requests.
+/// An environment of the App Store; the raw value is the name in Apple's requests.
 ///
-/// `Xcode` and `LocalTesting` are none: their requests have no signature that anyone could verify.
+/// The names `Xcode` and `LocalTesting` are refused, because the signatures of such requests cannot be
+/// verified.
 public enum RetentionEnvironment: String, Sendable, Hashable, CaseIterable {
     /// The environment of testers, in which everything is approved at once.
     case sandbox = "Sandbox"

@@ -1,4 +1,4 @@
-/// The two sizes of images at the App Store; the raw value is the one of `imageSize`.
+/// The two sizes of images at the App Store; the raw value is the parameter `imageSize` of an upload.
 public enum RetentionImageSize: String, Sendable, Hashable, CaseIterable {
     /// The image of a message: 3,840 pixels wide and 160 to 2,160 high.
     case full = "FULL_SIZE"
@@ -6,7 +6,7 @@ public enum RetentionImageSize: String, Sendable, Hashable, CaseIterable {
     case bulletPoint = "BULLET_POINT"
 }
 
-/// The facts of a PNG file that the App Store's rules are about.
+/// The properties of a PNG file to which the App Store's rules apply.
 public struct RetentionImage: Hashable, Sendable {
     /// The width in pixels.
     public let width: Int
@@ -40,14 +40,14 @@ public struct RetentionImage: Hashable, Sendable {
         self.isTransparent = isTransparent
     }
 
-    /// The size that the App Store knows; nil for every other size.
+    /// The size category at the App Store that has this width and height; nil when there is none.
     public var size: RetentionImageSize? {
         if width == RetentionLimits.bulletSide, height == RetentionLimits.bulletSide { return .bulletPoint }
         return width == RetentionLimits.fullWidth && RetentionLimits.fullHeights.contains(height)
             ? .full : nil
     }
 
-    /// Everything in a file that the App Store would refuse.
+    /// All problems for which the App Store would refuse the file.
     public static func problems(in bytes: [UInt8]) -> [RetentionProblem] {
         guard let image = RetentionImage(png: bytes) else {
             return [problem(.imageFormat, found: "no PNG file", allowed: "PNG")]

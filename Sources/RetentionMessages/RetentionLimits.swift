@@ -18,7 +18,7 @@ public enum RetentionLimits {
     public static let maximumURL = 256
     /// The width of a full-size image in pixels.
     public static let fullWidth = 3840
-    /// The heights of a full-size image in pixels.
+    /// The allowed heights of a full-size image in pixels.
     public static let fullHeights = 160...2160
     /// The width and height of a bullet point's image in pixels.
     public static let bulletSide = 1024

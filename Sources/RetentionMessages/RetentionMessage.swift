@@ -57,7 +57,7 @@ public struct RetentionMessage: Hashable, Sendable {
     /// The list, with at most five points.
     public var bulletPoints: [BulletPoint]
 
-    /// Creates a message, which is not checked.
+    /// Creates a message without checking the App Store's rules.
     public init(
         header: String, body: String, image: Image? = nil, headerPosition: HeaderPosition? = nil,
         bulletPoints: [BulletPoint] = []
@@ -69,7 +69,8 @@ public struct RetentionMessage: Hashable, Sendable {
         self.bulletPoints = bulletPoints
     }
 
-    /// Whether an offer or another product may go with the message: it has neither image nor bullet points.
+    /// Whether the message has neither image nor bullet points, as the App Store requires beside an offer or
+    /// another product.
     public var isPlain: Bool { image == nil && bulletPoints.isEmpty }
 
     /// The identifiers of the message's images.
@@ -101,11 +102,12 @@ public struct RetentionMessage: Hashable, Sendable {
     }
 }
 
-/// The member that names an image: its identifier in the API, a file in a folder of an app.
+/// The JSON member that refers to an image: by identifier in the API, and by file name in the folder of an
+/// app.
 public struct ImageMember {
     /// The name of the member.
     public let name: String
-    /// The identifier of the image with this text; nil for an unknown one.
+    /// Returns the identifier of the image to which the member's text refers; nil for an unknown image.
     public let identifier: (String) -> RetentionID?
 
     /// Creates a member.
@@ -114,15 +116,15 @@ public struct ImageMember {
         self.identifier = identifier
     }
 
-    /// The member of the API, with any UUID.
+    /// The member `imageIdentifier` of the API, which accepts any UUID.
     public static var uploaded: ImageMember { ImageMember("imageIdentifier") { RetentionID($0) } }
 }
 
 extension RetentionMessage {
-    /// Reads a message, and finds everything that the App Store would refuse.
+    /// Reads a message, and finds all problems for which the App Store would refuse it.
     ///
-    /// The message is nil when a required member is missing or has another kind. A message with a broken limit is
-    /// returned besides the problem.
+    /// The message is nil when a required member is missing or has the wrong type. When the message only
+    /// exceeds a limit, both the message and the problem are returned.
     public static func read(
         _ value: JSONValue, images: ImageMember = .uploaded
     ) -> (message: RetentionMessage?, problems: [RetentionProblem]) {

@@ -1,10 +1,10 @@
-/// A rule of the Retention Messaging API.
+/// A rule of the Retention Messaging API; each case describes content that breaks the rule.
 public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
-    /// A member has another kind or form than the API's.
+    /// A member has a type or a format that the API does not allow.
     case form
     /// A required member is missing.
     case missing
-    /// A member is unknown, or is given twice.
+    /// A member is unknown, or is present twice.
     case unknown
     /// The header has more than 66 characters.
     case headerLength
@@ -16,28 +16,29 @@ public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
     case bulletTextLength
     /// A message has more than five bullet points.
     case bulletPointCount
-    /// The header stands above an image that the message lacks.
+    /// The header is placed above an image, but the message has no image.
     case headerAboveImage
     /// A message with an offer or another product has an image or bullet points.
     case plainMessage
-    /// An image is no PNG.
+    /// An image is not a PNG file.
     case imageFormat
     /// An image has transparent pixels.
     case imageTransparency
-    /// An image has another size than the API's.
+    /// An image does not have the size that the API requires.
     case imageSize
     /// A rule or a message names an image or a message that does not exist.
     case reference
     /// A locale is not a locale short code of the App Store, such as `en-US`.
     case locale
-    /// A product identifier has other characters than the App Store's.
+    /// A product identifier has characters that the App Store does not allow.
     case product
-    /// A product and locale with an answer has no default message.
+    /// A rule answers for products and locales without a default message, about which the App Store never
+    /// asks.
     case defaultMessage
     /// The real-time URL is not https or has more than 256 characters.
     case realtimeURL
 
-    /// The error code of the App Store for the same fault; nil when it has none.
+    /// The error code that the App Store returns for the same fault; nil when it has no such code.
     public var errorCode: Int? {
         switch self {
         case .headerLength: 4_000_162
@@ -75,9 +76,10 @@ public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
 public struct RetentionProblem: Hashable, Sendable {
     /// The consequence of a broken rule.
     public enum Severity: String, Sendable {
-        /// The App Store refuses it, or ignores the answer.
+        /// The App Store refuses the content, or ignores the answer.
         case error
-        /// The App Store refuses it if it counts UTF-16 units or bytes; Apple does not say what it counts.
+        /// The App Store refuses the content only if it counts UTF-16 units or bytes; Apple does not document
+        /// the unit.
         case warning
     }
 

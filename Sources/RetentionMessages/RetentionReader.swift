@@ -15,7 +15,8 @@ struct RetentionReader {
                 line: line, column: column, found: found, allowed: allowed))
     }
 
-    /// Whether `value` is an object with these members only, each of them once, and with all that are required.
+    /// Reports missing, unknown and repeated members of an object; returns whether it has all that are
+    /// required.
     mutating func isObject(_ value: JSONValue, required: [String], optional: [String] = []) -> Bool {
         guard value.kind == .object else {
             report(.form, at: value, found: "another kind of value", allowed: "an object")
@@ -36,7 +37,8 @@ struct RetentionReader {
         return required.allSatisfy { seen.contains($0) }
     }
 
-    /// The text of a member that is not empty; nil when it is absent, or after reporting a problem.
+    /// The text of a member; nil when the member is absent, and after reporting a member that is empty or no
+    /// text.
     mutating func text(_ name: String, of value: JSONValue) -> String? {
         guard let member = value[name] else { return nil }
         guard let text = member.string, !text.isEmpty else {
@@ -46,10 +48,10 @@ struct RetentionReader {
         return text
     }
 
-    /// The text of a member with a maximum length.
+    /// The text of a member, checked against a maximum length.
     ///
-    /// Apple does not say what it counts: more code points than the maximum are an error, more UTF-16 units or bytes a
-    /// warning.
+    /// Apple does not document the unit of its limits. More code points than the maximum are therefore an
+    /// error, and more UTF-16 units or bytes are a warning.
     mutating func text(
         _ name: String, of value: JSONValue, maximum: Int, rule: RetentionRule
     ) -> String? {

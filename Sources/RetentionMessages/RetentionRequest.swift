@@ -1,6 +1,6 @@
 public import BalloonJSON
 
-/// The question of the App Store, which message a subscriber sees.
+/// The App Store's question which message a subscriber should see.
 ///
 /// The claims of the verified token:
 ///
@@ -9,7 +9,7 @@ public import BalloonJSON
 ///  "userLocale": "en-US", "requestIdentifier": "a1b2c3d4-…", "environment": "Production", "signedDate": 1790000000000}
 /// ```
 public struct RetentionRequest: Hashable, Sendable {
-    /// The identifier of the subscription's first purchase; personal, so it is in no log.
+    /// The identifier of the subscription's first purchase; it is personal data and never logged.
     public let originalTransactionID: String
     /// The app's Apple ID; nil or 0 in some requests of the sandbox.
     public let appAppleID: Int?
@@ -17,7 +17,7 @@ public struct RetentionRequest: Hashable, Sendable {
     public let productID: ProductID
     /// The language that the subscriber reads.
     public let locale: StoreLocale
-    /// The identifier of the question, the same when it is repeated.
+    /// The identifier of the question; a repeated question has the same identifier.
     public let requestIdentifier: RetentionID
     /// The environment.
     public let environment: RetentionEnvironment
@@ -38,11 +38,11 @@ public struct RetentionRequest: Hashable, Sendable {
         self.signedMilliseconds = signedMilliseconds
     }
 
-    /// The reason why claims are no question; the sender's fault.
+    /// The reason why claims are not a valid question; the sender is at fault.
     public enum Defect: Error, Hashable, Sendable {
-        /// The claims are no JSON object.
+        /// The claims are not a JSON object.
         case notAnObject
-        /// A member is missing or has another form.
+        /// A member is missing or has the wrong type or format.
         case member(Member)
     }
 
@@ -54,7 +54,8 @@ public struct RetentionRequest: Hashable, Sendable {
 
     /// Reads the claims; throws the first ``Defect``.
     ///
-    /// A locale without the App Store's form and an environment besides the two are defects, too.
+    /// A locale in another format than the App Store's, and an environment other than the two known ones, are
+    /// defects.
     public init(claims: JSONValue) throws(Defect) {
         guard claims.kind == .object else { throw .notAnObject }
         func text(_ member: Member) throws(Defect) -> String {

@@ -1,9 +1,9 @@
 /// The state of a message or an image at the App Store; the raw value is the one in its lists.
 public enum RetentionState: String, Sendable, Hashable, CaseIterable {
-    /// Apple checks it.
+    /// Apple is still checking the message or image.
     case pending = "PENDING"
-    /// It can be shown.
+    /// The App Store can show the message or image.
     case approved = "APPROVED"
-    /// Apple refused it.
+    /// Apple refused the message or image.
     case rejected = "REJECTED"
 }

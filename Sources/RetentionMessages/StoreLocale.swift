@@ -1,11 +1,12 @@
-/// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`; the case of its letters counts.
+/// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`, compared case-sensitively.
 public struct StoreLocale: Hashable, Sendable {
     /// The short code.
     public let code: String
 
-    /// Reads a short code: a language of two or three small letters, then up to two parts with a hyphen before each.
+    /// Reads a short code: a language of two or three lower-case letters, then up to two parts, each after a
+    /// hyphen.
     ///
-    /// Nil for every other text, also for `en_US` and `EN-us`, which the App Store does not know.
+    /// Returns nil for every other text, such as `en_US` and `EN-us`, which the App Store does not know.
     public init?(_ code: String) {
         let parts = code.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count), (2...3).contains(parts[0].count),
@@ -15,7 +16,8 @@ public struct StoreLocale: Hashable, Sendable {
         self.code = code
     }
 
-    /// Whether a rule for this locale applies to `other`: it is the same, or adds parts to it, as `en-US` does to `en`.
+    /// Whether a rule for this locale applies to `other`, which is equal or adds parts: `en` includes
+    /// `en-US`.
     public func includes(_ other: StoreLocale) -> Bool {
         other.code == code || other.code.hasPrefix(code + "-")
     }
