@@ -1,11 +1,12 @@
 import BalloonJSON
 
-/// The members of an id_token that concern the token and not the customer; an identity does not repeat them.
+/// The claims that concern a token instead of the customer; an identity does not contain them.
 private let protocolClaims: Set<String> = [
     "iss", "sub", "aud", "azp", "exp", "iat", "nbf", "jti", "nonce", "at_hash", "c_hash", "s_hash", "sid",
 ]
 
-/// The claims about a customer as one JSON object: those of userinfo, then those of the id_token that it lacks.
+/// Merges the claims about a customer into one JSON object; when both sources have a claim, userinfo's value
+/// is used.
 func mergedClaims(userinfo: JSONValue?, idToken: JSONValue?) -> [UInt8] {
     var names = protocolClaims
     return JSONWriter.object { writer in
@@ -16,7 +17,8 @@ func mergedClaims(userinfo: JSONValue?, idToken: JSONValue?) -> [UInt8] {
     }
 }
 
-/// The customer's identifier: a text, or an integer as its digits; nil for every other value.
+/// Reads the customer's identifier: a text, or an integer as its digits, of 1 to 1,024 bytes; nil for any
+/// other value.
 func subject(_ value: JSONValue?) -> String? {
     let text = value?.string ?? value?.int.map { String($0) }
     return text.flatMap { $0.isEmpty || $0.utf8.count > 1024 ? nil : $0 }

@@ -1,8 +1,9 @@
 import BalloonPOSIX
 
-/// The documents of providers, by address: fetched when first needed, and shared by all sign-ins.
+/// A cache of providers' documents by address, which all sign-ins share.
 ///
-/// Callers that need the same document at once share one fetch, which continues when one of them no longer waits.
+/// A document is fetched when it is first needed. Callers that need the same document at the same time share
+/// one fetch. The fetch continues when a caller stops waiting.
 actor DocumentCache<Document: Sendable> {
     typealias Fetched = Result<FetchedDocument<Document>, SignInFailure>
     typealias Fetch = @Sendable () async -> Fetched
@@ -21,22 +22,24 @@ actor DocumentCache<Document: Sendable> {
     private let clock: SignInClock
     private var entries: [String: Entry] = [:]
 
-    /// The shortest time between two refetches of a document that is still fresh, and after a failed refresh.
+    /// The minimum time between two refetches of a fresh document, and from a failed refresh to the next
+    /// attempt.
     static var refetchInterval: Duration { .seconds(60) }
-    /// The maximum number of documents; the oldest is forgotten for a further one.
+    /// The maximum number of documents; the oldest document is removed to make room for another.
     static var maximumCount: Int { 1024 }
 
-    /// Creates an empty cache; with `keepsOldCopy` a document stays in use while its refresh fails.
+    /// Creates an empty cache; if `keepsOldCopy`, an expired document stays in use while its refresh fails.
     init(of call: ProviderCall, keepsOldCopy: Bool, clock: SignInClock) {
         self.call = call
         self.keepsOldCopy = keepsOldCopy
         self.clock = clock
     }
 
-    /// The document at `address`, at most as old as its lifetime.
+    /// Returns the document at `address`; fetches it when there is no cached copy or the copy has expired.
     ///
-    /// With `refetching`, a fresh document is fetched again, unless that happened within the last minute. Throws the
-    /// failure of the fetch, or ``SignInFailure/late(_:)`` at the deadline.
+    /// With `refetching`, a fresh copy is fetched again, unless it was refetched within the last minute.
+    /// Throws the failure of the fetch, or ``SignInFailure/late(_:)`` at the deadline. A cache that keeps old
+    /// copies returns its old copy instead of throwing.
     func document(
         at address: String, refetching: Bool = false, before deadline: ContinuousClock.Instant,
         _ fetch: @escaping Fetch
@@ -65,7 +68,7 @@ actor DocumentCache<Document: Sendable> {
     private func start(
         _ fetch: @escaping Fetch, at address: String, isRefetch: Bool
     ) -> Task<Fetched, Never> {
-        // The entry owns the task, whose fetch has a time limit of its own.
+        // The entry owns the task. The task ends by itself, because its fetch has a time limit.
         let task = Task {
             let result = await fetch()
             store(result, at: address)
@@ -97,7 +100,7 @@ actor DocumentCache<Document: Sendable> {
     }
 }
 
-/// Waits for the value of a task until a deadline; nil afterwards, while the task continues.
+/// Waits for the value of a task until a deadline; returns nil at the deadline, while the task continues.
 private func value<Value: Sendable>(
     of task: Task<Value, Never>, before deadline: ContinuousClock.Instant
 ) async -> Value? {
@@ -110,7 +113,8 @@ private func value<Value: Sendable>(
         }
         Task {
             let value = await task.value
-            // Claim before the timer is cancelled: a cancelled timer wakes at once, and would claim for the deadline.
+            // Claim before cancelling the timer: a cancelled timer wakes at once, and would claim first and
+            // return nil.
             guard isDecided.claim() else { return }
             timer.cancel()
             continuation.resume(returning: value)

@@ -1,19 +1,20 @@
 import BalloonTransport
 
-/// A document of a provider with the time for which its answer allows a cache to keep it.
+/// A provider's document, with the time for which a cache may keep it.
 struct FetchedDocument<Document: Sendable>: Sendable {
     let document: Document
-    /// From a minute to a day.
+    /// The time for which a cache may keep the document, from a minute to a day.
     let lifetime: Duration
 
-    /// The longest time without a new fetch.
+    /// The maximum of ``lifetime``, after which a document is fetched again.
     static var maximumLifetime: Duration { .seconds(86_400) }
-    /// The shortest time, so that a provider that forbids caches is not asked at each sign-in.
+    /// The minimum of ``lifetime``, so that a provider that forbids caches is not asked at each sign-in.
     static var minimumLifetime: Duration { .seconds(60) }
 }
 
-/// The rest of `max-age` after `Age`, within 0 to a day; a day without `max-age`, and 0 with `no-store` or `no-cache`
-/// (RFC 9111 §5.2.2).
+/// The seconds for which an answer stays fresh: `max-age` minus `Age`, from 0 to a day (RFC 9111 §5.2.2).
+///
+/// The result is a day without `max-age`, and 0 with `no-store` or `no-cache`.
 func freshSeconds(cacheControl: String?, age: String?) -> Int {
     let day = 86_400
     let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in

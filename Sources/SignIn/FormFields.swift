@@ -5,8 +5,10 @@ struct FormFields {
     /// Starts an empty form.
     init() {}
 
-    /// Parses a query or a form; throws a defect when it is longer than `maximumBytes`, has more than
-    /// `maximumCount` fields, an escape that is no byte, text that is not UTF-8, or a control character.
+    /// Parses a query or a form; throws a defect when the text exceeds a limit or is malformed.
+    ///
+    /// The limits are `maximumBytes` and `maximumCount` fields. An invalid percent escape, text that is not
+    /// UTF-8, and a control character are malformed.
     init(
         parsing text: some Collection<UInt8>, maximumBytes: Int, maximumCount: Int = 32
     ) throws(CallbackDefect) {
@@ -20,9 +22,9 @@ struct FormFields {
         }
     }
 
-    /// The one value of a name; nil when it is absent.
+    /// The value of the field `name`; nil when the field is absent.
     ///
-    /// Throws when it is repeated (RFC 6749 §3.1).
+    /// Throws when the field is repeated (RFC 6749 §3.1).
     func single(_ name: String) throws(CallbackDefect) -> String? {
         let values = fields.filter { $0.name == name }
         guard values.count <= 1 else { throw .repeatedParameter }
@@ -39,7 +41,8 @@ struct FormFields {
     }
 }
 
-/// Encodes every byte except letters, digits and `-._~` (RFC 3986 §2.3), which a form may contain as they are.
+/// Percent-encodes every byte except letters, digits and `-._~` (RFC 3986 §2.3), which a form may contain
+/// unencoded.
 func percentEncoded(_ text: String) -> String {
     var result: [UInt8] = []
     for byte in text.utf8 {

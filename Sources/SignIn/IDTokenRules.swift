@@ -5,13 +5,14 @@ package import BalloonWire
 package struct IDTokenRules: Sendable {
     /// The issuer that the token must name, byte for byte.
     package var issuer: String
-    /// Our client, which the token must be for.
+    /// The identifier of our client, which the token must name as an audience.
     package var clientID: String
-    /// The audiences that the token may have beside our client.
+    /// The audiences that the token may name besides our client.
     package var otherAudiences: Set<String> = []
     /// The algorithms that may sign the token.
     package var algorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
-    /// The nonce of the request; nil when the request had none, and then the token's is ignored.
+    /// The nonce that the token must repeat; nil when the request had none, and then the token's nonce is not
+    /// checked.
     package var nonce: String?
 
     /// The seconds by which the provider's clock may differ from ours.
@@ -27,7 +28,7 @@ package struct IDTokenRules: Sendable {
 
     /// Checks every rule and returns the claims; `now` is in seconds since 1970.
     ///
-    /// Costs a signature's verification, so it runs on `PublicKeyThreads`.
+    /// Verifying a signature takes much CPU time, so the caller runs this method on `PublicKeyThreads`.
     package func verify(
         _ token: String, with keys: JSONWebKeys, at now: Int
     ) throws(IDTokenRefusal) -> JSONDocument {
@@ -90,14 +91,15 @@ package struct IDTokenRules: Sendable {
         seconds(date).map { $0 <= now + Self.leewaySeconds } ?? false
     }
 
-    /// Whole seconds of a NumericDate between 1970 and 9999 (RFC 7519 §2); nil for every other value.
+    /// Reads a NumericDate (RFC 7519 §2) as whole seconds; nil unless it is a number between the years 1970
+    /// and 9999.
     private func seconds(_ date: JSONValue?) -> Int? {
         guard let value = date?.double, (0...253_402_300_799).contains(value) else { return nil }
         return Int(value)
     }
 }
 
-/// The rule of an id_token that is broken; the raw value is its text in the log.
+/// The rule that an id_token breaks; the raw value is the text in the log.
 package enum IDTokenRefusal: String, Error, Sendable, CaseIterable {
     case malformed = "it is no signed token"
     case encrypted = "it is encrypted, which is not supported"
@@ -121,7 +123,7 @@ package enum IDTokenRefusal: String, Error, Sendable, CaseIterable {
 
 /// Parses a JSON object; nil for everything else.
 func parsedObject(_ bytes: [UInt8], limits: JSONLimits) -> JSONDocument? {
-    // The position of the error would say nothing that an operator can correct at a provider.
+    // Drop the parser's error: its position does not help an operator to correct the provider.
     guard let document = try? JSONDocument(bytes, limits: limits), document.root.kind == .object else {
         return nil
     }

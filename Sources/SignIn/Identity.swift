@@ -1,13 +1,15 @@
 package import BalloonWire
 
-/// A customer at a provider, as the provider stated it and this target verified it.
+/// The identity of a customer at a provider, stated by the provider and verified by this target.
 package struct Identity: Sendable, Equatable {
-    /// The provider: its issuer, or the address of userinfo when it has none.
+    /// The provider's issuer, or the address of its userinfo endpoint when it has no issuer.
     package let issuer: String
-    /// The customer's identifier at that provider, never reused for another person.
+    /// The customer's identifier at the provider, which the provider never reuses for another person.
     package let subject: String
-    /// Claims about the customer, a JSON object: those of userinfo, and those of the id_token that describe a person
-    /// or how the person signed in.
+    /// The claims about the customer, a JSON object.
+    ///
+    /// It contains the claims of userinfo, and those of the id_token that describe the person or the way of
+    /// signing in.
     package let claims: [UInt8]
     /// The provider's tokens; nil unless ``Provider/returnsTokens``.
     package let tokens: ProviderTokens?
@@ -21,13 +23,13 @@ package struct Identity: Sendable, Equatable {
     }
 }
 
-/// The tokens of a completed exchange; never printed.
+/// The tokens that a provider issued; their texts are never printed.
 package struct ProviderTokens: Sendable, Equatable {
-    /// The bearer token for the provider's interfaces.
+    /// The bearer token for the provider's APIs.
     package let accessToken: Secret
     /// The token that gets new access tokens.
     package let refreshToken: Secret?
-    /// The signed statement about the customer.
+    /// The id_token, the provider's signed statement about the customer.
     package let idToken: Secret?
     /// The life of the access token in seconds.
     package let expiresInSeconds: Int?
@@ -45,6 +47,7 @@ package struct ProviderTokens: Sendable, Equatable {
 package enum ClassicResult: Sendable, Equatable {
     /// The provider says that the token is valid and was issued to our client.
     case signedIn(Identity)
-    /// Userinfo accepted the token, but which client it was issued to is unknown; `claims` is a JSON object.
+    /// Userinfo accepted the token, but it is unknown for which client the token was issued; `claims` is a
+    /// JSON object.
     case unverified(claims: [UInt8])
 }

@@ -5,7 +5,7 @@ import BalloonWire
 package struct JSONWebKeys: Sendable {
     struct Entry: Sendable {
         let identifier: String?
-        /// The key; nil when its kind, size or use does not fit.
+        /// The key; nil when its type, size or use is not supported.
         let key: PublicKey?
     }
 
@@ -24,7 +24,7 @@ package struct JSONWebKeys: Sendable {
 
     private static func key(_ key: JSONValue) -> PublicKey? {
         guard isForSignatures(key), let result = publicKey(key) else { return nil }
-        // RFC 7517 §4.4: a key that names an algorithm is for that one only.
+        // RFC 7517 §4.4: a key that names an algorithm is used with this algorithm only.
         guard let algorithm = key["alg"] else { return result }
         return algorithm.equals(result.algorithm.rawValue) ? result : nil
     }
@@ -36,7 +36,7 @@ package struct JSONWebKeys: Sendable {
     }
 
     private static func publicKey(_ key: JSONValue) -> PublicKey? {
-        // A key that cannot be read is one that cannot be used; the token's refusal says so.
+        // Treat a malformed key as unusable; a token that names the key is then refused.
         switch key["kty"]?.string {
         case "RSA":
             guard let modulus = bytes(key["n"]), let exponent = bytes(key["e"]) else { return nil }
@@ -54,7 +54,8 @@ package struct JSONWebKeys: Sendable {
         value?.string.flatMap { Base64.decode($0, alphabet: .url) }
     }
 
-    /// The one key for a token: the key that it names, or the only key of its algorithm when it names none.
+    /// The key that verifies a token: the key with this identifier, or the only key for the algorithm without
+    /// one.
     func key(for identifier: String?, _ algorithm: SignatureAlgorithm) throws(IDTokenRefusal) -> PublicKey {
         let candidates = entries.filter { identifier == nil || $0.identifier == identifier }
         let fitting = candidates.compactMap(\.key).filter { $0.algorithm == algorithm }

@@ -2,21 +2,22 @@ package import BalloonWire
 
 /// An identity provider and our client there, as the configuration of a business states them.
 package struct Provider: Sendable {
-    /// The provider's identifier (OpenID Connect Discovery §2), compared byte for byte; nil without `openid`.
+    /// The provider's issuer (OpenID Connect Discovery §2), compared byte for byte; can be nil without
+    /// `openid`.
     package var issuer: String?
-    /// The address that the customer's device opens; discovery has it otherwise.
+    /// The address that the customer's device opens; nil to use the address from discovery.
     package var authorizationURL: String?
-    /// The address that exchanges a code; discovery has it otherwise.
+    /// The address that exchanges a code for tokens; nil to use the address from discovery.
     package var tokenURL: String?
-    /// The address of the provider's public keys; discovery has it otherwise.
+    /// The address of the provider's public keys; nil to use the address from discovery.
     package var jwksURL: String?
-    /// The address of further claims; discovery has it otherwise, and with `openid` it may be absent.
+    /// The address of userinfo, which is optional with `openid`; nil to use the address from discovery.
     package var userinfoURL: String?
     /// Our identifier at the provider, as in Apple Business Register.
     package var clientID: String
-    /// The proof that a token request is ours.
+    /// The method by which a token request proves that it comes from our client.
     package var clientAuthentication: ClientAuthentication
-    /// The scopes of a request that names none.
+    /// The scopes of a sign-in request that names no scopes.
     package var scope: [String]
     /// Whether requests carry an S256 challenge (RFC 7636).
     package var usesPKCE = true
@@ -24,15 +25,15 @@ package struct Provider: Sendable {
     package var usesNonce = true
     /// The algorithms that may sign an id_token.
     package var idTokenAlgorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
-    /// The audiences that an id_token may have beside our client.
+    /// The audiences that an id_token may name besides our client.
     package var otherAudiences: Set<String> = []
     /// The member of userinfo that identifies the customer when the scope has no `openid`.
     package var subjectClaim = "sub"
     /// Whether an identity carries the provider's tokens.
     package var returnsTokens = false
-    /// Whether `http` addresses of this machine are allowed: under `balloon dev` and in tests.
+    /// Whether `http` addresses on this machine are allowed, as under `balloon dev` and in tests.
     package var allowsLoopback = false
-    /// The client of authentications of version 1; nil when the business has none.
+    /// The client for authentications of version 1; nil when the business supports version 2 only.
     package var classic: ClassicClient?
 
     /// Creates a provider with the default settings.
@@ -46,13 +47,15 @@ package struct Provider: Sendable {
     }
 }
 
-/// The client of version 1: its secret reaches the customer's device, so it is not the client of version 2.
+/// The client for authentications of version 1.
+///
+/// It is not the client for version 2, because the message sends its secret to the customer's device.
 package struct ClassicClient: Sendable {
     /// The client's identifier at the provider.
     package var clientID: String
-    /// The client's secret, which the message carries.
+    /// The client's secret, which the message to the customer's device contains.
     package var clientSecret: Secret
-    /// The address that describes a token (RFC 7662); without it no token of version 1 is verified.
+    /// The address of token introspection (RFC 7662); without it, tokens of version 1 are not verified.
     package var introspectionURL: String?
 
     /// Creates a client.
@@ -63,14 +66,14 @@ package struct ClassicClient: Sendable {
     }
 }
 
-/// The proof that a request to the provider is ours (OpenID Connect Core §9).
+/// The method by which a request proves that it comes from our client (OpenID Connect Core §9).
 package enum ClientAuthentication: Sendable {
-    /// The secret in the form: `client_secret_post`.
+    /// The client's secret as a form field: `client_secret_post`.
     case post(Secret)
-    /// The secret in the `Authorization` field: `client_secret_basic`.
+    /// The client's secret in the `Authorization` header field: `client_secret_basic`.
     case basic(Secret)
-    /// A token of 60 seconds, signed with our key: `private_key_jwt`.
+    /// A token that is signed with our key and valid for 60 seconds: `private_key_jwt`.
     case privateKeyJWT(SigningKey, keyID: String?)
-    /// No proof; the code is bound to us by the challenge alone.
+    /// No proof: only the challenge of PKCE binds the code to our request.
     case none
 }

@@ -1,6 +1,7 @@
 /// Whether a provider's address may be called: https, or http on a loopback address when that is allowed.
 ///
-/// At most 2,048 bytes of printable ASCII, with a host, and without user information, fragment or backslash.
+/// The address has a host and at most 2,048 bytes of printable ASCII. User information, a fragment and a
+/// backslash are refused.
 package func isProviderAddress(_ url: String, allowsLoopback: Bool) -> Bool {
     let refused = Set("\\#\"<>^`{|}".utf8)
     guard url.utf8.count <= 2048,

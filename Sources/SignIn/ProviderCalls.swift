@@ -2,21 +2,23 @@ import BalloonJSON
 import BalloonTransport
 import BalloonWire
 
-/// Sends the requests to providers, each within the limit of its call and the deadline of the whole.
+/// The sender of requests to providers; each call has its own time limit, and also ends at the sign-in's
+/// deadline.
 struct ProviderCalls: Sendable {
     let transport: any HTTPTransport
 
     private static let limits = JSONLimits(
         maximumDepth: 32, maximumBytes: SignInClient.maximumAnswerBytes, maximumNodes: 65_536)
 
-    /// Sends a request and returns the JSON object of its answer with status 200.
+    /// Sends a request and returns the JSON object of the answer; throws when the status is not 200.
     func object(
         _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONDocument {
         try await fetch(call, request, before: deadline).document
     }
 
-    /// Sends a request as ``object(_:_:before:)`` does, and returns how long the answer may be kept.
+    /// Sends a request as ``object(_:_:before:)`` does; returns the JSON object and how long a cache may keep
+    /// it.
     func fetch(
         _ call: ProviderCall, _ request: TransportRequest, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> FetchedDocument<JSONDocument> {

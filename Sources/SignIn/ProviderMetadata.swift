@@ -7,12 +7,12 @@ struct ProviderMetadata: Sendable, Equatable {
     var tokenURL: String?
     var jwksURL: String?
     var userinfoURL: String?
-    /// The address that devices open, which they know from Apple Business Register.
+    /// The address that the customer's device opens; the device knows it from Apple Business Register.
     var authorizationURL: String?
-    /// Whether the provider announces that its callbacks name it (RFC 9207 §3).
+    /// Whether the provider announces that its callbacks contain its issuer as `iss` (RFC 9207 §3).
     var announcesIssuer = false
 
-    /// The addresses of the configuration.
+    /// Creates metadata with the addresses of the configuration only.
     init(_ provider: Provider) {
         tokenURL = provider.tokenURL
         jwksURL = provider.jwksURL
@@ -20,7 +20,8 @@ struct ProviderMetadata: Sendable, Equatable {
         authorizationURL = provider.authorizationURL
     }
 
-    /// Reads a discovery document (OpenID Connect Discovery §3); throws when its issuer is another, byte for byte.
+    /// Reads a discovery document (OpenID Connect Discovery §3); throws when its issuer is not `issuer`, byte
+    /// for byte.
     init(discovered document: JSONDocument, issuer: String) throws(SignInFailure) {
         let root = document.root
         guard root["issuer"]?.equals(issuer) == true else {
@@ -33,7 +34,7 @@ struct ProviderMetadata: Sendable, Equatable {
         announcesIssuer = root["authorization_response_iss_parameter_supported"]?.bool ?? false
     }
 
-    /// Fills in the addresses that the configuration lacks.
+    /// Returns these addresses, completed by the discovered ones where the configuration lacks an address.
     func completed(by discovered: ProviderMetadata) -> ProviderMetadata {
         var result = self
         result.tokenURL = tokenURL ?? discovered.tokenURL
@@ -44,7 +45,8 @@ struct ProviderMetadata: Sendable, Equatable {
         return result
     }
 
-    /// Whether discovery is needed: an address that every sign-in with this scope calls is missing.
+    /// Whether discovery is needed, because the configuration lacks an address that the server itself must
+    /// call.
     func needsDiscovery(isOpenID: Bool) -> Bool {
         tokenURL == nil || (isOpenID ? jwksURL == nil : userinfoURL == nil)
     }

@@ -1,15 +1,16 @@
 import BalloonJSON
 import BalloonWire
 
-/// The secrets of one request to sign in: drawn when its message is sent, and needed again at the callback.
+/// The secrets of one sign-in request, created when the message is sent and needed again at the callback.
 ///
-/// State, verifier and nonce are 32 random bytes each, written in Base64url. Never printed.
+/// State, verifier and nonce are 32 random bytes each, written in Base64url. They are never printed.
 package struct SignInAttempt: Sendable, Equatable {
-    /// The value that finds the request at the callback.
+    /// The value in the callback that identifies the request.
     package let state: String
-    /// The secret behind the challenge (RFC 7636 §4.1); nil without PKCE.
+    /// The PKCE code verifier, from which the challenge derives (RFC 7636 §4.1); nil without PKCE.
     package let verifier: String?
-    /// The value that the id_token must repeat; nil without `openid`, or when the provider does not support it.
+    /// The value that the id_token must repeat; nil without `openid`, or when the provider does not support a
+    /// nonce.
     package let nonce: String?
     /// The address of our callback, which the token request repeats.
     package let redirectURI: String
@@ -25,7 +26,8 @@ package struct SignInAttempt: Sendable, Equatable {
     /// The maximum bytes of a business's own parameters.
     package static let maximumParameterBytes = 2048
 
-    /// Draws new secrets for a request; `scope` replaces the provider's unless it is nil or empty.
+    /// Creates random secrets for a request; `scope` replaces the provider's scopes unless it is nil or
+    /// empty.
     package init(at provider: Provider, redirectURI: String, scope: [String]? = nil) {
         let wanted = scope ?? []
         self.scope = wanted.isEmpty ? provider.scope : wanted
@@ -52,11 +54,11 @@ package struct SignInAttempt: Sendable, Equatable {
         verifier.map { Base64.encode(SHA256.hash($0.utf8), alphabet: .url) }
     }
 
-    /// The message's `additionalParameters`: the business's own parameters, then challenge and nonce; nil when there are
-    /// none.
+    /// The message's `additionalParameters`: the business's own parameters, then challenge and nonce; nil
+    /// when there are none.
     ///
-    /// Throws ``SignInFailure/parametersRefused`` when `own` is longer than 2,048 bytes, is no query of printable
-    /// ASCII, or contains one of ``protocolParameters``, also in an encoded spelling.
+    /// Throws ``SignInFailure/parametersRefused`` when `own` is longer than 2,048 bytes, is not a query of
+    /// printable ASCII, or contains one of ``protocolParameters``, even percent-encoded.
     package func additionalParameters(merging own: String? = nil) throws(SignInFailure) -> String? {
         if let own { try Self.check(own) }
         var ours = FormFields()
@@ -70,7 +72,7 @@ package struct SignInAttempt: Sendable, Equatable {
     /// Checks a business's own parameters; throws ``SignInFailure/parametersRefused``.
     package static func check(_ own: String) throws(SignInFailure) {
         guard own.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
-            // Parsing fails for no other reason than a malformed query, which is all that the caller needs.
+            // Drop the parser's error: it can only mean that the query is malformed.
             let form = try? FormFields(parsing: own.utf8, maximumBytes: maximumParameterBytes),
             form.fields.allSatisfy({ !$0.name.isEmpty && !protocolParameters.contains($0.name) })
         else { throw .parametersRefused }
@@ -83,6 +85,6 @@ extension SignInAttempt: CustomStringConvertible, CustomReflectable {
     /// A mask of constant length.
     package var description: String { "********" }
 
-    /// A mirror without children, so that `dump` of an owner shows nothing.
+    /// A mirror without children, so that `dump` of a value that contains this one shows no secret.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,29 +1,30 @@
-/// The answer of a provider that the customer's browser brings: a query, or a form with `response_mode=form_post`.
+/// The provider's answer, which the customer's browser carries: a query, or a form with
+/// `response_mode=form_post`.
 ///
 /// ```
 /// code=…&state=…[&iss=…]
 /// error=access_denied&state=…[&iss=…]
 /// ```
-/// RFC 6749 §4.1.2, RFC 9207 §2. It proves nothing about the Messages account of the browser's owner.
+/// RFC 6749 §4.1.2, RFC 9207 §2. It does not prove that the user of the browser owns the Messages account.
 package struct SignInCallback: Sendable, Equatable {
-    /// The answer itself.
+    /// The code or the error in the answer.
     package enum Outcome: Sendable, Equatable {
         /// A code for the token endpoint, usable once.
         case code(String)
-        /// An error; nil for a text that no standard defines.
+        /// An error; nil for an error code that no standard defines.
         case error(ProviderErrorCode?)
     }
 
     /// The value that identifies the open request.
     package let state: String
-    /// The provider that answers.
+    /// The issuer of the provider that answers, from `iss`; nil when the callback has none.
     package let issuer: String?
-    /// The answer itself.
+    /// The code or the error.
     package let outcome: Outcome
 
     /// The maximum bytes of a query or form.
     package static let maximumBytes = 16_384
-    /// The maximum bytes of `state`; ours have 43.
+    /// The maximum bytes of `state`; the states that this server creates have 43 bytes.
     package static let maximumStateBytes = 512
 
     /// Parses a query without `?`, or the body of a form; parameters that OAuth does not define are ignored.
@@ -54,7 +55,7 @@ package struct SignInCallback: Sendable, Equatable {
         }
     }
 
-    /// The code; throws the failure that the provider's error means.
+    /// Returns the code, or throws the failure that the provider's error means.
     func code() throws(SignInFailure) -> String {
         switch outcome {
         case .code(let code): return code
@@ -63,8 +64,10 @@ package struct SignInCallback: Sendable, Equatable {
         }
     }
 
-    /// Checks `iss`, also beside an error: it must be the configured issuer byte for byte, and may be absent only when
-    /// the provider does not announce it (RFC 9207 §2.4).
+    /// Checks that `iss` is the configured issuer byte for byte, also in a callback with an error (RFC 9207
+    /// §2.4).
+    ///
+    /// `iss` may be absent only if the provider does not announce it.
     func checkIssuer(_ expected: String?, isAnnounced: Bool) throws(SignInFailure) {
         guard let issuer else {
             if isAnnounced { throw .callbackIssuer(isMissing: true) }

@@ -1,6 +1,6 @@
 import BalloonWire
 
-/// A provider's answers to a check of its configuration, which signs nobody in.
+/// The result of checking a provider's configuration without signing anyone in.
 package struct ProviderCheck: Sendable, Equatable {
     /// The address that the customer's device opens; nil when neither the configuration nor discovery has it.
     package let authorizationURL: String?
@@ -11,9 +11,10 @@ package struct ProviderCheck: Sendable, Equatable {
 }
 
 extension SignInClient {
-    /// Fetches discovery, if the configuration needs it, and the keys; no customer and no secret is involved.
+    /// Fetches the discovery document if the configuration needs it, and the keys if the scope has `openid`.
     ///
-    /// Throws the failure that a sign-in would have, also when the provider has no key that can be used.
+    /// It sends no secret and concerns no customer. Throws the failure that a sign-in would have, or a
+    /// failure when the provider has no usable key.
     package func check(_ provider: Provider) async throws(SignInFailure) -> ProviderCheck {
         let isOpenID = provider.scope.contains("openid")
         let deadline = ContinuousClock.now + .seconds(20)

@@ -3,12 +3,12 @@ import BalloonPOSIX
 package import BalloonWire
 
 extension SignInClient {
-    /// Opens the token of an authentication of version 1 and returns the customer's identity.
+    /// Decrypts the token of an authentication of version 1 and returns the customer's identity.
     ///
-    /// `token` is the event's Base64 text and `scalar` the private number of the request's pair. Any device can
-    /// encrypt to the key, so the token is introspected first: it must be active and issued to the classic client.
-    /// Without an introspection address the result is ``ClassicResult/unverified(claims:)``. Ends one second before
-    /// `deadline`.
+    /// `token` is the Base64 text of the event, and `scalar` the private key of the request's key pair. Any
+    /// device can encrypt a token to the public key. The token is therefore introspected first: it must be
+    /// active and issued to the classic client. Without an introspection address the result is
+    /// ``ClassicResult/unverified(claims:)``. Ends one second before `deadline`.
     package func exchange(
         classicToken token: String, scalar: Secret, at provider: Provider,
         before deadline: ContinuousClock.Instant
@@ -50,7 +50,7 @@ extension SignInClient {
         guard token.utf8.count <= 2 * ECIES.maximumBytes, let sealed = Base64.decode(token) else {
             throw .classicTokenRefused
         }
-        // Every reason why a token does not open means the same: it is refused.
+        // Drop the reason why the decryption failed: the token is refused in any case.
         guard let plain = await threads.run({ Result { try ECIES.open(sealed, scalar: scalar) } }) else {
             throw .overloaded
         }
@@ -60,7 +60,8 @@ extension SignInClient {
         return text
     }
 
-    /// Asks the provider about a token (RFC 7662 §2); nil without an address.
+    /// Asks the provider about a token (RFC 7662 §2); returns nil when no introspection address is
+    /// configured.
     private func introspection(
         of token: String, _ client: ClassicClient, _ provider: Provider,
         before deadline: ContinuousClock.Instant
@@ -83,7 +84,7 @@ extension SignInClient {
         return document
     }
 
-    /// Whether a described token was issued to our client: `client_id` says so, or `aud` when that is absent.
+    /// Whether a token was issued to our client: `client_id` says so, or `aud` when `client_id` is absent.
     private func isFor(_ clientID: String, _ description: JSONValue) -> Bool {
         if let client = description["client_id"] { return client.equals(clientID) }
         guard let audience = description["aud"] else { return false }
@@ -91,7 +92,7 @@ extension SignInClient {
     }
 
     private static func tokens(_ token: String) -> ProviderTokens? {
-        // The token is not empty, which is the only failure.
+        // This does not fail: `Secret` refuses only an empty text, and the token is not empty.
         (try? Secret(Array(token.utf8))).map {
             ProviderTokens(accessToken: $0, refreshToken: nil, idToken: nil, expiresInSeconds: nil)
         }

@@ -9,7 +9,7 @@ import BalloonWire
 package final class SignInClient: Sendable {
     /// The maximum bytes of a provider's answer.
     package static let maximumAnswerBytes = 1 << 20
-    /// The part of a caller's time that is left for recording and answering.
+    /// The time before the caller's deadline that stays free for recording the result and answering.
     package static let reservedTime = Duration.seconds(1)
 
     let calls: ProviderCalls
@@ -18,9 +18,10 @@ package final class SignInClient: Sendable {
     private let discovery: DocumentCache<ProviderMetadata>
     private let keys: DocumentCache<JSONWebKeys>
 
-    /// Creates a client that sends through `transport`, or through its own `CurlTransport` when that is nil.
+    /// Creates a client that sends through `transport`, or through a new `CurlTransport` when `transport` is
+    /// nil.
     ///
-    /// Throws when the transport cannot be created for lack of descriptors.
+    /// Throws when the process has no file descriptors left for a new transport.
     package init(
         transport: (any HTTPTransport)? = nil, threads: PublicKeyThreads = .shared,
         clock: SignInClock = .system
@@ -33,9 +34,10 @@ package final class SignInClient: Sendable {
         keys = DocumentCache(of: .keys, keepsOldCopy: false, clock: clock)
     }
 
-    /// Checks a callback's `iss` before its state is consumed; throws a failure with code 400, or that of discovery.
+    /// Checks a callback's `iss` before the caller consumes the callback's state.
     ///
-    /// The deadline is that of the whole callback. Nothing is sent to the provider except for its discovery document.
+    /// Throws a failure with code 400, or a failure of discovery. `deadline` is the deadline of the whole
+    /// callback. The provider gets no request except for its discovery document.
     package func checkIssuer(
         of callback: SignInCallback, for attempt: SignInAttempt, at provider: Provider,
         before deadline: ContinuousClock.Instant
@@ -47,8 +49,9 @@ package final class SignInClient: Sendable {
 
     /// Exchanges the callback's code and returns the customer's identity at the provider.
     ///
-    /// Call it once for a state that was consumed before. It ends one second before `deadline`, the end of the
-    /// callback's 20 seconds. Steps: `iss`, the provider's error, exchange, id_token, userinfo.
+    /// Call it only once for each state, after consuming the state. It ends one second before `deadline`,
+    /// which is 20 seconds after the callback began. Steps: `iss`, the provider's error, exchange, id_token,
+    /// userinfo.
     package func exchange(
         _ callback: SignInCallback, of attempt: SignInAttempt, at provider: Provider,
         before deadline: ContinuousClock.Instant
@@ -94,7 +97,8 @@ package final class SignInClient: Sendable {
             tokens: provider.returnsTokens ? answer.tokens() : nil)
     }
 
-    /// The provider's addresses; discovery runs when the configuration lacks one.
+    /// The provider's addresses; uses discovery when the configuration lacks an address that the server must
+    /// call.
     func metadata(
         of provider: Provider, isOpenID: Bool, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> ProviderMetadata {
@@ -131,7 +135,7 @@ package final class SignInClient: Sendable {
         guard case .privateKeyJWT(let key, let keyID) = provider.clientAuthentication else { return nil }
         let claims = assertionClaims(
             clientID: provider.clientID, audience: provider.issuer ?? tokenURL, now: clock.secondsSince1970())
-        // Signing fails only without memory.
+        // Signing fails only when memory is exhausted.
         guard let token = await threads.run({ try? key.sign(claims, keyID: keyID) }) else {
             throw .overloaded
         }
@@ -151,7 +155,7 @@ package final class SignInClient: Sendable {
             return try await verify(
                 token, rules, keys(of: provider, at: metadata, refetching: false, before: deadline))
         } catch .idTokenRefused(.unknownKey) {
-            // A provider that has just changed its keys signs with one that the cached copy lacks.
+            // The provider may have changed its keys after they were cached: fetch them again.
             return try await verify(
                 token, rules, keys(of: provider, at: metadata, refetching: true, before: deadline))
         }
@@ -194,7 +198,7 @@ package final class SignInClient: Sendable {
         return try await calls.object(.userinfo, request, before: deadline)
     }
 
-    /// A request to an address of the provider; throws when it is missing or not allowed.
+    /// Creates a request to an address of the provider; throws when the address is missing or not allowed.
     private func request(
         to url: String?, for call: ProviderCall, _ provider: Provider
     ) throws(SignInFailure) -> TransportRequest {
@@ -204,14 +208,16 @@ package final class SignInClient: Sendable {
         return TransportRequest(url: url, allowsPlainHTTP: provider.allowsLoopback)
     }
 
-    /// Fetches a shared document within the limit of its call, whatever time its callers have left.
+    /// Fetches a document for all waiting callers; only the time limit of the call applies, not a caller's
+    /// deadline.
     private static func fetched<Document>(
         _ call: ProviderCall, _ request: TransportRequest, _ calls: ProviderCalls,
         _ read: @Sendable (JSONDocument) throws(SignInFailure) -> Document
     ) async -> Result<FetchedDocument<Document>, SignInFailure> {
         do throws(SignInFailure) {
             let fetched = try await calls.fetch(call, request, before: .now + call.limit)
-            // The keys change with the answer's `max-age`; the addresses of discovery do for years.
+            // Keep keys as long as the answer allows. Keep discovery for a day, because its addresses rarely
+            // change.
             let lifetime =
                 call == .keys ? fetched.lifetime : FetchedDocument<Document>.maximumLifetime
             return .success(FetchedDocument(document: try read(fetched.document), lifetime: lifetime))

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The clocks of a client, so that a test can turn them.
+/// The clocks of a client, so that a test can replace them.
 package struct SignInClock: Sendable {
     /// Whole seconds since 1970, for the dates in a token.
     package let secondsSince1970: @Sendable () -> Int

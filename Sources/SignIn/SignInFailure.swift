@@ -1,19 +1,20 @@
 package import BalloonTransport
 
-/// The reason why there is no identity; contains no text from outside, so it may be logged.
+/// The reason why a sign-in has no identity; it contains no text from the network, so it may be logged.
 package enum SignInFailure: Error, Sendable, Equatable {
-    /// The callback is no query of a provider: the customer begins again.
+    /// The callback is malformed: the customer must begin again.
     case callbackMalformed(CallbackDefect)
     /// The callback names another provider (RFC 9207): a mix-up attack, or a wrong `issuer` in the configuration.
     case callbackIssuer(isMissing: Bool)
-    /// A business's own parameters are no query, or contain a parameter of the protocol.
+    /// The business's own parameters are not a query, or contain a parameter of the protocol.
     case parametersRefused
     /// The customer declined, or the provider declined for the customer (`access_denied`).
     case denied
-    /// The provider answered with an error; the code is one of the standards, or nil for another text.
+    /// The provider answered with an error; the code is nil when no standard defines it.
     case providerError(ProviderCall?, ProviderErrorCode?)
-    /// The provider refused the code (`invalid_grant`): it was used or is too old, or the provider ignores the
-    /// challenge.
+    /// The provider refused the code (`invalid_grant`).
+    ///
+    /// The code was used before or has expired, or the provider does not support the challenge.
     case grantRefused(usesPKCE: Bool)
     /// An answer of the provider cannot be used.
     case answerRefused(ProviderCall, AnswerDefect)
@@ -21,17 +22,17 @@ package enum SignInFailure: Error, Sendable, Equatable {
     case addressMissing(ProviderCall)
     /// The provider could not be reached.
     case unreachable(ProviderCall, TransportError)
-    /// The time was up before a call answered.
+    /// The deadline passed before the provider answered a call.
     case late(ProviderCall)
     /// A rule of the id_token is broken.
     case idTokenRefused(IDTokenRefusal)
-    /// Userinfo or introspection describes another person than the token.
+    /// Userinfo or introspection describes another person than the token does.
     case subjectDiffers(ProviderCall)
-    /// A token of version 1 does not open, or is not for our client, or no longer valid.
+    /// A token of version 1 cannot be decrypted, is not for our client, or is no longer valid.
     case classicTokenRefused
-    /// The threads for public-key work have too many jobs.
+    /// Too many jobs wait for the threads for public-key operations.
     case overloaded
-    /// The server stops.
+    /// The server is stopping.
     case stopping
 
     /// The code that the customer's device gets as `error_code`.
@@ -47,7 +48,8 @@ package enum SignInFailure: Error, Sendable, Equatable {
         }
     }
 
-    /// The setting of `authentication` that the provider may not support, which the log names and counts.
+    /// The setting of `authentication` that the provider may not support; the log names the setting and
+    /// counts such failures.
     package var suspectedSwitch: ProviderSwitch? {
         switch self {
         case .grantRefused(usesPKCE: true): .pkce
@@ -86,7 +88,7 @@ package enum SignInFailure: Error, Sendable, Equatable {
     }
 }
 
-/// A setting of a provider that has an off switch.
+/// A setting of a provider that the configuration can switch off.
 package enum ProviderSwitch: String, Sendable, CaseIterable {
     /// `authentication.pkce`.
     case pkce
@@ -102,7 +104,7 @@ package enum ProviderCall: String, Sendable, CaseIterable {
     case userinfo
     case introspection
 
-    /// The longest time of the call.
+    /// The time limit of the call.
     var limit: Duration { self == .token ? .seconds(10) : .seconds(5) }
 }
 
@@ -120,21 +122,21 @@ package enum CallbackDefect: String, Error, Sendable, CaseIterable {
 
 /// The reason why a provider's answer cannot be used.
 package enum AnswerDefect: Sendable, Equatable {
-    /// Its status is not 200.
+    /// The status of the answer is not 200.
     case status(Int)
-    /// It leads elsewhere; redirects are not followed.
+    /// The answer is a redirect, which is not followed.
     case redirect
-    /// It is not JSON, for example an HTML page, or ends too early.
+    /// The answer is not JSON, for example an HTML page, or ends too early.
     case notJSON
-    /// It has more than ``SignInClient/maximumAnswerBytes``.
+    /// The answer has more than ``SignInClient/maximumAnswerBytes``.
     case tooLarge
-    /// It lacks a member, or the member has another type.
+    /// The answer lacks a member, or the member has another type.
     case missing(AnswerMember)
-    /// Discovery's issuer differs from the configured one.
+    /// The issuer in the discovery document differs from the configured issuer.
     case issuerDiffers
     /// The token is not of the type `Bearer`.
     case tokenType
-    /// Userinfo is signed or encrypted.
+    /// The answer of userinfo is signed or encrypted, which is not supported.
     case signed
 
     var reason: String {
@@ -151,7 +153,7 @@ package enum AnswerDefect: Sendable, Equatable {
     }
 }
 
-/// A member of an answer that is required.
+/// A required member of a provider's answer.
 package enum AnswerMember: String, Sendable {
     case accessToken = "access_token"
     case idToken = "id_token"

@@ -7,7 +7,7 @@ struct TokenRequest {
     let code: String
     let attempt: SignInAttempt
     let provider: Provider
-    /// Our signed proof, when the provider wants one.
+    /// The signed token that proves our identity with `private_key_jwt`; nil for the other methods.
     let assertion: String?
 
     func request(to url: String) -> TransportRequest {
@@ -22,7 +22,8 @@ struct TokenRequest {
     }
 }
 
-/// A `POST` of a form with the proof that it is ours (OpenID Connect Core §9, RFC 7523 §2.2).
+/// Creates a `POST` of a form that proves that it comes from our client (OpenID Connect Core §9, RFC 7523
+/// §2.2).
 func authenticated(
     _ form: FormFields, to url: String, clientID: String, _ authentication: ClientAuthentication,
     assertion: String? = nil, allowsLoopback: Bool
@@ -34,7 +35,7 @@ func authenticated(
         form.add("client_id", clientID)
         form.add("client_secret", String(decoding: secret.bytes, as: UTF8.self))
     case .basic(let secret):
-        // RFC 6749 §2.3.1: both are encoded as in a form before they are joined.
+        // RFC 6749 §2.3.1: identifier and secret are each form-encoded before they are joined.
         let text = String(decoding: secret.bytes, as: UTF8.self)
         let pair = percentEncoded(clientID) + ":" + percentEncoded(text)
         headers.append((name: "authorization", value: "Basic " + Base64.encode(pair.utf8)))
@@ -49,7 +50,8 @@ func authenticated(
         allowsPlainHTTP: allowsLoopback)
 }
 
-/// The claims of a proof for `private_key_jwt`: valid for 60 seconds, for the issuer alone, and usable once.
+/// The claims of a token for `private_key_jwt`, which is valid for 60 seconds, for the audience alone, and
+/// only once.
 func assertionClaims(clientID: String, audience: String, now: Int) -> [UInt8] {
     JSONWriter.object { writer in
         writer.field("iss", clientID)
@@ -70,8 +72,10 @@ struct TokenAnswer: Sendable {
 
     static let maximumTokenBytes = 65_536
 
-    /// Reads the answer; throws when the access token is missing or no bearer token, or the id_token is missing though
-    /// the scope has `openid`.
+    /// Reads the answer of the token endpoint.
+    ///
+    /// Throws when the access token is missing or is not a bearer token. With `openid`, throws when the
+    /// id_token is missing.
     init(_ document: JSONDocument, isOpenID: Bool) throws(SignInFailure) {
         let root = document.root
         guard let accessToken = root["access_token"]?.string, Self.isToken(accessToken) else {
@@ -103,7 +107,7 @@ struct TokenAnswer: Sendable {
     }
 
     private func secret(_ text: String?) -> Secret? {
-        // An empty text is the only failure, and stands for no token.
+        // `Secret` refuses only an empty text, which counts as no token.
         text.flatMap { try? Secret(Array($0.utf8)) }
     }
 }
