@@ -15,8 +15,9 @@ struct BearerCheck {
         verifier = TokenVerifier(secret: secret)
     }
 
-    /// The answer to an unauthorized request, 401 without a bearer and 403 with a bad one; nil for an
-    /// authorized request.
+    /// Returns the answer to an unauthorized request: 401 without a bearer token, 403 with an invalid one.
+    ///
+    /// Returns nil for an authorized request.
     func refusal(of request: HTTPRequest) -> HTTPResponse? {
         let prefix = "Bearer "
         guard let field = request.text("authorization"), field.hasPrefix(prefix) else {

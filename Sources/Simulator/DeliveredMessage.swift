@@ -6,7 +6,7 @@ package import BusinessMessages
 package struct DeliveredMessage: Sendable {
     /// The number in the order of arrival, from 1.
     package let number: Int
-    /// The time of its first arrival.
+    /// The time at which the message arrived for the first time.
     package let at: Timestamp
     /// The message's identity.
     package let id: MessageID
@@ -18,7 +18,7 @@ package struct DeliveredMessage: Sendable {
     package let message: JSONDocument
     /// Whether the header `auto-reply` marked the message as written by a program.
     package var isAutomatic = false
-    /// The number of repetitions with the same id; the customer sees the message once.
+    /// The number of later arrivals of a message with the same id; the customer sees the message once.
     package var repeats = 0
 
     func write(to writer: inout JSONWriter) {

@@ -6,11 +6,10 @@ package import BusinessMessages
 package import Logging
 import Synchronization
 
-/// Apple's gateway on a loopback address: accepts messages, stores and decodes payloads, and misbehaves on
-/// request.
+/// A fake of Apple's gateway on a loopback address; it can misbehave on request.
 ///
-/// It checks tokens, headers and bodies as Apple documents it. `GET /_simulator/messages` lists the accepted
-/// messages.
+/// It accepts messages, and stores and decodes payloads. It checks tokens, headers and bodies as Apple
+/// documents them. `GET /_simulator/messages` lists the accepted messages.
 package final class FakeGateway: Sendable {
     private struct Running: Sendable {
         let server: HTTPServer
@@ -53,7 +52,7 @@ package final class FakeGateway: Sendable {
             mspID: mspID, secret: secret, businesses: businesses, memory: memory, jobs: continuation)
         var limits = HTTPLimits()
         limits.maximumConnections = 1024
-        // A query for messages waits up to a minute.
+        // A query for messages waits up to a minute, so the timeout must be longer.
         limits.answerTimeout = .seconds(90)
         let server = try HTTPServer(
             listeners: [HTTPListener(memory.address ?? address, routes: endpoints.routes, limits: limits)],
@@ -82,7 +81,7 @@ package final class FakeGateway: Sendable {
     /// The address for `gateway.url`, `http://127.0.0.1:PORT/v1`; nil before the start.
     package var baseURL: String? { memory.origin.map { $0 + "/v1" } }
 
-    /// Misbehaves at the next `times` requests of `endpoint`, after earlier rules are used up.
+    /// Misbehaves at the next `times` requests of `endpoint`; rules that were added earlier apply first.
     package func misbehave(at endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int = 1) {
         memory.add(MisbehaviourRule(endpoint, misbehaviour, times: times))
     }
@@ -99,10 +98,13 @@ package final class FakeGateway: Sendable {
     /// Replaces all rules.
     package func replaceRules(by rules: [MisbehaviourRule]) { memory.replaceRules(by: rules) }
 
-    /// The requests about a message, oldest first; of the newest 5,000 and 64 MiB of all.
+    /// The recorded requests about a message, oldest first.
+    ///
+    /// The gateway records its newest 5,000 requests, at most 64 MiB of them.
     package func exchanges(about id: MessageID) -> [GatewayExchange] { memory.exchanges(about: id) }
 
-    /// Calls `action` for each later request about a message; it must not block.
+    /// Calls `action`, which must not block, after each later request about a message; replaces an earlier
+    /// action.
     package func whenAnswered(_ action: @escaping @Sendable (GatewayExchange) -> Void) {
         memory.whenAnswered(action)
     }
@@ -115,7 +117,7 @@ package final class FakeGateway: Sendable {
     /// The number of requests that `endpoint` received, including refused ones.
     package func requestCount(_ endpoint: GatewayEndpoint) -> Int { memory.requestCount(endpoint) }
 
-    /// Every accepted message for `customer`, or for all customers, in the order of arrival.
+    /// The recorded messages for `customer`, or for all customers, in the order of arrival.
     package func messages(for customer: CustomerID? = nil) -> [DeliveredMessage] {
         memory.messages(after: 0, customer: customer).found
     }

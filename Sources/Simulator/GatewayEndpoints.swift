@@ -138,8 +138,8 @@ struct GatewayEndpoints: Sendable {
                 && !Self.isLocalAddress(problem)
         }
         guard let broken else { return nil }
-        // The text about 'data' was observed at Apple. Of its other refusals only the format is known, so here
-        // the text names the broken rule.
+        // The text about 'data' was observed at Apple. Of Apple's other refusals only the format is known, so
+        // here the text names the broken rule.
         return badRequest(
             broken.rule == .appData
                 ? "Third party interactive data disallows use of 'data'"
@@ -310,7 +310,7 @@ struct GatewayEndpoints: Sendable {
 }
 
 extension Misbehaviour {
-    /// The response that replaces the processing of the request; nil for a misbehaviour that processes it.
+    /// The response that is sent instead of processing the request; nil when the request is processed.
     fileprivate var answer: HTTPResponse? {
         switch self {
         case .answer(let status, let seconds):

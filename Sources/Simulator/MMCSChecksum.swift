@@ -3,8 +3,8 @@ import BalloonWire
 
 /// The 21-byte checksum by which Apple's file store identifies an encrypted file.
 ///
-/// It is the byte `0x81`, followed by the SHA-1 of a salt and the file. iMessage clients use it; that business
-/// messages use it too is an assumption. The server must not rely on it for security.
+/// It is the byte `0x81`, followed by the SHA-1 of a salt and the file. iMessage clients use this checksum;
+/// it is an assumption that business messages use it too. The server must not rely on it for security.
 struct MMCSChecksum: Sendable, Equatable {
     let bytes: [UInt8]
 

@@ -4,7 +4,7 @@ package import BalloonHTTP
 package enum Misbehaviour: Sendable, Hashable {
     /// Answers with this status before any check, and with `Retry-After` when seconds are given.
     case answer(HTTPStatus, retryAfterSeconds: Int? = nil)
-    /// Answers 200 with these bytes, whatever the request is; a test can thus send a wrong length, address or
+    /// Answers every request with 200 and these bytes, so that a test can send a wrong length, address or
     /// format.
     case body([UInt8])
     /// Processes the request, and answers late.

@@ -11,9 +11,9 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
     package let endpoint: GatewayEndpoint
     /// The fault.
     package let misbehaviour: Misbehaviour
-    /// The remaining number of applications; nil for no limit.
+    /// The number of requests to which the rule still applies; nil for no limit.
     private var left: Int?
-    /// The rule applies to every n-th request; this is n.
+    /// The number n if the rule applies to every n-th request; 1 means every request.
     private let every: Int
     private var seen = 0
 
@@ -47,7 +47,7 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
         self.init(endpoint, misbehaviour, times: times, every: every)
     }
 
-    /// The rule as a text, with the number of remaining applications.
+    /// The rule as a text, with the number of requests to which it still applies.
     package var description: String {
         let times = left.map { ",times=\($0)" } ?? ""
         return "\(endpoint.rawValue)=\(misbehaviour.text)" + times + (every > 1 ? ",every=\(every)" : "")
@@ -66,7 +66,7 @@ package struct MisbehaviourRule: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Misbehaviour {
-    /// The part of a rule's text behind the endpoint; `body` has no text that can be parsed.
+    /// The text of a rule after `ENDPOINT=`; the text of `body` cannot be parsed back.
     fileprivate var text: String {
         switch self {
         case .answer(let status, let seconds): "\(status.code)" + (seconds.map { "/\($0)" } ?? "")

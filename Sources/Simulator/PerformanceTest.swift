@@ -4,9 +4,9 @@ import BalloonTransport
 import RetentionMessages
 import Synchronization
 
-/// One performance test of an address that answers retention questions, with Apple's settings and names.
+/// One performance test of an address that answers the App Store's questions, with Apple's names.
 ///
-/// The settings are those of the fixture in Apple's App Store Server libraries.
+/// The settings are those of a test fixture in Apple's App Store Server libraries.
 package final class PerformanceTest: Sendable {
     /// The limits of a test.
     package struct Settings: Sendable, Equatable {
@@ -20,7 +20,7 @@ package final class PerformanceTest: Sendable {
         package init() {}
     }
 
-    /// The reason why a question counts as unanswered.
+    /// The reason why a question counts as failed.
     package enum Failure: String, Sendable, CaseIterable {
         case timedOut = "TIMED_OUT"
         case tls = "TLS_ISSUE"
@@ -34,7 +34,7 @@ package final class PerformanceTest: Sendable {
         case other = "OTHER"
     }
 
-    /// The end of one question.
+    /// The result of one question.
     package struct Sample: Sendable, Equatable {
         package let time: Duration
         package let failure: Failure?
@@ -63,7 +63,9 @@ package final class PerformanceTest: Sendable {
     /// Whether the last question has ended.
     package var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Asks all questions with `ask`, which gets the number of the question; at most ten at a time, for a minute at most.
+    /// Calls `ask` with the number of each question, from 0.
+    ///
+    /// At most ten questions are in flight at a time, and no question is asked after the first minute.
     func run(_ ask: @escaping @Sendable (Int) async -> Sample) async {
         let end = ContinuousClock.now + settings.totalDuration
         await withDiscardingTaskGroup { group in
@@ -95,7 +97,7 @@ package final class PerformanceTest: Sendable {
         return samples.count { $0.failure == nil } * 100 / settings.totalRequests
     }
 
-    /// The members `config` of the answer to "Initiate Performance Test".
+    /// Writes the member `config` of the answer to "Initiate Performance Test".
     func writeSettings(to writer: inout JSONWriter) {
         writer.key("config")
         writer.object { writer in
@@ -132,16 +134,17 @@ package final class PerformanceTest: Sendable {
         }
     }
 
-    /// The smallest of the sorted values that this percentage of them does not exceed; 0 without values.
+    /// The percentile of sorted values by the nearest rank; 0 without values.
     static func percentile(_ percentile: Int, of sorted: [Int]) -> Int {
         guard !sorted.isEmpty else { return 0 }
         let rank = (sorted.count * percentile + 99) / 100
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 
-    /// The failure of an exchange; nil for an answer that the App Store uses.
+    /// The reason why the App Store cannot use the result of a request; nil for a usable answer.
     ///
-    /// `isKnown` says whether a message can be shown. An empty object is an answer: it shows the default message.
+    /// `isKnown` says whether a message can be shown. An empty object is usable: the App Store then shows the
+    /// default message.
     static func failure(
         of exchange: Result<TransportResponse, TransportError>, at url: String,
         isKnown: (RetentionID) -> Bool
@@ -186,7 +189,7 @@ package final class PerformanceTest: Sendable {
         return nil
     }
 
-    /// The message in an answer of one of the first three shapes.
+    /// The message that an answer names; nil for an answer without a message.
     static func message(in root: JSONValue) -> RetentionID? {
         for name in ["message", "alternateProduct", "promotionalOffer"] {
             if let id = root[name]?["messageIdentifier"]?.string { return RetentionID(id) }

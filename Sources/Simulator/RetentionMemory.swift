@@ -2,7 +2,8 @@ import BalloonHTTP
 import BalloonJSON
 import RetentionMessages
 
-/// The content of a simulated App Store for one app, and its rules; a value without a clock or a socket.
+/// The content of a simulated App Store for one app, with the rules for changing it; uses no clock and no
+/// socket.
 struct RetentionMemory {
     /// A call behind `/inApps/v1/messaging/`.
     struct Call {
@@ -56,7 +57,8 @@ struct RetentionMemory {
         }
     }
 
-    /// The product and locale of a default message by number, in turn; nil without any.
+    /// The product and locale of the default message with this number, starting over after the last; nil
+    /// without any.
     func key(_ number: Int) -> DefaultMessages.Key? {
         let keys = DefaultMessages(defaults.mapValues(\.text)).keys
         return keys.isEmpty ? nil : keys[number % keys.count]

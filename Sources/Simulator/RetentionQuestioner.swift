@@ -4,7 +4,7 @@ package import BalloonTransport
 import BalloonWire
 package import RetentionMessages
 
-/// Asks an address as the App Store does: with signed questions and its time limit.
+/// A simulated App Store that sends signed questions to an address, within Apple's time limit.
 package struct RetentionQuestioner: Sendable {
     /// The time after which the App Store shows the default message.
     package static let limit = Duration.milliseconds(700)
@@ -13,7 +13,7 @@ package struct RetentionQuestioner: Sendable {
     private let appleID: Int
     private let environment: RetentionEnvironment
     private let transport: any HTTPTransport
-    /// The address that is asked when the app has set none.
+    /// The address that is asked while the app has no real-time URL.
     private let url: String
 
     /// Creates a questioner for one app; `url` is asked until the app sets a real-time URL.
@@ -28,7 +28,7 @@ package struct RetentionQuestioner: Sendable {
         self.transport = transport
     }
 
-    /// The address that is asked.
+    /// The address that is asked: the real-time URL, or `url` without one.
     func address(_ realtimeURL: RealtimeURL?) -> String { realtimeURL?.text ?? url }
 
     /// Asks a new question, and returns the response with the time that it took.
@@ -42,7 +42,7 @@ package struct RetentionQuestioner: Sendable {
             originalTransactionID: subscription, appAppleID: appleID, productID: key.product,
             locale: key.locale, requestIdentifier: identifier, environment: environment,
             signedMilliseconds: Int(Timestamp.now().milliseconds))
-        // Signing fails only without memory.
+        // Signing fails only when memory is exhausted.
         guard let body = try? store.body(asking: request) else { return (.failure(.cancelled), .zero) }
         let start = ContinuousClock.now
         do {

@@ -2,18 +2,18 @@ import BalloonJSON
 package import BalloonWire
 package import RetentionMessages
 
-/// Signs questions about retention messages as the App Store does, with a root of its own.
+/// A signer of retention questions, like the App Store, with its own root certificate.
 ///
-/// The certificates have Apple's kinds of keys and extensions. A server accepts them only when ``root`` is its
-/// configured root.
+/// The certificates have Apple's kinds of keys and extensions. A server accepts them only when ``root`` is
+/// its configured root.
 package struct SimulatedAppStore: Sendable {
     /// The root certificate as DER.
     package let root: [UInt8]
     private let signer: CertifiedTokenSigner
 
-    /// Creates an App Store whose certificates are valid for a day before and ten years after `now`, in seconds since 1970.
+    /// Creates an App Store whose certificates are valid from a day before `now` until ten years after it.
     ///
-    /// Throws `WireError.signingKeyRefused` only without memory.
+    /// `now` is in seconds since 1970. Throws `WireError.signingKeyRefused` only when memory is exhausted.
     package init(at now: Int) throws(WireError) {
         let validity = (now - 86_400)...(now + 3650 * 86_400)
         let purpose = RootCertificate.Purpose.appStore

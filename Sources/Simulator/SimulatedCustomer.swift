@@ -34,8 +34,8 @@ package struct SimulatedCustomer: Sendable {
 
     /// Creates a customer.
     ///
-    /// `server` is the URL that `/message` is appended to. `gateway` is the fake gateway's
-    /// ``FakeGateway/origin``, which stores large payloads and knows the replies.
+    /// `server` is the URL that `/message` is appended to. `gateway` is the ``FakeGateway/origin`` of the
+    /// fake gateway that stores large payloads and records the business's replies.
     package init(
         id: CustomerID, business: BusinessID, server: String, mspID: String, secret: Secret, gateway: String?,
         transport: any HTTPTransport
@@ -93,7 +93,8 @@ package struct SimulatedCustomer: Sendable {
         try await transport.send(try request(carrying: try await referring(message, always: isLarge)))
     }
 
-    /// Sends a request of ``request(carrying:)``, which the caller may have damaged, and returns the server's answer.
+    /// Sends a request that ``request(carrying:)`` created, possibly damaged since, and returns the server's
+    /// answer.
     package func exchange(_ request: TransportRequest) async throws -> TransportResponse {
         try await transport.send(request)
     }
@@ -113,7 +114,7 @@ package struct SimulatedCustomer: Sendable {
             body: GzipCompressor().compress(message), allowsPlainHTTP: true)
     }
 
-    /// A token as in Apple's requests: `aud` is the MSP, `iat` is now unless given.
+    /// A token as in Apple's requests; by default `aud` is the MSP and `iat` is now.
     package func token(issuedAt: Int = SystemClock.secondsSince1970(), audience: String? = nil) -> String {
         let json = JSONWriter.object { writer in
             writer.field("aud", audience ?? mspID)
@@ -122,8 +123,9 @@ package struct SimulatedCustomer: Sendable {
         return signer.sign(json)
     }
 
-    /// Moves interactive data behind a reference when it is large, or `always`; otherwise returns `message`
-    /// unchanged.
+    /// Moves interactive data of more than 10 KB, or with `always` of any size, behind a reference.
+    ///
+    /// Returns any other message unchanged.
     package func referring(_ message: [UInt8], always: Bool = false) async throws -> [UInt8] {
         let body = try root(of: message)
         guard let interactiveData = body["interactiveData"], interactiveData.kind == .object else {
@@ -216,7 +218,7 @@ package struct SimulatedCustomer: Sendable {
     /// Calls a route of the simulator that Apple does not have.
     private func ask(_ path: String, body: [UInt8]? = nil, timeout: Duration) async throws -> JSONValue {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        // An answer that is not JSON did not come from the simulator, and is an error.
+        // `document` throws on an answer that is not JSON, because it did not come from the simulator.
         return try await document(
             TransportRequest(
                 method: body == nil ? "GET" : "POST", url: "\(gateway)/_simulator/\(path)", body: body ?? [],

@@ -9,9 +9,10 @@ import Synchronization
 
 /// The Retention Messaging API of one app on a loopback address, with the App Store's states, limits and errors.
 ///
-/// It checks the token of each call. In the sandbox everything is approved at once; in production the owner decides
-/// with `review(_:)`, and a real-time URL needs a passed performance test of the sandbox. With a `RetentionQuestioner`
-/// it runs performance tests, and `POST /_simulator/cancel` plays a subscriber who cancels:
+/// It checks the token of each call. In the sandbox everything is approved at once. In production a test
+/// decides with `review(_:)`, and a real-time URL needs a passed performance test of the sandbox. With a
+/// `RetentionQuestioner` it runs performance tests, and `POST /_simulator/cancel` asks the question for a
+/// subscriber who cancels:
 ///
 /// ```json
 /// {"productId": "com.example.monthly", "userLocale": "en-US", "originalTransactionId": "1"}
@@ -19,17 +20,17 @@ import Synchronization
 ///  "shown": "answer", "header": "Stay", "body": "Half price for three months."}
 /// ```
 ///
-/// All members of the request may be missing. `shown` is `answer`, `default` or `nothing`, and `failure` is the name of
-/// a failed question in Apple's performance test.
+/// All members of the request may be missing. `shown` is `answer`, `default` or `nothing`. `failure` is the
+/// reason why the question failed, by its name in Apple's performance test.
 package final class SimulatedRetentionAPI: Sendable {
-    /// The names that a call's token must have.
+    /// The identifiers that a call's token must contain, with the key that verifies the token.
     package struct App: Sendable {
         let bundleID: String
         let issuerID: String
         let keyID: String
         let key: PublicKey
 
-        /// Creates the names, with the key that verifies tokens.
+        /// Creates the identifiers, with the key that verifies tokens.
         package init(bundleID: String, issuerID: String, keyID: String, key: PublicKey) {
             self.bundleID = bundleID
             self.issuerID = issuerID
@@ -38,11 +39,12 @@ package final class SimulatedRetentionAPI: Sendable {
         }
     }
 
-    /// A deviation from a good answer at the next call.
+    /// A fault that the next matching call shows.
     package enum Misbehaviour: Sendable, Equatable {
         /// The call has its effect, and the connection closes without an answer.
         case losesAnswer
-        /// The call has no effect and gets 429; the next may come at this time in milliseconds since 1970.
+        /// The call has no effect and gets 429; the next call is allowed at this time in milliseconds since
+        /// 1970.
         case limitsRate(untilMilliseconds: Int)
         /// The call has no effect and gets this error code.
         case fails(RetentionErrorCode)
@@ -54,7 +56,7 @@ package final class SimulatedRetentionAPI: Sendable {
         var limitedCount = 0
         var lostCount = 0
         var calls: [String] = []
-        /// The times of the calls of each kind that count for the limit of rates.
+        /// The times of the recent calls of each kind, in milliseconds, for the rate limits.
         var times: [String: [Int]] = [:]
         var tests: [RetentionID: PerformanceTest] = [:]
         var running: Task<Void, Never>?
@@ -66,14 +68,15 @@ package final class SimulatedRetentionAPI: Sendable {
     private let logger: Logger
     private let milliseconds: @Sendable () -> Int
     private let enforcesRates: Bool
-    /// The sandbox whose performance test must have passed; nil without this condition.
+    /// The sandbox whose performance test must pass before a real-time URL is accepted; nil for no such
+    /// condition.
     private let sandbox: SimulatedRetentionAPI?
     private let state = Mutex(State())
     private let server = Mutex<HTTPServer?>(nil)
 
-    /// Creates an API without content; `milliseconds` is the clock, since 1970.
+    /// Creates an API without content; `milliseconds` returns the time in milliseconds since 1970.
     ///
-    /// With `enforcesRates` more calls than Apple's table allows get 429.
+    /// With `enforcesRates`, calls above Apple's rate limits get 429.
     package init(
         _ app: App, _ environment: RetentionEnvironment, logger: Logger, enforcesRates: Bool = false,
         after sandbox: SimulatedRetentionAPI? = nil,
@@ -110,7 +113,7 @@ package final class SimulatedRetentionAPI: Sendable {
         return "http://\(address)"
     }
 
-    /// Asks the address of this questioner from now on, until the app sets a real-time URL.
+    /// Uses this questioner from now on; it asks its own address until the app sets a real-time URL.
     package func ask(by questioner: RetentionQuestioner) { state.withLock { $0.questioner = questioner } }
 
     /// Stops serving; the content is kept.
@@ -119,7 +122,8 @@ package final class SimulatedRetentionAPI: Sendable {
         await server.withLock { $0.take() }?.stop(within: .zero)
     }
 
-    /// Misbehaves at the next call that has a valid token and begins with `call`, after earlier misbehaviours.
+    /// Misbehaves at the next call with a valid token whose text begins with `call`; earlier misbehaviours
+    /// apply first.
     package func misbehave(_ misbehaviour: Misbehaviour, at call: String = "") {
         state.withLock { $0.misbehaviours.append((call, misbehaviour)) }
     }
@@ -127,10 +131,10 @@ package final class SimulatedRetentionAPI: Sendable {
     /// The number of calls whose answer was lost.
     package var lostCount: Int { state.withLock { $0.lostCount } }
 
-    /// The number of calls beyond Apple's rates.
+    /// The number of calls that exceeded Apple's rate limits.
     package var limitedCount: Int { state.withLock { $0.limitedCount } }
 
-    /// Decides about everything that is pending, as Apple's reviewers do.
+    /// Decides about all pending images and messages, as Apple's reviewers do.
     package func review(_ decide: (RetentionID) -> RetentionState) {
         state.withLock { state in
             for id in state.memory.images.keys where state.memory.images[id]?.state == .pending {
@@ -191,7 +195,7 @@ package final class SimulatedRetentionAPI: Sendable {
     /// Whether a performance test has passed.
     package var hasPassedTest: Bool { state.withLock { $0.tests.values.contains(where: \.isPassed) } }
 
-    /// The answer 429 when Apple's table allows no further call of this kind now.
+    /// The answer 429 when Apple's rate limit allows no further call of this kind now; nil otherwise.
     private func limit(_ call: RetentionMemory.Call, _ state: inout State) -> RetentionMemory.Answer? {
         guard enforcesRates else { return nil }
         let isList = call.path.last == "list"
@@ -258,7 +262,7 @@ package final class SimulatedRetentionAPI: Sendable {
         }
     }
 
-    /// Plays a subscriber who cancels.
+    /// Asks the question for a subscriber who cancels, and reports the answer and the message that is shown.
     private func cancelled(_ body: [UInt8]) async -> HTTPResponse {
         let root = (try? JSONDocument(body))?.root
         let (memory, questioner) = state.withLock { ($0.memory, $0.questioner) }
@@ -315,7 +319,7 @@ package final class SimulatedRetentionAPI: Sendable {
             let issued = claims["iat"]?.int, let end = claims["exp"]?.int
         else { return false }
         let now = milliseconds() / 1000
-        // A token is valid for an hour at most.
+        // A token is valid for at most an hour; the clocks may differ by a minute.
         return issued <= now + 60 && end > now && end <= now + 3660
     }
 
@@ -329,7 +333,7 @@ package final class SimulatedRetentionAPI: Sendable {
                 .tooManyRequests, contentType: "application/json", body: body(.rateLimitExceeded),
                 fields: [("Retry-After", "\(time)")])
         case .failed(let code):
-            // The first three digits of a code are its status.
+            // The first three digits of an error code are the HTTP status.
             return HTTPResponse(HTTPStatus(code: code.rawValue / 10_000) ?? .badRequest, json: body(code))
         }
     }

@@ -12,7 +12,8 @@ package enum SimulatorError: Error, Sendable, Equatable {
     case gatewayMissing
     /// The fake gateway refused the call: check that the simulator listens at that address.
     case gatewayRefused(status: Int)
-    /// A page of a sign-in has neither a form nor a redirect, or there are too many: check the provider.
+    /// A page of a sign-in has neither a form nor a redirect, or the sign-in has too many pages: check the
+    /// provider.
     case signInStopped(status: Int)
 }
 

@@ -4,7 +4,7 @@ import BusinessMessages
 
 /// An encrypted payload stored by the gateway, with its reference.
 struct StoredPayload: Sendable {
-    /// The last component of its download address.
+    /// The last component of the payload's download address.
     let name: String
     let reference: SimulatedReference
     let business: BusinessID

@@ -6,10 +6,10 @@ import BalloonWire
 package import Logging
 import Synchronization
 
-/// Apple's service for merchant sessions on a loopback address, over TLS, for clients with a certificate only.
+/// A fake of Apple's service for merchant sessions on a loopback address; its TLS clients need a certificate.
 ///
-/// It writes an authority, its own certificate and a merchant's into a folder. Sessions are shaped like Apple's; their
-/// signature is random.
+/// It writes into a folder the certificate of an authority, its own certificate and that of a merchant.
+/// Sessions have Apple's format with a random signature.
 package final class FakeMerchantSessions: Sendable {
     /// A fault of the service.
     package enum Fault: Hashable, Sendable {
@@ -21,7 +21,7 @@ package final class FakeMerchantSessions: Sendable {
         case expired
         /// Issues a session of another merchant.
         case otherMerchant
-        /// Answers 200 with 64 KiB of blanks and more.
+        /// Answers 200 with more than 64 KiB of blanks.
         case large
     }
 
@@ -43,7 +43,7 @@ package final class FakeMerchantSessions: Sendable {
 
     /// Writes the certificates into `directory`, an existing folder.
     ///
-    /// Throws `WireError.signingKeyRefused` only without memory, and the disk's errors.
+    /// Throws the errors of the disk, and `WireError.signingKeyRefused` when memory is exhausted.
     package init(directory: String, logger: Logger) throws {
         self.directory = directory
         self.logger = logger
@@ -101,18 +101,18 @@ package final class FakeMerchantSessions: Sendable {
     /// The address of the service; nil before the start.
     package var sessionURL: String? { state.withLock(\.origin).map { $0 + Self.path } }
 
-    /// Shows a fault at the next `times` requests, after earlier faults are used up.
+    /// Applies a fault to the next `times` requests; faults that were added earlier are applied first.
     package func misbehave(_ fault: Fault, times: Int = 1) {
         state.withLock { $0.faults.append((fault, times)) }
     }
 
-    /// Issues later sessions for this long; 5 minutes at first.
+    /// Sets the lifetime of the sessions that are issued from now on; it is 5 minutes at first.
     package func issue(for lifetime: Duration) { state.withLock { $0.lifetime = lifetime } }
 
     /// The number of requests so far.
     package var requestCount: Int { state.withLock(\.count) }
 
-    /// The `initiativeContext` of each session that was issued, oldest first; at most 10,000.
+    /// The `initiativeContext` of each of the first 10,000 issued sessions, oldest first.
     package var contexts: [String] { state.withLock(\.contexts) }
 
     private func answer(_ request: HTTPRequest) -> HTTPResponse {
@@ -129,7 +129,7 @@ package final class FakeMerchantSessions: Sendable {
             return HTTPResponse(.ok, json: [UInt8](repeating: 0x20, count: 65_536) + Array("{}".utf8))
         case .expired, .otherMerchant, nil: break
         }
-        // Another body is refused like a wrong request.
+        // Refuse a malformed body with 400, like a body with wrong values.
         guard let root = (try? JSONDocument(Array(request.body)))?.root,
             let merchant = root["merchantIdentifier"]?.string,
             let context = root["initiativeContext"]?.string,

@@ -9,7 +9,8 @@ package struct DeviceAnswer: Sendable {
     /// The message, a JSON object.
     package let json: [UInt8]
 
-    /// Makes the answer; throws a ``DeviceAnswerError`` that lists what can be chosen when the choice is not possible.
+    /// Creates the answer to `offer`; throws a ``DeviceAnswerError`` with the possible choices for an
+    /// impossible choice.
     ///
     /// `today` is the device's date.
     package init(
@@ -62,7 +63,7 @@ extension DeviceOffer {
         return positions
     }
 
-    /// Whether the choice accepts an invitation: it is the first item, "yes".
+    /// Whether the choice accepts an invitation, by choosing the first item, "yes".
     fileprivate func accepts(_ choice: DeviceChoice) throws(DeviceAnswerError) -> Bool {
         try positions(of: choice) == [0]
     }
@@ -96,7 +97,7 @@ extension DeviceOffer {
         }
     }
 
-    /// The answer to a payment request: the state, beside what the business sent.
+    /// The answer to a payment request: the payment as the business sent it, with the state added.
     fileprivate func paymentResult(_ state: ApplePay.State) -> [UInt8] {
         frame(replyTitle: bubble("replyMessage")?["title"]?.string) {
             $0.payment(data?["payment"], state: state.rawValue)
@@ -172,7 +173,7 @@ extension DeviceOffer {
 
     /// The answer to a sign-in request, with the bubbles beside `data`, where version 1 has them.
     ///
-    /// Without a `token`, that of version 1 is a placeholder that no business can decrypt.
+    /// When `token` is nil, an answer of version 1 has a placeholder that no business can decrypt.
     fileprivate func authentication(
         _ status: String, token: String? = nil, errorCode: String? = nil
     ) -> [UInt8] {
@@ -213,7 +214,7 @@ extension DeviceOffer {
 
     /// Builds an answer to one of Apple's own kinds; `content` writes the members that only this kind has.
     ///
-    /// Everything except the head is inside `data`, including the bubbles.
+    /// Everything except `bid` and `sessionIdentifier` is inside `data`, including the bubbles.
     private func frame(
         replyTitle: String? = nil, _ content: (inout JSONWriter) -> Void
     ) -> [UInt8] {
@@ -242,7 +243,7 @@ extension DeviceOffer {
 }
 
 extension JSONWriter {
-    /// The bubble that the device shows after the customer accepted an invitation.
+    /// Writes the bubble that the device shows after the customer accepted an invitation.
     fileprivate mutating func determinateResponse() {
         key("determinateResponse")
         object { writer in
@@ -299,9 +300,10 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the result of a payment: what the business sent, and the state, as in a message that was captured.
+    /// Writes the result of a payment, as in a captured message: the payment as the business sent it, with
+    /// the state.
     ///
-    /// A part that a stored message has no longer is left out.
+    /// Members that a stored message contains only in redacted form are left out.
     fileprivate mutating func payment(_ payment: JSONValue?, state: String) {
         key("payment")
         object { writer in

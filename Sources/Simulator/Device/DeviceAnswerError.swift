@@ -31,7 +31,7 @@ package enum DeviceAnswerError: Error, Sendable, Equatable {
 }
 
 extension DeviceAnswerError: CustomStringConvertible {
-    /// The reason in one line, and the offer in further lines.
+    /// The reason in one line, followed by one line for each possible choice.
     package var description: String { ([reason] + offered.map { "  " + $0 }).joined(separator: "\n") }
 
     /// The reason in one line.

@@ -22,7 +22,8 @@ package struct DeviceChoice: Sendable, Equatable {
         }
     }
 
-    /// Items by title, by number from 1, or by identifier; a comma separates several.
+    /// The chosen items: each text is a title, a number from 1 or an identifier, or several of them with
+    /// commas between.
     package var items: [String]
     /// The answers to the pages of a form.
     package var fills: [Fill]

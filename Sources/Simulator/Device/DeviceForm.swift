@@ -29,7 +29,7 @@ package struct DeviceForm: Sendable {
             }
         }
 
-        /// The page in a list of pages: `payment: Cash | Card`.
+        /// One line about the page in a list of pages, such as `payment: Cash | Card`.
         var line: String {
             let choices = items.isEmpty ? offered.joined() : items.map(\.title).joined(separator: " | ")
             return "\(identifier): \(choices)"
@@ -49,7 +49,7 @@ package struct DeviceForm: Sendable {
 
         let page: Page
         let items: [Item]
-        /// The page that follows; nil at the end.
+        /// The identifier of the page that follows; nil at the end of the form.
         let next: String?
     }
 
@@ -62,10 +62,10 @@ package struct DeviceForm: Sendable {
         start = form?["startPageIdentifier"]?.string ?? pages.first?.identifier ?? ""
     }
 
-    /// Follows the pages as the fills decide, and returns the first page that no fill answers; nil when the
-    /// form is complete.
+    /// Follows the path that the fills determine, and returns its first page without a fill; nil for a
+    /// complete form.
     ///
-    /// Throws when a fill is not possible.
+    /// Throws when a page does not accept its fill.
     package func firstOpenPage(
         after fills: [DeviceChoice.Fill], today: CalendarDate
     ) throws(DeviceAnswerError) -> Page? {
@@ -73,8 +73,9 @@ package struct DeviceForm: Sendable {
         return try walk(fills, today, &answers, stopsAtOpenPage: true)
     }
 
-    /// The answers to all pages that the fills lead through; a page without a fill keeps the value that the
-    /// device shows at first.
+    /// The answers to all pages on the path that the fills determine.
+    ///
+    /// A page without a fill keeps the value that the device shows at first.
     func answers(
         _ fills: [DeviceChoice.Fill], today: CalendarDate
     ) throws(DeviceAnswerError) -> [Answer] {
@@ -88,7 +89,7 @@ package struct DeviceForm: Sendable {
         return answers
     }
 
-    /// A page by its identifier or its title.
+    /// The page with this identifier or title.
     package func page(named name: String) throws(DeviceAnswerError) -> Page {
         if let page = pages.first(where: { $0.identifier == name }) { return page }
         let titled = pages.filter { $0.title == name }
@@ -134,7 +135,8 @@ extension DeviceForm.Page {
         source = page
     }
 
-    /// The answer that these texts give; without a text, the value that the device shows at first.
+    /// The page's answer that consists of these texts; without a text, the value that the device shows at
+    /// first.
     fileprivate func answer(
         _ texts: [String], today: CalendarDate
     ) throws(DeviceAnswerError) -> DeviceForm.Answer {
@@ -220,7 +222,7 @@ extension DeviceForm.Page {
         if let pattern = options?["regex"]?.string, !pattern.isEmpty {
             // A device ignores a pattern that it cannot parse; `balloon validate` reports such a pattern.
             let regex = try? Regex(pattern)
-            // An error while matching is no match.
+            // Treat an error while matching as a text that does not match.
             if let regex, (try? regex.wholeMatch(in: text)) == nil {
                 throw .refusedAnswer(page: identifier, text, expected: "it must match \(pattern)")
             }

@@ -159,7 +159,8 @@ extension DeviceOffer.Section {
 }
 
 extension DeviceOffer {
-    /// The start of a time slot as a device sends it: in GMT, without seconds; a date that cannot be read stays as it is.
+    /// The start of a time slot as a device sends it: in GMT, without seconds; an unreadable date is not
+    /// changed.
     static func startTime(of timeslot: JSONValue) -> String? {
         guard let text = timeslot["startTime"]?.string else { return nil }
         guard let seconds = secondsSinceEpoch(parsing: text) else { return text }

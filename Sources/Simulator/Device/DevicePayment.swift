@@ -3,12 +3,14 @@ package import BalloonTransport
 package import BalloonWire
 package import BusinessMessages
 
-/// A device at the payment sheet of a business's message: it calls the endpoints that the message lists.
+/// A simulated device that shows the payment sheet of a message and calls the endpoints that the message
+/// lists.
 ///
-/// The sheet shows what the answers say, and refuses an answer that breaks Apple's rules. The payment goes to
-/// `initiativeContext` of the merchant session, as on a device.
+/// The business's answers change the sheet; an answer that breaks Apple's rules is refused. As on a real
+/// device, the payment is posted to the `initiativeContext` of the merchant session.
 package struct DevicePayment: Sendable {
-    /// The customer's choices at the sheet: card, address and shipping method in this order, and then pays.
+    /// The customer's choices at the sheet: first card, address and shipping method, in this order, then the
+    /// payment.
     package struct Choice: Sendable {
         /// Whether the customer selects another card first.
         package var changesCard = false
@@ -20,9 +22,9 @@ package struct DevicePayment: Sendable {
         package var cancels = false
         /// Whether the device cannot pay, and the customer opens the fallback page instead of the sheet.
         package var opensFallback = false
-        /// Whether the bank refuses the card, which is named ``declinedCard``.
+        /// Whether the customer pays with ``declinedCard``, which the bank refuses.
         package var declines = false
-        /// The fault of the device.
+        /// The fault that the device shows; nil for none.
         package var fault: Fault?
 
         /// Creates the choice to pay at once.
@@ -43,11 +45,11 @@ package struct DevicePayment: Sendable {
     package struct Outcome: Sendable {
         /// The state in the event.
         package let state: ApplePay.State
-        /// The status that the payment gateway answered; nil when it answered none.
+        /// The first status that the payment gateway answered; nil when no answer had a status.
         package let status: String?
         /// The sum that the sheet showed last.
         package let total: String
-        /// The errors that the answers named, and the fields that broke a rule.
+        /// The errors in the business's answers, and the fields of these answers that broke a rule.
         package let errors: [String]
         /// The HTTP status of each answer, in order.
         package let httpStatuses: [Int]
@@ -63,10 +65,10 @@ package struct DevicePayment: Sendable {
     private let issuer: PaymentTokenIssuer
     private let seconds: Int
 
-    /// Prepares the answer to a message of a business; throws ``DeviceAnswerError/noQuestion`` unless it asks for a
-    /// payment and has a merchant session.
+    /// Prepares the answer to a message of a business.
     ///
-    /// `issuer` signs the token at `seconds` since 1970.
+    /// `issuer` signs the token at `seconds` since 1970. Throws ``DeviceAnswerError/noQuestion`` unless the
+    /// message asks for a payment and has a merchant session.
     package init(
         to message: JSONDocument, issuer: PaymentTokenIssuer, at seconds: Int
     ) throws(DeviceAnswerError) {
@@ -81,11 +83,11 @@ package struct DevicePayment: Sendable {
         self.seconds = seconds
     }
 
-    /// Does what the customer chose.
+    /// Performs the customer's choices at the business's endpoints, and returns how the payment ended.
     ///
-    /// The token is encrypted to `merchantKey`, the merchant's public key (SubjectPublicKeyInfo, DER); without one
-    /// nobody can open it. Throws a ``TransportError`` when an endpoint cannot be reached, and a
-    /// `PaymentAnswerProblem` when the request itself breaks a rule.
+    /// The token is encrypted to `merchantKey`, the merchant's public key (SubjectPublicKeyInfo, DER);
+    /// without a key the token cannot be decrypted. Throws a ``TransportError`` when an endpoint cannot be
+    /// reached, and a `PaymentAnswerProblem` when the request itself breaks a rule.
     package func run(
         _ choice: Choice, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
     ) async throws -> Outcome {
@@ -102,7 +104,7 @@ package struct DevicePayment: Sendable {
         return try await finish(choice, sheet, merchantKey: merchantKey, over: transport)
     }
 
-    /// A selection of the customer, which a device tells the business.
+    /// A selection of the customer, which the device reports to the business.
     package enum Selection: Hashable, Sendable {
         /// Another card.
         case card
@@ -117,7 +119,8 @@ package struct DevicePayment: Sendable {
         DeviceSheet(try PaymentSheet(request), card: Self.acceptedCard)
     }
 
-    /// Selects something, and takes the business's answer; returns false when the customer cannot continue.
+    /// Reports a selection, and applies the answer to the sheet; returns false when the customer cannot
+    /// continue.
     package func select(
         _ selection: Selection, on sheet: inout DeviceSheet, over transport: any HTTPTransport
     ) async throws -> Bool {
@@ -136,7 +139,7 @@ package struct DevicePayment: Sendable {
         return sheet.take(try await post(sheet.body(update, identifier), to: url, over: transport), update)
     }
 
-    /// Pays what the sheet shows, or closes it, as the customer chose.
+    /// Pays the sheet's total, or closes the sheet, as the customer chose.
     package func finish(
         _ choice: Choice, _ authorised: DeviceSheet, merchantKey: [UInt8]? = nil,
         over transport: any HTTPTransport
@@ -147,7 +150,8 @@ package struct DevicePayment: Sendable {
         return try await pay(choice, sheet, merchantKey, over: transport)
     }
 
-    /// Opens the page that the message names for a device without Apple Pay; a browser would follow a redirect.
+    /// Requests the fallback page of the message, as a device that cannot pay; a browser would also follow
+    /// redirects.
     private func openFallback(
         _ closed: DeviceSheet, over transport: any HTTPTransport
     ) async throws -> Outcome {
@@ -180,7 +184,7 @@ package struct DevicePayment: Sendable {
         for _ in 0..<(choice.fault == .twice ? 2 : 1) {
             let answer = try await post(body, to: url, over: transport)
             let isRead = sheet.take(answer, .paymentGateway)
-            // A body that is no JSON has no status, like a missing one.
+            // Treat a body that is not JSON like a body without a status.
             let next = isRead ? (try? JSONDocument(answer.body))?.root["status"]?.string : nil
             status = status ?? next
         }
@@ -206,8 +210,9 @@ package struct DevicePayment: Sendable {
 }
 
 extension SimulatedCustomer {
-    /// Pays as `message` asks, posts the device's event with the same request identifier, and returns the server's
-    /// answer with the outcome.
+    /// Pays as `message` asks, and posts the device's event with the same request identifier.
+    ///
+    /// Returns the server's answer to the event, and the outcome of the payment.
     package func pay(
         answering message: JSONDocument, _ choice: DevicePayment.Choice, issuer: PaymentTokenIssuer,
         at seconds: Int, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport

@@ -56,7 +56,7 @@ package struct DeviceSheet: Sendable {
         }
     }
 
-    /// Forgets the errors of earlier answers, before the customer selects something else.
+    /// Removes the errors of earlier answers, before the customer selects something else.
     package mutating func clearErrors() { errors = [] }
 
     /// Selects a shipping method; returns false when the sheet does not offer it.
@@ -69,13 +69,14 @@ package struct DeviceSheet: Sendable {
         return true
     }
 
-    /// Selects a method that the sheet's sum was not made for.
+    /// Selects another shipping method without asking the business, so that the total does not fit the
+    /// method.
     mutating func selectAnother() {
         shippingMethod =
             sums.shippingMethods.first { $0.identifier != shippingMethod?.identifier } ?? shippingMethod
     }
 
-    /// Takes an answer; returns false when the customer cannot continue.
+    /// Applies an answer of the business to the sheet; returns false when the customer cannot continue.
     mutating func take(_ answer: TransportResponse, _ kind: PaymentCallback.Kind) -> Bool {
         httpStatuses.append(answer.status)
         guard answer.status == 200 else { return false }
@@ -100,13 +101,13 @@ package struct DeviceSheet: Sendable {
         }
     }
 
-    /// Takes the answer of the fallback page: a page, or a redirect to one.
+    /// Records the answer with the fallback page, which must be a page (200) or a redirect to one (302).
     mutating func takePage(_ answer: TransportResponse) {
         httpStatuses.append(answer.status)
         if answer.status != 200 && answer.status != 302 { errors.append("no fallback page") }
     }
 
-    /// The JSON that Apple encrypts; the number belongs to no card.
+    /// The JSON that Apple encrypts into the token; its card number belongs to no real card.
     var plainToken: [UInt8] {
         JSONWriter.object { writer in
             writer.field("applicationPrimaryAccountNumber", "4111111111111111")
@@ -124,7 +125,7 @@ package struct DeviceSheet: Sendable {
         )
     }
 
-    /// The body of a call.
+    /// The JSON body of a request to an endpoint of the payment.
     func body(_ kind: PaymentCallback.Kind, _ identifier: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 4096) { writer in
             writer.field("requestIdentifier", identifier)
@@ -193,7 +194,9 @@ package struct DeviceSheet: Sendable {
         }
     }
 
-    /// Before the payment a device leaves out the name, the street and how to reach the customer.
+    /// Writes a contact; if `isRedacted`, without name, street, mail address and telephone number.
+    ///
+    /// A device redacts contacts until the customer pays.
     private func writeContact(_ name: String, isRedacted: Bool = false, to writer: inout JSONWriter) {
         writer.key(name)
         writer.object { writer in

@@ -4,11 +4,11 @@ package import BalloonTransport
 import BalloonWire
 package import BusinessMessages
 
-/// A device that signs in, as a request of a business asks: it opens the provider's page in a browser without cookies,
-/// fills in the forms, and follows the redirects.
+/// A simulated device that answers a sign-in request of a business.
 ///
-/// Version 2 ends at `messages-auth://`, to which the business's callback redirects. In version 1 the device itself
-/// exchanges the code, and encrypts the token to the request's key.
+/// It opens the provider's page in a browser without cookies, fills in the forms, and follows the redirects.
+/// Version 2 ends at `messages-auth://`, to which the business's callback redirects. In version 1 the device
+/// itself exchanges the code, and encrypts the token to the request's key.
 package struct DeviceSignIn: Sendable {
     /// The customer's account at the provider.
     package struct Account: Sendable {
@@ -62,7 +62,8 @@ package struct DeviceSignIn: Sendable {
     private let oauth: JSONValue
     private let isClassic: Bool
 
-    /// Prepares the answer to a message of a business; throws ``DeviceAnswerError/noQuestion`` unless it asks to sign in.
+    /// Prepares the answer to a message; throws ``DeviceAnswerError/noQuestion`` unless the message asks to
+    /// sign in.
     package init(
         to message: JSONDocument, at registration: Registration, as account: Account, customer: CustomerID
     ) throws(DeviceAnswerError) {
@@ -94,7 +95,10 @@ package struct DeviceSignIn: Sendable {
             + (registration.authorizationURL.contains("?") ? "&" : "?") + fields + more
     }
 
-    /// Signs in; throws a ``TransportError``, or ``SimulatorError/signInStopped(status:)`` when a page leads nowhere.
+    /// Signs in and returns how the sign-in ended.
+    ///
+    /// Throws a ``TransportError``, or ``SimulatorError/signInStopped(status:)`` when a page has neither a
+    /// form nor a redirect.
     package func run(over transport: any HTTPTransport) async throws -> Outcome {
         var request = TransportRequest(url: address, allowsPlainHTTP: true)
         for _ in 0..<Self.maximumSteps {
@@ -126,7 +130,7 @@ package struct DeviceSignIn: Sendable {
     /// The result in `messages-auth://?status=…&error_code=…`; nil for every other address.
     private static func outcome(of location: String) -> Outcome? {
         guard location.hasPrefix("messages-auth:"), let mark = location.firstIndex(of: "?"),
-            // A malformed query has no status, like a missing one.
+            // Treat a malformed query like a query without a status.
             let query = try? HTTPQuery(Array(location[mark...].dropFirst().utf8)[...])
         else { return nil }
         return query["status"].map { .ended(status: $0, errorCode: query["error_code"]) }
@@ -160,7 +164,7 @@ package struct DeviceSignIn: Sendable {
             .joined(separator: "&")
     }
 
-    /// An address on a page, relative to the page's own (RFC 3986 §5.2, as far as forms and redirects use it).
+    /// Resolves an address in a form or redirect against the address of its page (a part of RFC 3986 §5.2).
     private static func resolve(_ reference: String, against page: String) -> String {
         if reference.contains("://") { return reference }
         if reference.isEmpty { return page }
@@ -171,8 +175,9 @@ package struct DeviceSignIn: Sendable {
 }
 
 extension SimulatedCustomer {
-    /// Signs in as `message` asks, posts the device's event with the same request identifier, and returns the
-    /// server's answer with the outcome.
+    /// Signs in as `message` asks, and posts the device's event with the same request identifier.
+    ///
+    /// Returns the server's answer to the event, and the outcome of the sign-in.
     package func signIn(
         answering message: JSONDocument, at registration: DeviceSignIn.Registration,
         as account: DeviceSignIn.Account, over transport: any HTTPTransport

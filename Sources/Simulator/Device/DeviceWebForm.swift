@@ -7,7 +7,7 @@ struct DeviceWebForm {
         let isButton: Bool
     }
 
-    /// The address that the form is sent to; empty for the page's own.
+    /// The address to which the form is sent; empty means the address of the page.
     let action: String
     private let fields: [Field]
 
@@ -32,7 +32,8 @@ struct DeviceWebForm {
 
     /// The fields that the customer sends: hidden ones as they are, others by their `autocomplete`.
     ///
-    /// Of the buttons with a name, `deny` is pressed by a customer who declines, and the first other one otherwise.
+    /// A customer who declines presses the button named `deny`. Any other customer presses the first other
+    /// button that has a name.
     func fields(filledBy account: DeviceSignIn.Account) -> [(String, String)] {
         let buttons = fields.filter(\.isButton)
         let declining = buttons.first { $0.name == "deny" }
@@ -48,7 +49,7 @@ struct DeviceWebForm {
         return filled + (pressed.map { [($0.name, $0.value)] } ?? [])
     }
 
-    /// The attributes of a tag with values in quotation marks, such as `name="a"`.
+    /// The attributes of a tag whose values are in double quotation marks, such as `name="a"`.
     private static func attributes(of tag: Substring) -> [String: String] {
         var result: [String: String] = [:]
         var rest = tag

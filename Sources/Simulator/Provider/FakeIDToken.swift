@@ -20,7 +20,7 @@ struct FakeIDToken {
             })
     }
 
-    /// The compact form; nil only without memory.
+    /// The token in its compact form; nil only when memory is exhausted.
     var encoded: String? {
         if faults.contains(.encrypted) { return "e30.e30.e30.e30.e30" }
         if faults.contains(.hs256) { return signedWithPublicKey }
@@ -59,7 +59,8 @@ struct FakeIDToken {
         }
     }
 
-    /// The classic attack: the public key, which everybody knows, as the secret of HS256 (RFC 8725 §2.1).
+    /// The token of a known attack, signed with HS256 and the provider's public key as the secret (RFC 8725
+    /// §2.1).
     private var signedWithPublicKey: String? {
         let text = key.publicKey.members.map(\.value).joined()
         return (try? Secret(Array(text.utf8))).map { TokenSigner(secret: $0).sign(claims) }

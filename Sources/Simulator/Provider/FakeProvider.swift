@@ -4,11 +4,11 @@ package import BalloonWire
 package import Logging
 import Synchronization
 
-/// An identity provider on a loopback address: OAuth 2.0 and OpenID Connect as a real one serves them, and faults on
-/// request.
+/// A fake identity provider on a loopback address, with OAuth 2.0, OpenID Connect, and faults on request.
 ///
-/// It enforces S256, uses each code once, and repeats the nonce. Every user name signs in; the password and the one-time
-/// code are not checked, because no account exists. The subject is `user-` and the name.
+/// It enforces S256, uses each code once, and repeats the nonce. Every user name signs in; the password and
+/// the one-time code are not checked, because no account exists. The subject is `user-` followed by the user
+/// name.
 package final class FakeProvider: Sendable {
     private let address: SocketAddress
     private let logger: Logger
@@ -17,8 +17,8 @@ package final class FakeProvider: Sendable {
 
     /// Creates a provider with one key for `algorithm`; with port 0 the system chooses the port.
     ///
-    /// `clients` maps each client's identifier to its secret; a client without one proves itself by the challenge.
-    /// Throws only without memory.
+    /// `clients` maps each client's identifier to its secret; a client with a nil secret is checked by the
+    /// PKCE challenge only. Throws only when memory is exhausted.
     package init(
         clients: [String: Secret?], signing algorithm: SignatureAlgorithm = .rs256,
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), logger: Logger
@@ -50,7 +50,7 @@ package final class FakeProvider: Sendable {
     /// The provider's identifier, `http://127.0.0.1:PORT`; nil before the start.
     package var issuer: String? { memory.issuer }
 
-    /// Shows a fault at each later request that it concerns, until ``behave()``.
+    /// Applies a fault to each later request that the fault concerns, until ``behave()``.
     package func misbehave(_ fault: ProviderFault) { memory.add(fault) }
 
     /// Ends all faults.
@@ -62,7 +62,8 @@ package final class FakeProvider: Sendable {
     /// Registers the key that verifies a client's `private_key_jwt`.
     package func register(_ key: PublicKey, of clientID: String) { memory.register(key, of: clientID) }
 
-    /// Accepts a token that another program drew, as one that this provider issued to a client for a user.
+    /// Accepts a token that another program created, as if this provider had issued it to a client for a
+    /// user.
     package func accept(accessToken: String, ofUser user: String, clientID: String) {
         memory.accept(
             accessToken,
@@ -103,7 +104,7 @@ package enum ProviderFault: Sendable, Hashable {
     case redirects(ProviderEndpoint)
     /// The endpoint's JSON ends in the middle.
     case truncates(ProviderEndpoint)
-    /// The keys have this `Cache-Control`.
+    /// The answer with the keys has this `Cache-Control`.
     case cachesKeys(String)
     /// The token answer has no id_token.
     case omitsIDToken

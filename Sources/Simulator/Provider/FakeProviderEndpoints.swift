@@ -22,7 +22,7 @@ struct FakeProviderEndpoints: Sendable {
         ]
     }
 
-    /// A route that counts requests and shows the faults that concern the endpoint.
+    /// A route that counts requests and applies the faults that concern the endpoint.
     private func route(
         _ method: HTTPMethod, _ endpoint: ProviderEndpoint,
         _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
@@ -102,7 +102,7 @@ struct FakeProviderEndpoints: Sendable {
         return HTTPResponse(.ok, contentType: "application/json", body: json, fields: fields)
     }
 
-    /// The page with the form; what an app asks for travels in hidden fields.
+    /// The sign-in page, whose form repeats the parameters of the authorization request in hidden fields.
     private func authorizePage(_ request: HTTPRequest) -> HTTPResponse {
         guard let query = try? HTTPQuery(request.query), let client = query["client_id"],
             memory.isClient(client), query["redirect_uri"]?.isEmpty == false, query["state"] != nil
@@ -162,12 +162,12 @@ struct FakeProviderEndpoints: Sendable {
         return HTTPResponse(.ok, json: json)
     }
 
-    /// The client that a request proves to come from; nil when it proves none.
+    /// The client that the request authenticates; nil when the request authenticates no client.
     private func provenClient(_ request: HTTPRequest, _ form: HTTPQuery) -> String? {
         if let field = request.text("authorization") {
             guard field.hasPrefix("Basic "), let pair = Base64.decode(String(field.dropFirst(6))),
                 let colon = pair.firstIndex(of: UInt8(ascii: ":")),
-                // The pair is encoded like a form, so that it is parsed as one.
+                // Identifier and secret are form-encoded, so parse them like a form field.
                 let decoded = try? HTTPQuery(pair[..<colon] + Array("=".utf8) + pair[(colon + 1)...]),
                 let parameter = decoded.parameters.first
             else { return nil }

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BalloonWire
 import Synchronization
 
-/// The right of a client that a customer granted at the authorize page.
+/// The authorization that a customer granted to a client on the sign-in page.
 struct FakeGrant: Sendable {
     let clientID: String
     let redirectURI: String
@@ -13,7 +13,9 @@ struct FakeGrant: Sendable {
     let user: String
 }
 
-/// The clients, codes, tokens, keys and faults of a fake provider; at most 10,000 codes and tokens.
+/// The clients, codes, tokens, keys and faults of a fake provider.
+///
+/// When 10,000 codes exist, a new code drops all of them; the same holds for access tokens.
 final class FakeProviderMemory: Sendable {
     private struct State {
         var issuer: String?
@@ -60,17 +62,17 @@ final class FakeProviderMemory: Sendable {
 
     func isClient(_ clientID: String) -> Bool { clients[clientID] != nil }
 
-    /// Whether a secret is the client's; a client without a secret needs none.
+    /// Whether `secret` is the client's secret; a client without a secret must send none.
     func isProven(_ clientID: String, secret: String?) -> Bool {
         guard let expected = clients[clientID] else { return false }
         guard let expected else { return secret == nil }
         return secret.map { constantTimeEquals($0.utf8, expected.bytes) } ?? false
     }
 
-    /// Whether a `private_key_jwt` is signed by the client's registered key.
+    /// Whether a `private_key_jwt` is valid and signed with the client's registered key.
     func isProven(_ clientID: String, assertion: String) -> Bool {
         guard let key = state.withLock({ $0.clientKeys[clientID] }),
-            // A malformed assertion proves nothing, like one of another key.
+            // Treat a malformed assertion like an assertion that is signed with another key.
             let token = try? SignedToken(assertion), token.isSigned(by: key),
             let claims = (try? JSONDocument(token.claims))?.root
         else { return false }
@@ -109,7 +111,7 @@ final class FakeProviderMemory: Sendable {
 
     func grant(of accessToken: String) -> FakeGrant? { state.withLock { $0.accessTokens[accessToken] } }
 
-    /// Remembers a secret that the provider gave out or got.
+    /// Records a secret that the provider issued or received.
     func record(_ secret: String?) {
         guard let secret else { return }
         state.withLock { state in
