@@ -23,6 +23,8 @@ package final class AttachmentFiles: Sendable {
     private var incoming: String { directory + "/incoming" }
     /// The lock that publishing and removing a file hold, so that they never overlap.
     private let publishing = Mutex<Void>(())
+    /// The contents of every ``ContentHold``, with the number of holds.
+    private let held = Mutex<[String: Int]>([:])
 
     /// The folder's name in the data directory.
     package static let folder = "attachments"
@@ -63,7 +65,7 @@ package final class AttachmentFiles: Sendable {
     /// Waits for the disk. Throws a ``SystemError``: `EFBIG` for more than `maximumBytes`, `EINVAL` or
     /// `EISDIR` when the path is not a regular file.
     package func copy(
-        _ path: String, maximumBytes: Int, for business: BusinessID
+        _ path: String, maximumBytes: Int, into hold: ContentHold
     ) throws(SystemError) -> Stored {
         let source = try File(path, for: .readingRegular)
         guard try source.sizeBytes() <= maximumBytes else { throw .fileTooLarge }
@@ -82,7 +84,7 @@ package final class AttachmentFiles: Sendable {
             }
             try file.synchronize()
             let sha256 = Hex.encode(hash.bytes)
-            try publish(temporary, as: sha256, for: business)
+            try publish(temporary, as: sha256, into: hold)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
             // If the removal fails, the file was never created, or the next start removes it.
@@ -102,11 +104,12 @@ package final class AttachmentFiles: Sendable {
     /// When a file with that name exists already, removes the new file and sets the modification time of the
     /// existing file to now.
     func publish(
-        _ temporary: String, as sha256: String, for business: BusinessID
+        _ temporary: String, as sha256: String, into hold: ContentHold
     ) throws(SystemError) {
         guard let path = path(of: sha256) else { return }
         let folder = Directory.parent(of: path)
-        let use = path + "." + ContentUse.name(of: business)
+        let use = path + "." + ContentUse.name(of: hold.business)
+        hold.add(sha256)
         try publishing.withLock { _ throws(SystemError) in
             let now = SystemClock.secondsSince1970()
             if Directory.exists(path) {
@@ -127,6 +130,17 @@ package final class AttachmentFiles: Sendable {
         }
         try Directory.synchronize(folder)
     }
+
+    /// Returns a hold for the contents that a message of this business brings.
+    package func hold(for business: BusinessID) -> ContentHold { ContentHold(business, self) }
+
+    /// The contents that are held: no record may name them yet.
+    package var heldContents: Set<String> { Set(held.withLock(\.keys)) }
+
+    func changeHeld(_ change: (inout [String: Int]) -> Void) { held.withLock { change(&$0) } }
+
+    /// Runs `body` while no content gets a name and none is removed.
+    package func excludingChanges(_ body: () -> Void) { publishing.withLock { _ in body() } }
 
     private func record(_ use: String, at seconds: Int) throws(SystemError) {
         if !Directory.exists(use) { _ = try File(use, for: .creating) }

@@ -3,13 +3,13 @@ import BalloonTransport
 package import BusinessMessages
 
 extension GatewayClient {
-    /// Downloads an attachment of a message, decrypts it in pieces, and stores it in `files`.
+    /// Downloads an attachment of a message, decrypts it in pieces, and stores it in the files of `hold`.
     ///
     /// The file is written under a temporary name. When its length matches the message, it is synced and
     /// renamed; after a failure it is removed. The name and media type in the message are claims of the device
     /// and are not used. Apple MSP API, "Receiving Messages with Attachments".
     @concurrent package func download(
-        _ reference: StoredReference, for business: BusinessID, into files: AttachmentFiles,
+        _ reference: StoredReference, for business: BusinessID, into hold: ContentHold,
         within duration: Duration? = nil
     ) async throws(GatewayError) -> DownloadedFile {
         let deadline = duration.map { Deadline(in: $0) }
@@ -19,7 +19,7 @@ extension GatewayClient {
         }
         let address = try await downloadAddress(of: reference, for: business, until: deadline)
         let incoming: IncomingFile
-        do { incoming = try IncomingFile(files: files, key: reference.key, for: business) } catch {
+        do { incoming = try IncomingFile(hold, key: reference.key) } catch {
             throw .notKept(error)
         }
         var request = fileRequest("GET", address)

@@ -2,7 +2,6 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
-import BusinessMessages
 import Dispatch
 import Synchronization
 
@@ -16,17 +15,15 @@ final class IncomingFile: Sendable {
         var failure: SystemError?
     }
 
-    private let files: AttachmentFiles
-    private let business: BusinessID
+    private let hold: ContentHold
     private let temporary: String
     private let key: AttachmentKey
     private let state = Mutex(State())
 
-    init(files: AttachmentFiles, key: AttachmentKey, for business: BusinessID) throws(SystemError) {
-        self.files = files
-        self.business = business
+    init(_ hold: ContentHold, key: AttachmentKey) throws(SystemError) {
+        self.hold = hold
         self.key = key
-        temporary = try files.newPath()
+        temporary = try hold.files.newPath()
     }
 
     /// The disk error of the last attempt; nil when there was none.
@@ -108,7 +105,7 @@ final class IncomingFile: Sendable {
         }
         try state.withLock { try $0.file?.synchronize() }
         let sha256 = Hex.encode(hash)
-        try files.publish(temporary, as: sha256, for: business)
+        try hold.files.publish(temporary, as: sha256, into: hold)
         return DownloadedFile(
             sha256: sha256, sizeBytes: sizeBytes,
             hasExpectedChecksum: Base64.encode(checksum) == reference.signature)

@@ -170,7 +170,11 @@ package final class RunningServer: Sendable {
                 + ControlRoutes.listeners(
                     configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], store,
                     isServed: { registry.contains($0) },
-                    excludingPayments: { payments.excludingRecords($0) },
+                    configureErasure: { [files = pipelines.deliveries.attachments.files] settings in
+                        settings.excludingPayments = { payments.excludingRecords($0) }
+                        settings.excludingContents = { files.excludingChanges($0) }
+                        settings.unrecordedContents = { files.heldContents }
+                    },
                     decideReversals: { try await payments.apply($0) },
                     forgetUploads: { [gateway = pipelines.gateway] in gateway.forgetUploads() },
                     trim: {

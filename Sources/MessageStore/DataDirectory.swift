@@ -35,6 +35,8 @@ struct DataDirectory: Sendable {
     var conversationFolders: [String] { [conversations, damaged, states, assignments] }
     /// The ledger of erasures, unless the configuration names another path.
     var erasures: String { path + "/" + ErasureLedger.fileName }
+    /// The hash of the ledger's key; see ``LedgerFile``.
+    var ledgerMark: String { path + "/ledger-mark" }
     /// The manifest of the latest complete backup.
     var lastBackup: String { path + "/backup.json" }
     /// The file that exists from the first step of a restoration to the last.

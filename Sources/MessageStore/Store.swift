@@ -168,7 +168,14 @@ package final class Store: Sendable {
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
         let lock = try directory.take(isRestoring: configuration.isRestoring)
-        if let report = try CustomerErasure(directory, configuration.erasures).resume() {
+        var erasure = CustomerErasure(directory, configuration.erasures)
+        erasure.files.rest = { _ in configuration.recoveryDidAdvance() }
+        let report = try erasure.resume { error in
+            logger.error(
+                "an interrupted erasure stays unfinished, because its ledger cannot be used; the next erasure or start completes it",
+                metadata: ["error": "\(error)"])
+        }
+        if let report {
             logger.notice(
                 "an interrupted erasure was completed",
                 metadata: [

@@ -71,6 +71,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case restoreUnfinished(path: String)
     /// Stored files are being deleted or rewritten, and no backup may begin meanwhile: repeat the backup.
     case filesChanging
+    /// The ledger of erasures that the data directory has used is not at this path.
+    case ledgerMissing(path: String)
+    /// The ledger of erasures at this path is not the one that the data directory has used.
+    case otherLedger(path: String)
     /// The assignment of the conversation does not allow the operation; nothing has changed.
     case assignment(AssignmentRefusal)
 }
@@ -117,6 +121,8 @@ extension StoreError: CustomStringConvertible {
                 + (process.map { " in process \($0)" } ?? "")
         case .restoreUnfinished(let path): "the restoration into \(path) did not end"
         case .filesChanging: "stored files are being deleted or rewritten"
+        case .ledgerMissing(let path): "the ledger of erasures \(path) is missing"
+        case .otherLedger(let path): "the ledger of erasures \(path) is not the one of this data directory"
         case .assignment(let refusal): "\(refusal)"
         case .alreadyResolved(let record): "the reference of message \(record) was resolved before"
         }

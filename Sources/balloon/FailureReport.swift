@@ -236,6 +236,12 @@ struct FailureReport {
             self.init(.badData, "\(error)", hint: "empty the directory, then run balloon restore again")
         case .filesChanging:
             self.init(.failed, "\(error)", hint: "repeat the command in a minute")
+        case .ledgerMissing, .otherLedger:
+            self.init(
+                .configuration, "\(error)",
+                hint:
+                    "mount its volume, or name its path with store.erasureLedger and --config; delete ledger-mark in the data directory only if the ledger is lost"
+            )
         case .beingSent:
             self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests, .closed, .notLeased,

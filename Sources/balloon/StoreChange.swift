@@ -105,13 +105,16 @@ enum StoreChange {
         var settings = settings
         settings.keepsPayments = request.keepsPayments
         let report = try Store.erase(request.customers, in: data, settings)
-        audit("POST /erase", data)
+        audit("POST /erase", data, report.ledgerNames)
         return report
     }
 
     /// Writes a change that this process made itself to the audit log; warns when that fails, because the change was made.
-    static func audit(_ command: String, _ data: String) {
-        let entry = AuditLog.Entry(command, by: .user(FileOwner.currentUser), result: "done")
+    ///
+    /// `conversations` are the names of changed conversations in the ledger of erasures.
+    static func audit(_ command: String, _ data: String, _ conversations: [String] = []) {
+        var entry = AuditLog.Entry(command, by: .user(FileOwner.currentUser), result: "done")
+        entry.conversations = conversations
         do throws(SystemError) { try AuditLog.append(entry, in: data) } catch {
             StandardStream.error.write("warning: the audit log cannot be written: \(error)\n")
         }

@@ -182,7 +182,8 @@ import Testing
         test.gateway.misbehave(at: .blob, wrong)
         let files = AttachmentFiles(dataDirectory: directory.path)
         let arrived = try? await test.client.download(
-            reference, for: GatewayUnderTest.business, into: files)
+            reference, for: GatewayUnderTest.business,
+            into: files.hold(for: GatewayUnderTest.business))
         #expect((arrived != nil) == isMended)
         if let arrived {
             #expect(try File(#require(files.existing(arrived.sha256)), for: .reading).readAll() == content)
@@ -204,7 +205,8 @@ import Testing
             let file = try await test.client.upload(ContentSource(file: path), for: GatewayUnderTest.business)
             let files = AttachmentFiles(dataDirectory: directory.path)
             let arrived = try await test.client.download(
-                file.stored(), for: GatewayUnderTest.business, into: files)
+                file.stored(), for: GatewayUnderTest.business,
+                into: files.hold(for: GatewayUnderTest.business))
             #expect(arrived.sizeBytes == sizeBytes)
             #expect(arrived.hasExpectedChecksum)
             // This counts client and gateway together: neither holds more than pieces of the file.

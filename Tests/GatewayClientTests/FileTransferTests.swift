@@ -52,7 +52,8 @@ import Testing
             ContentSource(bytes: content), for: GatewayUnderTest.business)
         #expect(file.sizeBytes == sizeBytes)
         let arrived = try await test.client.download(
-            stored(file), for: GatewayUnderTest.business, into: files)
+            stored(file), for: GatewayUnderTest.business,
+            into: files.hold(for: GatewayUnderTest.business))
         let name = Hex.encode(SHA256.hash(content))
         #expect(arrived == DownloadedFile(sha256: name, sizeBytes: sizeBytes, hasExpectedChecksum: true))
         #expect(try self.content(arrived) == content)
@@ -71,7 +72,8 @@ import Testing
         #expect(test.gateway.requestCount(endpoint) == 1)
         let file = try await test.client.upload(content, for: GatewayUnderTest.business)
         let arrived = try await test.client.download(
-            stored(file), for: GatewayUnderTest.business, into: files)
+            stored(file), for: GatewayUnderTest.business,
+            into: files.hold(for: GatewayUnderTest.business))
         #expect(try self.content(arrived) == Self.bytes(300_000))
         await test.gateway.stop()
     }
@@ -116,7 +118,8 @@ import Testing
         let large = try stored(file, sizeBytes: 11)
         await #expect(throws: tooLarge) {
             try await test.client.download(
-                large, for: GatewayUnderTest.business, into: files)
+                large, for: GatewayUnderTest.business,
+                into: files.hold(for: GatewayUnderTest.business))
         }
         #expect(test.gateway.requestCount(.preUpload) == 1)
         #expect(test.gateway.requestCount(.blob) == 0)
@@ -131,7 +134,8 @@ import Testing
         let wrong = try stored(file, sizeBytes: sizeBytes)
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
-                wrong, for: GatewayUnderTest.business, into: files)
+                wrong, for: GatewayUnderTest.business,
+                into: files.hold(for: GatewayUnderTest.business))
         }
         #expect(error == .lengthMismatch(expectedBytes: sizeBytes, actualBytes: 10))
         #expect(try names().isEmpty)
@@ -144,7 +148,8 @@ import Testing
             ContentSource(bytes: Self.bytes(10)), for: GatewayUnderTest.business)
         test.gateway.misbehave(at: .blob, .body(Self.bytes(10)))
         let arrived = try await test.client.download(
-            stored(file), for: GatewayUnderTest.business, into: files)
+            stored(file), for: GatewayUnderTest.business,
+            into: files.hold(for: GatewayUnderTest.business))
         #expect(arrived.sizeBytes == 10)
         #expect(!arrived.hasExpectedChecksum)
         await test.gateway.stop()
@@ -158,7 +163,8 @@ import Testing
         try AtomicFile.write([], to: directory.file("attachments"))
         let error = await #expect(throws: GatewayError.self) {
             try await test.client.download(
-                stored(file), for: GatewayUnderTest.business, into: files)
+                stored(file), for: GatewayUnderTest.business,
+                into: files.hold(for: GatewayUnderTest.business))
         }
         guard case .notKept(let reason) = error else {
             Issue.record("\(String(describing: error))")

@@ -275,7 +275,8 @@ extension StoreError {
         case .closed: APIProblem(.unavailable, "the server is stopping")
         case .backupRunning, .filesChanging: APIProblem(.unavailable, "\(self)")
         case .assignment(let refusal): refusal.problem
-        case .inUse, .unknownVersion, .noData, .restoreUnfinished: APIProblem(.internalError)
+        case .inUse, .unknownVersion, .noData, .restoreUnfinished, .ledgerMissing, .otherLedger:
+            APIProblem(.internalError)
         }
     }
 }

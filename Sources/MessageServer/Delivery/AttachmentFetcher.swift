@@ -21,11 +21,11 @@ struct AttachmentFetcher: Sendable {
     ///
     /// Throws `CancellationError` when the server is stopping, and ``StoreError/unavailable(path:_:)`` when
     /// the disk is full, so that the file is not recorded as failed.
-    func fetch(_ attachments: [Attachment], for business: BusinessID) async throws -> [RecordedFile] {
+    func fetch(_ attachments: [Attachment], into hold: ContentHold) async throws -> [RecordedFile] {
         let end = ContinuousClock.now + deadline
         return try await withThrowingTaskGroup { group in
             for (index, attachment) in attachments.enumerated() {
-                group.addTask { (index, try await fetch(attachment, for: business, until: end)) }
+                group.addTask { (index, try await fetch(attachment, into: hold, until: end)) }
             }
             var found: [Int: RecordedFile] = [:]
             for try await (index, file) in group { found[index] = file }
@@ -34,8 +34,9 @@ struct AttachmentFetcher: Sendable {
     }
 
     private func fetch(
-        _ attachment: Attachment, for business: BusinessID, until end: ContinuousClock.Instant
+        _ attachment: Attachment, into hold: ContentHold, until end: ContinuousClock.Instant
     ) async throws -> RecordedFile {
+        let business = hold.business
         do throws(GatewayError) {
             let reference = try StoredReference(attachment)
             let file = try await keepAsking(until: end) { _ async throws(GatewayError) in
@@ -43,7 +44,7 @@ struct AttachmentFetcher: Sendable {
                 guard await slots.acquire(for: business) else { throw .cancelled }
                 defer { slots.release(business) }
                 return try await gateway.download(
-                    reference, for: business, into: files, within: end - .now)
+                    reference, for: business, into: hold, within: end - .now)
             }
             if !file.hasExpectedChecksum {
                 logger.warning(

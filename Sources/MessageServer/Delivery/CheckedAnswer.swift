@@ -1,5 +1,6 @@
 package import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 package import HandlerKit
 import MessageStore
 
@@ -10,6 +11,8 @@ struct CheckedAnswer: Sendable {
     let replies: [DecidedReply]
     /// The new state of the conversation; nil when it does not change.
     let state: [UInt8]?
+    /// The files of the replies, held until the decision is recorded.
+    var hold: ContentHold?
 
     /// Returns this answer with one more reply, which must have no files.
     func adding(_ reply: Reply, to delivery: Delivery) -> CheckedAnswer {
@@ -17,7 +20,7 @@ struct CheckedAnswer: Sendable {
         let message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
         return CheckedAnswer(
             outcome: outcome, replies: replies + [DecidedReply(id: id, kind: reply.kind, message: message)],
-            state: state)
+            state: state, hold: hold)
     }
 
     /// Checks an answer, except the files of its replies; one problem refuses the whole answer.

@@ -177,11 +177,10 @@ struct DeliveryPipeline: Sendable {
         guard delivery.files == nil, !wanted.isEmpty else { return delivery }
         stages.begin(.fetch)
         let known = delivery.isReplay ? try knownFiles(of: delivery) : nil
-        let files =
-            if let known { known } else {
-                try await attachments.fetch(wanted, for: delivery.business)
-            }
+        let hold = attachments.files.hold(for: delivery.business)
+        let files = if let known { known } else { try await attachments.fetch(wanted, into: hold) }
         try await store.recordFiles(delivery, files)
+        withExtendedLifetime(hold) {}
         let failure = files.lazy.compactMap { if case .failed(let reason) = $0 { reason } else { nil } }.first
         stages.end(failure.map { .failed(reason: $0) } ?? .done)
         var fetched = delivery
@@ -487,13 +486,14 @@ struct DeliveryPipeline: Sendable {
     private func prepare(
         _ outcome: Outcome, _ delivery: Delivery, _ context: Context
     ) async throws -> CheckedAnswer {
+        let hold = replyFiles.files.hold(for: delivery.business)
         var final: [DecidedReply] = []
         for (index, reply) in outcome.replies.enumerated() {
             let id = MessageID.random()
             var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {
                 do {
-                    message = try await replyFiles.keep(message, for: delivery.business)
+                    message = try await replyFiles.keep(message, into: hold)
                 } catch let error as UnreadableFile {
                     // A disk error is not the handler's fault: the delivery is retried.
                     guard !error.error.isDiskWide, !error.error.mayPass else {
@@ -508,7 +508,7 @@ struct DeliveryPipeline: Sendable {
             }
             final.append(DecidedReply(id: id, kind: reply.kind, message: message))
         }
-        return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change)
+        return CheckedAnswer(outcome: outcome, replies: final, state: context.state.change, hold: hold)
     }
 
     /// Hands a conversation to a person, with a text for its customer; without `people` only the event ends.
@@ -546,6 +546,7 @@ struct DeliveryPipeline: Sendable {
         let decided = DecidedOutcome(
             verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
             author: author)
+        defer { withExtendedLifetime(answer.hold) {} }
         // A decision that needs no separate record is written into the record of the delivery's end.
         if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))

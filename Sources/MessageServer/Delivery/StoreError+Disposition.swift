@@ -32,7 +32,7 @@ extension StoreError {
         case .notLeased: .ended
         case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .replyNotDead,
-            .notPending, .changed, .assignment, .backupRunning, .filesChanging,
+            .notPending, .changed, .assignment, .backupRunning, .filesChanging, .ledgerMissing, .otherLedger,
             .restoreUnfinished:
             .restart(reason: "\(self)")
         case .closed: .stop

@@ -24,7 +24,7 @@ package final class AuditLog: Sendable {
         let author: Author
         let command: String
         var business: String?
-        var conversations: [String] = []
+        package var conversations: [String] = []
         let result: String
         var at = Timestamp.now()
 

@@ -43,7 +43,7 @@ package enum ControlRoutes {
     static func listeners(
         _ directory: String, inherited: Int32?, _ store: Store,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        excludingPayments: @escaping @Sendable (() -> Void) -> Void,
+        configureErasure: @escaping @Sendable (inout CustomerErasure.Settings) -> Void,
         decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void,
         forgetUploads: @escaping @Sendable () -> Void,
         trim: @escaping @Sendable () async throws -> TrimReport, audit: AuditLog,
@@ -52,7 +52,7 @@ package enum ControlRoutes {
     ) -> [HTTPListener] {
         let routes =
             (make(
-                store: store, isServed: isServed, excludingPayments: excludingPayments,
+                store: store, isServed: isServed, configureErasure: configureErasure,
                 decideReversals: decideReversals, forgetUploads: forgetUploads, trim: trim, audit: audit,
                 logger) + others)
             .map(\.forLocalCallers)
@@ -75,7 +75,7 @@ package enum ControlRoutes {
     static func make(
         store: Store, jobs: ControlJobs = ControlJobs(),
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() },
+        configureErasure: @escaping @Sendable (inout CustomerErasure.Settings) -> Void = { _ in },
         decideReversals: @escaping @Sendable (ReversalDecision) async throws -> Void = { _ in },
         forgetUploads: @escaping @Sendable () -> Void = {},
         trim: @escaping @Sendable () async throws -> TrimReport = { TrimReport() },
@@ -85,14 +85,16 @@ package enum ControlRoutes {
             _ path: String, _ jobs: ControlJobs, read: @escaping @Sendable ([UInt8]) -> Request?,
             _ change: @escaping @Sendable (Request) async throws -> [UInt8]
         ) -> HTTPRoute {
-            Self.route(path, jobs, audit, store, read: read, change)
+            Self.route(path, jobs, audit, read: read) { request, conversations in
+                conversations = (request as? any NamesConversations)?.conversations(in: store) ?? []
+                return try await change(request)
+            }
         }
         return [
-            route("/erase", jobs, read: ErasureRequest.init) { request in
+            Self.route("/erase", jobs, audit, read: ErasureRequest.init) { request, conversations in
                 do {
                     let report = try await store.erase(
-                        request.customers, keepsPayments: request.keepsPayments,
-                        excludingPayments: excludingPayments)
+                        request.customers, keepsPayments: request.keepsPayments, configure: configureErasure)
                     // The file of known uploads has hashes of contents, also of contents of the erased
                     // customers.
                     forgetUploads()
@@ -102,10 +104,11 @@ package enum ControlRoutes {
                             "customers": "\(request.customers.count)",
                             "conversations": "\(report.conversations)", "records": "\(report.records)",
                         ])
+                    conversations = report.ledgerNames
                     return report.json
                 } catch {
                     logger.error(
-                        "erasure not completed; the next start of the server completes it",
+                        "erasure not completed; the next erasure or start of the server completes what has begun",
                         metadata: ["error": "\(error)"])
                     throw error
                 }
@@ -162,10 +165,11 @@ package enum ControlRoutes {
             ]
     }
 
+    /// `change` returns the answer, and sets the conversations that the audit log names.
     private static func route<Request: Sendable>(
-        _ path: String, _ jobs: ControlJobs, _ audit: AuditLog?, _ store: Store,
+        _ path: String, _ jobs: ControlJobs, _ audit: AuditLog?,
         read: @escaping @Sendable ([UInt8]) -> Request?,
-        _ change: @escaping @Sendable (Request) async throws -> [UInt8]
+        _ change: @escaping @Sendable (Request, inout [String]) async throws -> [UInt8]
     ) -> HTTPRoute {
         HTTPRoute(.post, path, body: .collected(maximumBytes: 1 << 20)) { request, responder in
             let body = Array(request.body)
@@ -176,8 +180,9 @@ package enum ControlRoutes {
             jobs.run(id, responder) {
                 let answer: HTTPResponse
                 let result: String
+                var conversations: [String] = []
                 do {
-                    answer = HTTPResponse(.ok, json: try await change(wanted))
+                    answer = HTTPResponse(.ok, json: try await change(wanted, &conversations))
                     result = "done"
                 } catch {
                     answer = HTTPResponse(.badRequest, json: refusal(error))
@@ -185,7 +190,7 @@ package enum ControlRoutes {
                 }
                 if let audit {
                     var entry = AuditLog.Entry("POST " + path, by: author, result: result)
-                    entry.conversations = (wanted as? any NamesConversations)?.conversations(in: store) ?? []
+                    entry.conversations = conversations
                     await audit.record(entry)
                 }
                 return answer
@@ -216,10 +221,6 @@ protocol NamesConversations {
 
 extension AssignmentRequest: NamesConversations {
     func conversations(in store: Store) -> [String] { store.ledgerNames(of: customer, business) }
-}
-
-extension ErasureRequest: NamesConversations {
-    func conversations(in store: Store) -> [String] { store.namesOfLatestErasure }
 }
 
 /// The body of `POST /replay`, without the job.

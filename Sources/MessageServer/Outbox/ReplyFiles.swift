@@ -18,12 +18,12 @@ struct ReplyFiles: Sendable {
     /// Copies the files that a business's message names by path, and returns the message with their hashes.
     ///
     /// Throws an ``UnreadableFile`` for a missing, unreadable or too large file.
-    func keep(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
+    func keep(_ message: [UInt8], into hold: ContentHold) async throws -> [UInt8] {
         try await withAttachments(of: message) { index, attachment in
             guard let path = attachment["path"]?.string else { return nil }
             let stored = try await onDisk {
                 do throws(SystemError) {
-                    return try files.copy(path, maximumBytes: maximumBytes, for: business)
+                    return try files.copy(path, maximumBytes: maximumBytes, into: hold)
                 } catch {
                     throw UnreadableFile(attachment: index, error: error)
                 }

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 import MessageStore
 
 /// Runs a search of the journal for an earlier message, within the limits of the caller.
@@ -28,8 +29,11 @@ extension ReplySender {
             of: id, within: request.wait, endsWithStop: key != nil, willWait: willWait
         ) {
             if key != nil { try await checkOpen(request) }
-            let message = try await message(request, id, key)
-            guard try await store.keep(message, takes: request.takes) == .duplicate else { return nil }
+            let hold = replyFiles.files.hold(for: request.business)
+            let message = try await message(request, id, key, hold)
+            let result = try await store.keep(message, takes: request.takes)
+            withExtendedLifetime(hold) {}
+            guard result == .duplicate else { return nil }
             // Another request with the key was faster. Only a customer could have chosen the id otherwise.
             guard let key, let sent = try await sent(key, request.business, search) else {
                 throw SendRefusal.keyReused
@@ -109,13 +113,13 @@ extension ReplySender {
     }
 
     private func message(
-        _ request: SendRequest, _ id: MessageID, _ key: IdempotencyKey?
+        _ request: SendRequest, _ id: MessageID, _ key: IdempotencyKey?, _ hold: ContentHold
     ) async throws -> ReceivedMessage {
         let capabilities = try await store.knownCapabilities(of: request.business, request.customer)
         let outbound = try self.outbound(request, id: id, for: capabilities)
         var body = outbound.message
         if !request.files.isEmpty {
-            do { body = try await replyFiles.keep(body, for: request.business) } catch let file
+            do { body = try await replyFiles.keep(body, into: hold) } catch let file
                 as UnreadableFile
             {
                 throw SendRefusal.fileUnreadable(file.error, attachment: file.attachment)

@@ -52,12 +52,12 @@ package struct Backup {
         let version = try directory.check()
         let pin = try await BackupPin(dataDirectory: dataDirectory)
         let (id, at) = (Hex.encode(Secret.random(byteCount: 16).bytes), Timestamp.now())
-        let ledgerPath = settings.ledger ?? directory.erasures
-        // Read the ledger before the backup's line is appended: only a ledger that is newer than the archive
-        // has the line.
-        let ledger = settings.ledger == nil ? try ErasureFiles().read(ledgerPath) : nil
-        try ErasureLedger.add(
-            backup: id, at: at, keepingDays: settings.ledgerDays, to: ledgerPath, ownedLike: dataDirectory)
+        let ledgerFile = LedgerFile(settings.ledger, in: directory)
+        // A copy of the ledger from before the line: a ledger that knows the backup is newer than the backup.
+        let ledger = settings.ledger == nil ? try ErasureFiles().read(ledgerFile.path) : nil
+        var newLedger = try ledgerFile.open()
+        newLedger.add(backup: id, at: at, keepingDays: settings.ledgerDays)
+        try ledgerFile.replace(with: newLedger)
         var backup = Backup(directory: directory, pin: pin, archive: BackupWriter(to: sink))
         let (record, missing) = try backup.copyAll()
         if let ledger {

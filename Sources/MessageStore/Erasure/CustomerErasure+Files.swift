@@ -90,16 +90,16 @@ extension CustomerErasure {
         }
     }
 
-    /// Removes the lines of the customers from the records of payments.
-    func removePayments(_ scope: ErasureScope) throws(StoreError) {
+    /// Removes the lines of the customers from the records of payments, through this time.
+    func removePayments(_ scope: ErasureScope, through end: Timestamp) throws(StoreError) {
         var failure: StoreError?
         settings.excludingPayments {
-            do throws(StoreError) { try removePaymentLines(scope) } catch { failure = error }
+            do throws(StoreError) { try removePaymentLines(scope, through: end) } catch { failure = error }
         }
         if let failure { throw failure }
     }
 
-    private func removePaymentLines(_ scope: ErasureScope) throws(StoreError) {
+    private func removePaymentLines(_ scope: ErasureScope, through end: Timestamp) throws(StoreError) {
         let hashes = Set(
             scope.conversations.map { Array(Hex.encode(SHA256.hash($0.customer.rawValue.utf8)).utf8) })
         for slug in try files.folders(in: directory.payments) {
@@ -107,7 +107,12 @@ extension CustomerErasure {
                 let path = directory.payments + "/" + slug + "/" + name
                 guard let text = try files.read(path) else { continue }
                 let lines = text.split(separator: UInt8(ascii: "\n"))
-                let kept = lines.filter { line in !hashes.contains { line.firstPosition(of: $0) != nil } }
+                let kept = lines.filter { line in
+                    guard hashes.contains(where: { line.firstPosition(of: $0) != nil }) else { return true }
+                    // A line without a time is not one of a later payment.
+                    let at = (try? JSONDocument(Array(line)))?.root.timestamp("at")
+                    return at.map { $0 > end } ?? false
+                }
                 if kept.count == lines.count { continue }
                 try files.replace(path, with: kept.flatMap { $0 + [UInt8(ascii: "\n")] })
             }
@@ -117,29 +122,42 @@ extension CustomerErasure {
     /// Removes the contents that no other conversation names; returns their number.
     ///
     /// The erased lines of the journal are gone already. Reads every other conversation, but only when the erased ones had
-    /// contents. A content that a message brought while they were read stays, because its line may have been missed.
-    func removeContents(_ scope: ErasureScope) throws(StoreError) -> Int {
+    /// contents. Two kinds of contents stay, because the line that names them may have been missed: those that a message brought
+    /// while the conversations were read, and `unrecorded`, those of messages whose line was not written yet before.
+    func removeContents(_ scope: ErasureScope, unrecorded: Set<String>) throws(StoreError) -> Int {
         if scope.contents.isEmpty { return 0 }
         // The contents of the erased conversations are older than the second in which the reading begins.
         if isLive { files.rest(.milliseconds(1100)) }
         let began = SystemClock.secondsSince1970()
-        var removable = scope.contents
+        var removable = scope.contents.subtracting(unrecorded)
         try journal.forEachLine { _, _, line in removable.subtract(ContentReferences.hashes(in: line)) }
         for folder in [directory.conversations, directory.damaged] {
             try subtractContents(of: folder, besides: scope, from: &removable)
         }
         var count = 0
         for (folder, hashes) in Dictionary(grouping: removable, by: { String($0.prefix(2)) }) {
-            let parent = directory.attachments + "/" + folder
-            try files.remove(in: parent) { name in
-                // A content without a time is gone. The files of its uses have names that begin with the content's.
-                let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
-                guard hashes.contains(String(name.prefix(64))), modified < began || !isLive else {
-                    return false
-                }
-                if hashes.contains(name) { count += 1 }
-                return true
+            var failure: StoreError?
+            settings.excludingContents {
+                do throws(StoreError) {
+                    count += try removeContents(Set(hashes), in: folder, olderThan: began)
+                } catch { failure = error }
             }
+            if let failure { throw failure }
+        }
+        return count
+    }
+
+    private func removeContents(
+        _ hashes: Set<String>, in folder: String, olderThan began: Int
+    ) throws(StoreError) -> Int {
+        let parent = directory.attachments + "/" + folder
+        var count = 0
+        try files.remove(in: parent) { name in
+            // A content without a time is gone. The files of its uses have names that begin with the content's.
+            let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
+            guard hashes.contains(String(name.prefix(64))), modified < began || !isLive else { return false }
+            if hashes.contains(name) { count += 1 }
+            return true
         }
         return count
     }

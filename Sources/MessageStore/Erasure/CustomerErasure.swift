@@ -21,6 +21,8 @@ package struct CustomerErasure: Sendable {
         /// Files that the erasure does not reach: quarantined segments, segments with a damaged line, and payments whose charge
         /// may have to be reversed.
         package var unreached: [String] = []
+        /// The names of the conversations in the ledger.
+        package var ledgerNames: [String] = []
 
         /// Creates a report of an erasure that reached nothing.
         package init() {}
@@ -43,6 +45,10 @@ package struct CustomerErasure: Sendable {
         package var keepsPayments = false
         /// Runs the change of the lines of payments while no payment writes one.
         package var excludingPayments: @Sendable (() -> Void) -> Void = { $0() }
+        /// Runs the removal of contents of attachments while no message brings one.
+        package var excludingContents: @Sendable (() -> Void) -> Void = { $0() }
+        /// The contents of unfinished messages, which no record names yet.
+        package var unrecordedContents: @Sendable () -> Set<String> = { [] }
 
         /// Creates the default settings.
         package init() {}
@@ -60,8 +66,9 @@ package struct CustomerErasure: Sendable {
         self.settings = settings
     }
 
-    private var job: String { directory.erasing }
-    private var ledgerPath: String { settings.ledger ?? directory.path + "/" + ErasureLedger.fileName }
+    private func ledgerFile(_ path: String? = nil) -> LedgerFile {
+        LedgerFile(path ?? settings.ledger, in: directory, files)
+    }
     var journal: JournalErasure { JournalErasure(directory: directory.journal, files: files) }
 
     /// The conversations of these customers, through the last record of the journal.
@@ -146,53 +153,103 @@ package struct CustomerErasure: Sendable {
         return try files.names(in: parent).filter { $0.hasPrefix(name) }.map { parent + "/" + $0 }
     }
 
+    /// The job of an erasure of these conversations.
+    func job(_ scope: ErasureScope) -> ErasureJob {
+        ErasureJob(
+            scope, ledger: ledgerFile().path, paymentsThrough: settings.keepsPayments ? nil : now)
+    }
+
     /// Erases, after the job and the ledger are on disk.
     func run(_ scope: ErasureScope) throws(StoreError) -> Report {
-        try begin(scope)
-        return try complete(
-            ErasureJob(scope, ledger: ledgerPath, keepsPayments: settings.keepsPayments))
+        let job = job(scope)
+        try begin(job)
+        return try complete(job)
     }
 
     /// Writes the job, and the ledger's lines.
-    func begin(_ scope: ErasureScope) throws(StoreError) {
-        let job = ErasureJob(scope, ledger: ledgerPath, keepsPayments: settings.keepsPayments)
-        try files.replace(self.job, with: job.bytes)
-        try record(job)
+    ///
+    /// When the ledger cannot be written, nothing else has changed; a job that did not exist before is then removed, so that
+    /// the next start does not try it.
+    func begin(_ job: ErasureJob) throws(StoreError) {
+        let isNew = try files.read(directory.erasing) == nil
+        try files.replace(directory.erasing, with: job.bytes)
+        do throws(StoreError) { try record(job) } catch {
+            // Ignore an error of the removal, because the first error is the one to report.
+            if isNew { try? finish() }
+            throw error
+        }
+    }
+
+    /// The erasure that a crash or an error interrupted; nil when there is none.
+    func unfinished() throws(StoreError) -> ErasureJob? {
+        // An unfinished job file, whose erasure has not begun.
+        try files.remove(in: directory.path) { name in name.hasPrefix("erasing.") }
+        guard let bytes = try files.read(directory.erasing) else { return nil }
+        guard let job = ErasureJob(bytes) else { throw .damaged(file: directory.erasing, line: 1) }
+        return job
+    }
+
+    /// The job with the records and contents that its messages got after its last record, from a handler or a download.
+    func extended(_ job: ErasureJob) throws(StoreError) -> ErasureJob {
+        var scope = job.scope
+        try journal.forEachLine(from: scope.through) { scope.take($0, number: $1, in: $2) }
+        return job.with(scope)
     }
 
     /// Completes an erasure that a crash interrupted; nil when there is none.
-    func resume() throws(StoreError) -> Report? {
-        // An unfinished job file, whose erasure has not begun.
-        try files.remove(in: directory.path) { name in name.hasPrefix("erasing.") }
-        guard let bytes = try files.read(job) else { return nil }
-        guard let unfinished = ErasureJob(bytes) else { throw .damaged(file: job, line: 1) }
-        try record(unfinished)
-        return try complete(unfinished)
+    ///
+    /// `postpone` is called when the ledger cannot be used; the erasure then stays unfinished, and nil is returned. Without
+    /// `postpone` the error is thrown.
+    func resume(orPostpone postpone: ((StoreError) -> Void)? = nil) throws(StoreError) -> Report? {
+        guard let unfinished = try unfinished() else { return nil }
+        do throws(StoreError) { try record(unfinished) } catch {
+            guard let postpone else { throw error }
+            // They may name what is erased already.
+            try removeCaches()
+            postpone(error)
+            return nil
+        }
+        let job = try extended(unfinished)
+        try files.replace(directory.erasing, with: job.bytes)
+        return try complete(job)
     }
 
     private func record(_ job: ErasureJob) throws(StoreError) {
-        var ledger = try ErasureLedger(job.ledger) ?? ErasureLedger()
+        let file = ledgerFile(job.ledger)
+        var ledger = try file.open()
         ledger.add(
-            job.scope, in: directory.identityInFile(), at: now, keepingDays: settings.ledgerDays)
-        try files.replace(job.ledger, with: ledger.bytes)
+            job.scope, in: directory.identityInFile(), at: job.paymentsThrough ?? now,
+            keepsPayments: job.paymentsThrough == nil, keepingDays: settings.ledgerDays)
+        try file.replace(with: ledger)
+    }
+
+    /// The names in the ledger of the conversations of a scope.
+    func ledgerNames(_ scope: ErasureScope) throws(StoreError) -> [String] {
+        guard let ledger = try ledgerFile().read() else { return [] }
+        return scope.conversations.map { ledger.name(of: $0) }.sorted()
+    }
+
+    /// Removes the caches of the whole directory, which the next start makes again.
+    private func removeCaches() throws(StoreError) {
+        let caches = [directory.snapshot, directory.conversationIndex, directory.uploads]
+        let prefixes = caches.map { $0.dropFirst(directory.path.utf8.count + 1) }
+        try files.remove(in: directory.path) { name in prefixes.contains { name.hasPrefix($0) } }
     }
 
     func complete(_ job: ErasureJob) throws(StoreError) -> Report {
         let scope = job.scope
         var report = Report(conversations: scope.conversations.count)
-        // Caches of the whole directory, which the next start makes again.
-        let caches = [directory.snapshot, directory.conversationIndex, directory.uploads]
-        let prefixes = caches.map { $0.dropFirst(directory.path.utf8.count + 1) }
-        try files.remove(in: directory.path) { name in prefixes.contains { name.hasPrefix($0) } }
+        try removeCaches()
         for folder in [directory.states, directory.assignments] { try removeFiles(scope, in: folder) }
         let busy = try removeRequests(scope)
         try removeScratch(scope)
-        if !job.keepsPayments { try removePayments(scope) }
+        if let paymentsThrough = job.paymentsThrough { try removePayments(scope, through: paymentsThrough) }
         let (lines, damaged) = try journal.rewrite(scope)
         report.records = lines
-        report.contents = try removeContents(scope)
+        report.contents = try removeContents(scope, unrecorded: [])
         for folder in [directory.damaged, directory.conversations] { try removeLines(scope, in: folder) }
         report.unreached = try damaged + busy + quarantinedSegments()
+        if !job.ledger.isEmpty { report.ledgerNames = try ledgerNames(scope) }
         try finish()
         return report
     }

@@ -5,26 +5,31 @@ import BusinessMessages
 /// An erasure that has begun: `DATA/erasing`, from before the first change until the last, so that the next start of the
 /// store completes it after a crash.
 ///
-/// `{"format":1,"through":57,"ledger":"…","keepPayments":false,"conversations":[{"business":"…","customer":"…"}],`
+/// `{"format":1,"through":57,"ledger":"…","paymentsThrough":"…","conversations":[{"business":"…","customer":"…"}],`
 /// `"records":[12],"contents":["…"]}`
 struct ErasureJob: Sendable {
     let scope: ErasureScope
     /// The path of the ledger.
     let ledger: String
-    /// Whether the lines of payments stay.
-    let keepsPayments: Bool
+    /// The time up to which the lines of payments are removed; nil when all of them stay.
+    let paymentsThrough: Timestamp?
 
-    init(_ scope: ErasureScope, ledger: String, keepsPayments: Bool) {
+    init(_ scope: ErasureScope, ledger: String, paymentsThrough: Timestamp?) {
         self.scope = scope
         self.ledger = ledger
-        self.keepsPayments = keepsPayments
+        self.paymentsThrough = paymentsThrough
+    }
+
+    /// The same job for another scope.
+    func with(_ scope: ErasureScope) -> ErasureJob {
+        ErasureJob(scope, ledger: ledger, paymentsThrough: paymentsThrough)
     }
 
     /// Parses a file's content; nil when it is damaged or of another version.
     init?(_ bytes: [UInt8]) {
         guard let root = (try? JSONDocument(bytes, limits: .journal))?.root, root["format"]?.int == 1,
             let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
-            let ledger = root["ledger"]?.string, let keepsPayments = root["keepPayments"]?.bool,
+            let ledger = root["ledger"]?.string,
             let conversations = root["conversations"]?.elements, let records = root["records"]?.elements,
             let contents = root["contents"]?.elements
         else { return nil }
@@ -40,7 +45,7 @@ struct ErasureJob: Sendable {
             subjects: Set(records.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }),
             contents: Set(contents.compactMap(\.string)))
         self.ledger = ledger
-        self.keepsPayments = keepsPayments
+        paymentsThrough = root.timestamp("paymentsThrough")
     }
 
     /// The content of the file.
@@ -49,7 +54,7 @@ struct ErasureJob: Sendable {
             writer.field("format", 1)
             writer.field("through", Int(clamping: scope.through))
             writer.field("ledger", ledger)
-            writer.field("keepPayments", keepsPayments)
+            if let paymentsThrough { writer.field("paymentsThrough", paymentsThrough) }
             writer.key("conversations")
             writer.array { writer in
                 for conversation in scope.conversations {

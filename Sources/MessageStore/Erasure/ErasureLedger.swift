@@ -7,7 +7,7 @@ import BusinessMessages
 ///
 /// The first line is `{"format":1,"key":"…"}`, the ledger's own random key. Each other line is one erasure,
 /// `{"conversation":"…","through":57,"store":"…","at":"…"}`: the HMAC-SHA256 of business and customer under the key, the last
-/// erased record, the identity of the data directory, and the time; or one backup, `{"backup":"…","at":"…"}`, so that a
+/// erased record, the identity of the data directory, and the time, with `"payments":"kept"` when the lines of payments stayed; or one backup, `{"backup":"…","at":"…"}`, so that a
 /// restoration can tell whether the ledger is newer than the backup. The file is replaced as a whole and synced.
 package struct ErasureLedger: Sendable {
     /// One erasure of a conversation.
@@ -16,6 +16,16 @@ package struct ErasureLedger: Sendable {
         let through: UInt64
         let store: String
         let at: Timestamp
+        /// Whether the lines of the customer's payments stayed.
+        let keepsPayments: Bool
+    }
+
+    /// What is erased of a conversation in a restored backup.
+    struct Match: Hashable, Sendable {
+        /// The last erased record.
+        var through: UInt64
+        /// The time up to which the lines of payments are removed; nil when all of them stay.
+        var paymentsThrough: Timestamp?
     }
 
     /// A backup that may still have erased customers.
@@ -71,7 +81,10 @@ package struct ErasureLedger: Sendable {
                 let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
                 let store = root["store"]?.string
             else { throw .damaged(file: path, line: index + 2) }
-            entries.append(Entry(conversation: conversation, through: through, store: store, at: at))
+            entries.append(
+                Entry(
+                    conversation: conversation, through: through, store: store, at: at,
+                    keepsPayments: root["payments"]?.equals("kept") ?? false))
         }
         self.init(key: secret, entries: entries)
         self.backups = backups
@@ -82,33 +95,33 @@ package struct ErasureLedger: Sendable {
         (try? JSONDocument(Array(line)))?.root
     }
 
-    /// The last erased record of a conversation in a backup; nil when it was not erased.
+    /// What is erased of a conversation in a backup; nil when the conversation was not erased.
     ///
     /// An erasure in another store than that of the backup counts when it is later than the backup, for all records: the
     /// other store was restored from this backup or from one of the same store, and its record numbers mean something else.
-    func through(_ conversation: ErasedConversation, in backup: BackupManifest) -> UInt64? {
+    func match(_ conversation: ErasedConversation, in backup: BackupManifest) -> Match? {
         if entries.isEmpty { return nil }
         let name = name(of: conversation)
-        return entries.lazy.filter { $0.conversation == name }.compactMap { entry in
-            if entry.store == backup.store { return entry.through }
-            return entry.at >= backup.at ? UInt64.max : nil
-        }.max()
+        var match: Match?
+        for entry in entries where entry.conversation == name {
+            let isSame = entry.store == backup.store
+            guard isSame || entry.at >= backup.at else { continue }
+            let through = isSame ? entry.through : .max
+            match = Match(
+                through: max(match?.through ?? 0, through),
+                paymentsThrough: entry.keepsPayments
+                    ? match?.paymentsThrough : max(match?.paymentsThrough ?? entry.at, entry.at))
+        }
+        return match
     }
 
     /// Whether the backup was made before this state of the ledger.
     func knows(_ backup: BackupManifest) -> Bool { backups.contains { $0.id == backup.id } }
 
-    /// Adds a backup to the ledger at a path, which is created if it is missing, for the owner of the data directory.
-    static func add(
-        backup id: String, at: Timestamp, keepingDays days: Int?, to path: String, ownedLike directory: String
-    ) throws(StoreError) {
-        var ledger = try ErasureLedger(path) ?? ErasureLedger()
-        ledger.removeOld(at: at, keepingDays: days)
-        ledger.backups.append(KnownBackup(id: id, at: at))
-        try ErasureFiles().replace(path, with: ledger.bytes)
-        do throws(SystemError) { try FileOwner.give(path, toOwnerOf: directory) } catch {
-            throw .unavailable(path: path, error)
-        }
+    /// Adds a backup, and removes the entries that are older than `days`.
+    mutating func add(backup id: String, at: Timestamp, keepingDays days: Int?) {
+        removeOld(at: at, keepingDays: days)
+        backups.append(KnownBackup(id: id, at: at))
     }
 
     private mutating func removeOld(at now: Timestamp, keepingDays days: Int?) {
@@ -120,7 +133,8 @@ package struct ErasureLedger: Sendable {
 
     /// Adds an erasure, unless the ledger has it, and removes the entries that are older than `days`.
     mutating func add(
-        _ scope: ErasureScope, in store: String, at now: Timestamp, keepingDays days: Int?
+        _ scope: ErasureScope, in store: String, at now: Timestamp, keepsPayments: Bool = false,
+        keepingDays days: Int?
     ) {
         removeOld(at: now, keepingDays: days)
         for conversation in scope.conversations.sorted(by: { $0.path < $1.path }) {
@@ -129,14 +143,11 @@ package struct ErasureLedger: Sendable {
                 $0.conversation == name && $0.store == store && $0.through == scope.through
             }
             if isKnown { continue }
-            entries.append(Entry(conversation: name, through: scope.through, store: store, at: now))
+            entries.append(
+                Entry(
+                    conversation: name, through: scope.through, store: store, at: now,
+                    keepsPayments: keepsPayments))
         }
-    }
-
-    /// The names of the conversations that were erased last, at the same time.
-    var latestNames: [String] {
-        guard let latest = entries.map(\.at).max() else { return [] }
-        return entries.filter { $0.at == latest }.map(\.conversation)
     }
 
     /// The HMAC of the length of the business's name in eight bytes, the business and the customer.
@@ -145,6 +156,9 @@ package struct ErasureLedger: Sendable {
         let length = (0..<8).map { UInt8(truncatingIfNeeded: business.count >> (8 * $0)) }
         return Hex.encode(hash.bytes(of: length + business + Array(conversation.customer.rawValue.utf8)))
     }
+
+    /// The SHA-256 of the key, 64 hexadecimal digits.
+    var keyHash: String { Hex.encode(SHA256.hash(key.bytes)) }
 
     /// The content of the file.
     var bytes: [UInt8] {
@@ -159,6 +173,7 @@ package struct ErasureLedger: Sendable {
                 writer.field("through", Int(clamping: entry.through))
                 writer.field("store", entry.store)
                 writer.field("at", entry.at)
+                if entry.keepsPayments { writer.field("payments", "kept") }
             }
         }
         for backup in backups {

@@ -44,26 +44,20 @@ extension Store {
 
 /// The names of conversations in the ledger of erasures, for the audit log.
 extension Store {
-    private var ledgerPath: String { erasures.ledger ?? DataDirectory(path: directory).erasures }
-
     /// The keyed hash of a conversation, empty when the ledger cannot be used; the first call creates the ledger.
     package func ledgerNames(of customer: CustomerID, _ business: BusinessID) -> [String] {
         do throws(StoreError) {
-            let known = try ErasureLedger(ledgerPath)
-            let ledger = known ?? ErasureLedger()
-            if known == nil { try ErasureFiles().replace(ledgerPath, with: ledger.bytes) }
+            let file = LedgerFile(erasures.ledger, in: DataDirectory(path: directory))
+            let permit = try FileChangePermit(dataDirectory: directory)
+            defer { withExtendedLifetime(permit) {} }
+            // While a backup runs, only the backup may create the ledger.
+            guard let ledger = permit == nil ? try file.read() : try file.open() else { return [] }
             let key = ConversationKey(business: business, customer: customer)
             return [ledger.name(of: ErasedConversation(key))]
         } catch {
             logger.warning("the ledger of erasures cannot be used", metadata: ["error": "\(error)"])
             return []
         }
-    }
-
-    /// The keyed hashes of the conversations that were erased last.
-    package var namesOfLatestErasure: [String] {
-        // Without a readable ledger the erasure itself failed.
-        (try? ErasureLedger(ledgerPath))?.latestNames ?? []
     }
 }
 
@@ -72,18 +66,18 @@ extension CustomerErasure {
     ///
     /// The ledger is not changed. After a crash the restoration is repeated from its beginning.
     func apply(_ ledger: ErasureLedger, to backup: BackupManifest) throws(StoreError) -> Report {
-        var found: [UInt64: Set<ErasedConversation>] = [:]
+        var found: [ErasureLedger.Match: Set<ErasedConversation>] = [:]
         for conversation in try conversations() {
-            if let through = ledger.through(conversation, in: backup) {
-                found[min(through, backup.record), default: []].insert(conversation)
-            }
+            guard var match = ledger.match(conversation, in: backup) else { continue }
+            match.through = min(match.through, backup.record)
+            found[match, default: []].insert(conversation)
         }
         var report = Report(unreached: try quarantinedSegments())
-        for (through, conversations) in found.sorted(by: { $0.key < $1.key }) {
+        for (match, conversations) in found.sorted(by: { $0.key.through < $1.key.through }) {
             let part = try complete(
                 ErasureJob(
-                    collect(conversations, through: through), ledger: "",
-                    keepsPayments: settings.keepsPayments))
+                    collect(conversations, through: match.through), ledger: "",
+                    paymentsThrough: match.paymentsThrough))
             report.conversations += part.conversations
             report.records += part.records
             report.contents += part.contents

@@ -14,11 +14,11 @@ extension Store {
     /// ``StoreError/notFinished(record:)`` and ``StoreError/beingSent(_:)`` when such a call does not end.
     package func erase(
         _ customers: Set<CustomerID>, keepsPayments: Bool = false,
-        excludingPayments: @escaping @Sendable (() -> Void) -> Void = { $0() }
+        configure: (inout CustomerErasure.Settings) -> Void = { _ in }
     ) async throws -> CustomerErasure.Report {
         var settings = erasures
         settings.keepsPayments = keepsPayments
-        settings.excludingPayments = excludingPayments
+        configure(&settings)
         return try await changes.run { [settings] in try await self.eraseNow(customers, settings) }
     }
 
@@ -36,6 +36,10 @@ extension Store {
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + duration.dispatchInterval)
         }
         let work = erasure
+        // An erasure that failed before is completed first, because its job would be lost otherwise.
+        if let unfinished = try await onErasureQueue({ () throws(StoreError) in try work.unfinished() }) {
+            _ = try await run(unfinished, work)
+        }
         await journal.flush()
         let through = journal.lastRecord
         let found = try await onErasureQueue { () throws(StoreError) in
@@ -44,17 +48,20 @@ extension Store {
         guard !found.conversations.isEmpty else {
             return CustomerErasure.Report(unreached: try work.quarantinedSegments())
         }
-        try await onErasureQueue { () throws(StoreError) in try work.begin(found) }
-        try await endAll(of: found)
+        return try await run(work.job(found), work)
+    }
+
+    private func run(_ job: ErasureJob, _ work: CustomerErasure) async throws -> CustomerErasure.Report {
+        try await onErasureQueue { () throws(StoreError) in try work.begin(job) }
+        try await endAll(of: job.scope)
         // A handler that was running has decided replies meanwhile.
-        let scope = try await onErasureQueue { () throws(StoreError) in
-            var scope = found
-            try work.journal.forEachLine(from: through) { scope.take($0, number: $1, in: $2) }
-            try work.begin(scope)
-            return scope
+        let extended = try await onErasureQueue { () throws(StoreError) in
+            let extended = try work.extended(job)
+            try work.begin(extended)
+            return extended
         }
-        try await endAll(of: scope)
-        return try await complete(work, scope)
+        try await endAll(of: extended.scope)
+        return try await complete(work, extended)
     }
 
     /// Ends the unfinished deliveries and the queued replies, and waits for those that a handler or a sender has.
@@ -93,8 +100,9 @@ extension Store {
     }
 
     private func complete(
-        _ work: CustomerErasure, _ scope: ErasureScope
+        _ work: CustomerErasure, _ job: ErasureJob
     ) async throws -> CustomerErasure.Report {
+        let scope = job.scope
         var report = CustomerErasure.Report(conversations: scope.conversations.count)
         let last = journal.lastRecord
         await journal.endSegment()
@@ -119,11 +127,14 @@ extension Store {
         report.records = lines
         deliveryIndex.forget()
         await snapshotter.discard()
+        // A content that leaves this set later is in a record that has been written.
+        let unrecorded = work.settings.unrecordedContents()
+        await journal.flush()
         report.contents = try await onErasureQueue { () throws(StoreError) in
             try work.removeFiles(scope, in: work.directory.assignments)
             try work.removeScratch(scope)
-            if !work.settings.keepsPayments { try work.removePayments(scope) }
-            let contents = try work.removeContents(scope)
+            if let end = job.paymentsThrough { try work.removePayments(scope, through: end) }
+            let contents = try work.removeContents(scope, unrecorded: unrecorded)
             for conversation in scope.conversations { try self.removeLines(of: conversation, scope, work) }
             return contents
         }
@@ -131,6 +142,7 @@ extension Store {
         feed.reset()
         report.unreached = try damaged + work.quarantinedSegments()
         if busy > 0 { report.unreached.append(work.directory.requests) }
+        report.ledgerNames = try work.ledgerNames(scope)
         try await onErasureQueue { () throws(StoreError) in try work.finish() }
         return report
     }

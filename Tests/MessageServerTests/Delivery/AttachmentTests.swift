@@ -332,7 +332,8 @@ import Testing
             let path = directory.file("source")
             try? Directory.remove(path)
             try AtomicFile.write(Array(text.utf8), to: path)
-            let sha256 = try files.copy(path, maximumBytes: 100, for: BusinessID(business)).sha256
+            let sha256 = try files.copy(path, maximumBytes: 100, into: files.hold(for: BusinessID(business)))
+                .sha256
             guard let seconds else { return sha256 }
             let names = try Directory.names(in: folder(of: sha256))
             for name in names where name.hasPrefix(sha256) {
@@ -367,7 +368,8 @@ import Testing
         #expect(contents.areKept(hashes + [again]) == [false, true, true])
         #expect(try Directory.names(in: contents.folder(of: hashes[0])).isEmpty)
         #expect(throws: SystemError.fileTooLarge) {
-            try files.copy(contents.directory.file("source"), maximumBytes: 3, for: BusinessID("a"))
+            try files.copy(
+                contents.directory.file("source"), maximumBytes: 3, into: files.hold(for: BusinessID("a")))
         }
         #expect(files.path(of: "../../etc/passwd") == nil)
         #expect(files.path(of: hashes[0].uppercased()) == nil)
@@ -435,7 +437,8 @@ import Testing
             logger: LogCollector().logger)
         let files = AttachmentFiles(dataDirectory: directory.path)
         let file = try await client.download(
-            StoredReference(#require(text.attachments.first)), for: ServerUnderTest.business, into: files)
+            StoredReference(#require(text.attachments.first)), for: ServerUnderTest.business,
+            into: files.hold(for: ServerUnderTest.business))
         return try File(#require(files.existing(file.sha256)), for: .reading).readAll()
     }
 }

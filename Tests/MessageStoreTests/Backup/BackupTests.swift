@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
 import Synchronization
 import TestSupport
@@ -138,6 +139,32 @@ struct BackupTests {
         try verify()
         // The restored server continues the ledger.
         #expect(try ErasureLedger(target.path + "/erasures.jsonl")?.bytes == ErasureLedger(ledger)?.bytes)
+    }
+
+    @Test
+    func `a restoration keeps the lines of payments that the erasure kept, and those of later payments`()
+        async throws
+    {
+        for keeps in [true, false] {
+            let fixture = try await Fixture()
+            let path = "/payments/shop/payments-2026-11-21.jsonl"
+            let hash = Hex.encode(SHA256.hash(Fixture.forgotten.rawValue.utf8))
+            let later = Array("{\"at\":\"2126-11-21T10:00:00.000Z\",\"customer\":\"\(hash)\"}\n".utf8)
+            let before = try File(fixture.directory.path + path, for: .reading).readAll()
+            try AtomicFile.write(before + later, to: fixture.directory.path + path)
+            let (archive, _) = try await backUp(fixture.directory)
+            var settings = CustomerErasure.Settings()
+            settings.keepsPayments = keeps
+            _ = try Store.erase([Fixture.forgotten], in: fixture.directory.path, settings)
+            let restored = StoreDirectory()
+            var options = Restoration.Options()
+            options.ledger = try ErasureLedger(fixture.directory.path + "/erasures.jsonl")
+            _ = try await Restoration.run(
+                from: archive.source(), into: restored.path, options, logger: restored.log.logger)
+            let lines = try File(restored.path + path, for: .reading).readAll()
+                .split(separator: UInt8(ascii: "\n"))
+            #expect(lines.count == (keeps ? 3 : 2))
+        }
     }
 
     @Test func `an erasure in a restored directory counts when the same backup is restored again`()

@@ -188,6 +188,104 @@ struct CustomerErasureTests {
         #expect(ledger.entries.map(\.through) == [9])
     }
 
+    @Test func `lines of payments after the erasure stay`() async throws {
+        let fixture = try await Fixture()
+        let path = fixture.directory.path + "/payments/shop/payments-2026-11-21.jsonl"
+        let hash = Hex.encode(SHA256.hash(Fixture.forgotten.rawValue.utf8))
+        let later = Array("{\"at\":\"2126-11-21T10:00:00.000Z\",\"customer\":\"\(hash)\"}\n".utf8)
+        let before = try File(path, for: .reading).readAll()
+        try AtomicFile.write(before + later, to: path)
+        _ = try erase(fixture)
+        let lines = try File(path, for: .reading).readAll().split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count == 2)
+        #expect(lines.last.map { Array($0) + [UInt8(ascii: "\n")] } == later)
+    }
+
+    @Test func `a ledger that cannot be written refuses the erasure, and the next start is not affected`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let traces = try fixture.traces()
+        var settings = CustomerErasure.Settings()
+        settings.ledger = fixture.directory.path + "/nowhere/erasures.jsonl"
+        #expect(throws: StoreError.self) {
+            try Store.erase([Fixture.forgotten], in: fixture.directory.path, settings)
+        }
+        #expect(!Directory.exists(fixture.directory.path + "/erasing"))
+        #expect(try fixture.traces() == traces)
+        try await fixture.open().close()
+        _ = try erase(fixture)
+        #expect(try fixture.traces() == [])
+    }
+
+    @Test
+    func
+        `a start with an unfinished erasure whose ledger cannot be used opens the store, and the next one completes it`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let directory = DataDirectory(path: fixture.directory.path)
+        let elsewhere = fixture.directory.path + "-ledger"
+        try Directory.make(elsewhere)
+        defer { try? Directory.remove(elsewhere + "/erasures.jsonl") }
+        var settings = CustomerErasure.Settings()
+        settings.ledger = elsewhere + "/erasures.jsonl"
+        let erasure = CustomerErasure(directory, settings)
+        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        // The volume of the ledger is not mounted.
+        try Directory.rename(elsewhere + "/erasures.jsonl", to: elsewhere + "/aside")
+        let store = try fixture.open { $0.erasures = settings }
+        #expect(await store.append(message("new", from: Fixture.other)) == .stored)
+        await store.close()
+        #expect(Directory.exists(directory.erasing))
+        #expect(throws: StoreError.ledgerMissing(path: settings.ledger ?? "")) {
+            try Store.erase([Fixture.other], in: fixture.directory.path, settings)
+        }
+        try Directory.rename(elsewhere + "/aside", to: elsewhere + "/erasures.jsonl")
+        try await fixture.open { $0.erasures = settings }.close()
+        #expect(!Directory.exists(directory.erasing))
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
+
+    @Test func `a ledger with another key is refused`() async throws {
+        let fixture = try await Fixture()
+        #expect(
+            try Store.erase([Fixture.forgotten], in: fixture.directory.path, .init()).ledgerNames.count == 2)
+        let path = fixture.directory.path + "/erasures.jsonl"
+        try AtomicFile.write(ErasureLedger().bytes, to: path)
+        #expect(throws: StoreError.otherLedger(path: path)) {
+            try Store.erase([Fixture.other], in: fixture.directory.path, .init())
+        }
+        try Directory.remove(path)
+        #expect(throws: StoreError.ledgerMissing(path: path)) {
+            try Store.erase([Fixture.other], in: fixture.directory.path, .init())
+        }
+        // The operator confirms that the ledger is lost.
+        try Directory.remove(fixture.directory.path + "/ledger-mark")
+        #expect(try Store.erase([Fixture.other], in: fixture.directory.path, .init()).conversations == 1)
+    }
+
+    @Test func `a start completes an erasure with the contents that came after its job was written`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let directory = DataDirectory(path: fixture.directory.path)
+        let erasure = CustomerErasure(directory, CustomerErasure.Settings())
+        let found = try erasure.find([Fixture.forgotten])
+        // The job of the first phase, from before the records that a download and a handler wrote.
+        let early = ErasureScope(
+            found.conversations, through: found.through, subjects: found.subjects, contents: [])
+        let earlyRecord = try #require(early.subjects.min())
+        let job = ErasureJob(
+            ErasureScope(early.conversations, through: earlyRecord, subjects: [earlyRecord]),
+            ledger: directory.erasures, paymentsThrough: nil)
+        try erasure.begin(job)
+        try await fixture.open().close()
+        #expect(!Directory.exists(fixture.path(ofContent: fixture.ownContent)))
+        #expect(Directory.exists(fixture.path(ofContent: fixture.sharedContent)))
+    }
+
     @Test func `lines of payments stay when they are to be kept`() async throws {
         let fixture = try await Fixture()
         let path = fixture.directory.path + "/payments/shop/payments-2026-11-21.jsonl"

@@ -123,6 +123,33 @@ struct LiveErasureTests {
         try verify(fixture)
     }
 
+    @Test func `an erasure first completes an earlier one that failed`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        await store.rest()
+        let erasure = CustomerErasure(
+            DataDirectory(path: fixture.directory.path), CustomerErasure.Settings())
+        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        #expect(try await store.erase([CustomerID("unknown")]) == CustomerErasure.Report())
+        #expect(!Directory.exists(fixture.directory.path + "/erasing"))
+        #expect(try traces(fixture) == [])
+        await store.close()
+        try verify(fixture)
+    }
+
+    @Test func `a content that another customer's unfinished message has brought stays`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let content = fixture.ownContent
+        let held = fixture.hash(content)
+        let report = try await store.erase([Fixture.forgotten]) { settings in
+            settings.unrecordedContents = { [held] }
+        }
+        #expect(report.contents == 0)
+        #expect(Directory.exists(fixture.path(ofContent: content)))
+        await store.close()
+    }
+
     @Test func `an erasure of an unknown customer changes nothing and writes no ledger`() async throws {
         let fixture = try await Fixture()
         let store = try fixture.open()
