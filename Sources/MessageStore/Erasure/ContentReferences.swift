@@ -4,12 +4,12 @@ import BalloonPOSIX
 enum ContentReferences {
     private static let markers = [Array("\"sha256\":\"".utf8), Array("\"file\":\"".utf8)]
 
-    /// The SHA-256 of every content that a text names, as 64 hexadecimal digits.
+    /// Returns the SHA-256 of every content that a text names, each as 64 hexadecimal digits.
     static func hashes(in text: ArraySlice<UInt8>) -> Set<String> {
         var found: Set<String> = []
         for marker in markers {
             var rest = text
-            // Quotation marks inside a message's text are escaped, so a marker is always a member's name.
+            // Quotation marks inside a string are escaped, so a marker is always the name of a member.
             while let place = rest.firstPosition(of: marker) {
                 rest = rest[(place + marker.count)...]
                 let digits = rest.prefix(64)

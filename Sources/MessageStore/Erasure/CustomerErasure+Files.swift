@@ -3,9 +3,11 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
-/// The files beside the journal.
+/// Erases customers from the files other than the journal.
 extension CustomerErasure {
-    /// Removes the state or the assignment of each conversation, unless a later record than the last erased one wrote it.
+    /// Removes each conversation's state or assignment file, unless a later record wrote it.
+    ///
+    /// A record is later when its number is larger than that of the last erased record.
     func removeFiles(_ scope: ErasureScope, in folder: String) throws(StoreError) {
         for conversation in scope.conversations {
             let parent = folder + "/" + Directory.parent(of: conversation.path)
@@ -18,9 +20,9 @@ extension CustomerErasure {
         }
     }
 
-    /// Removes the lines of each conversation up to the last erased record, and the file when no other line is left.
+    /// Removes each conversation's lines up to the last erased record; removes the file when no line is left.
     ///
-    /// The later lines keep the number of the last one; see ``ConversationHeader``.
+    /// The kept lines are renumbered, so that the last one keeps its number; see ``ConversationHeader``.
     func removeLines(_ scope: ErasureScope, in folder: String) throws(StoreError) {
         for conversation in scope.conversations {
             let parent = folder + "/" + Directory.parent(of: conversation.path)
@@ -40,7 +42,7 @@ extension CustomerErasure {
         }
     }
 
-    /// The lines of a conversation that are not erased, with the numbers that end with the last one's.
+    /// Returns the lines that are not erased, renumbered so that the last one keeps its number.
     static func later(_ text: [UInt8], than scope: ErasureScope) -> [UInt8] {
         var kept: [ArraySlice<UInt8>] = []
         var last = 0
@@ -59,8 +61,9 @@ extension CustomerErasure {
         }
     }
 
-    /// Removes the open requests of the conversations, and unfinished files of requests; returns the payments whose charge may
-    /// have to be reversed, which stay.
+    /// Removes the open requests of the conversations, and the temporary files of interrupted writes.
+    ///
+    /// Keeps the payments whose charge may have to be reversed, and returns their paths.
     func removeRequests(_ scope: ErasureScope) throws(StoreError) -> [String] {
         var busy: [String] = []
         for folder in try files.folders(in: directory.requests) {
@@ -77,7 +80,7 @@ extension CustomerErasure {
         return busy
     }
 
-    /// Removes the messages that were written to files for a handler.
+    /// Removes the files with messages of the customers that were written for a handler.
     func removeScratch(_ scope: ErasureScope) throws(StoreError) {
         for slug in try files.folders(in: directory.handlers) {
             let parent = directory.handlers + "/" + slug
@@ -121,12 +124,13 @@ extension CustomerErasure {
 
     /// Removes the contents that no other conversation names; returns their number.
     ///
-    /// The erased lines of the journal are gone already. Reads every other conversation, but only when the erased ones had
-    /// contents. Two kinds of contents stay, because the line that names them may have been missed: those that a message brought
-    /// while the conversations were read, and `unrecorded`, those of messages whose line was not written yet before.
+    /// The journal's lines must be erased before. If the erased conversations had contents, every other conversation is read. Two
+    /// kinds of contents stay, because the line that names them may not have been seen: contents that arrived during the
+    /// reading, and `unrecorded`, the contents of messages whose record was not written before it.
     func removeContents(_ scope: ErasureScope, unrecorded: Set<String>) throws(StoreError) -> Int {
         if scope.contents.isEmpty { return 0 }
-        // The contents of the erased conversations are older than the second in which the reading begins.
+        // Times of files have whole seconds: wait until all contents of the erased conversations are older
+        // than `began`.
         if isLive { files.rest(.milliseconds(1100)) }
         let began = SystemClock.secondsSince1970()
         var removable = scope.contents.subtracting(unrecorded)

@@ -4,27 +4,31 @@ import BusinessMessages
 
 /// Erases customers in a data directory that no store has open; the caller owns the directory.
 ///
-/// 1. `find(_:)` reads which conversations the customers have, and what their lines refer to.
-/// 2. `run(_:)` writes the job, then the ledger, and then erases in this order: everything that is derived from the journal
-///    or beside it, the journal's lines, contents, the conversations. It removes the job last.
+/// 1. `find(_:)` reads which conversations the customers have, and what their lines refer to. 2. `run(_:)`
+/// writes the job, and then the ledger. Then it erases in this order: every file other than those of the
+/// journal, contents and conversations; the journal's lines; contents; conversations. Last, it removes the
+/// job.
 ///
-/// Every step may be repeated, so a crash anywhere is completed by `resume()`, which a start of the store calls.
+/// Every step may be repeated. After a crash at any step, `resume()` completes the erasure; a start of the
+/// store calls it.
 package struct CustomerErasure: Sendable {
     /// The result of an erasure, or of its preview.
     package struct Report: Hashable, Sendable {
         /// The number of conversations.
         package var conversations = 0
-        /// The number of lines of the journal; in a preview, the number of messages and events.
+        /// The number of erased lines of the journal; in a preview, the number of messages and events.
         package var records = 0
         /// The number of contents of attachments.
         package var contents = 0
-        /// Files that the erasure does not reach: quarantined segments, segments with a damaged line, and payments whose charge
-        /// may have to be reversed.
+        /// The paths of files that the erasure does not change.
+        ///
+        /// These are quarantined segments, segments with a damaged line, and payments whose charge may have
+        /// to be reversed.
         package var unreached: [String] = []
         /// The names of the conversations in the ledger.
         package var ledgerNames: [String] = []
 
-        /// Creates a report of an erasure that reached nothing.
+        /// Creates a report without any erased or unreached file.
         package init() {}
 
         init(conversations: Int = 0, records: Int = 0, contents: Int = 0, unreached: [String] = []) {
@@ -39,11 +43,11 @@ package struct CustomerErasure: Sendable {
     package struct Settings: Sendable {
         /// The path of the ledger; nil for the one in the data directory.
         package var ledger: String?
-        /// How long the ledger keeps an entry; nil for ever.
+        /// The number of days for which the ledger keeps an entry; nil keeps entries forever.
         package var ledgerDays: Int?
-        /// Whether the lines of payments stay.
+        /// Whether the customers' lines in the records of payments are kept.
         package var keepsPayments = false
-        /// Runs the change of the lines of payments while no payment writes one.
+        /// Runs its argument, which changes the records of payments, while no payment writes to them.
         package var excludingPayments: @Sendable (() -> Void) -> Void = { $0() }
         /// Runs the removal of contents of attachments while no message brings one.
         package var excludingContents: @Sendable (() -> Void) -> Void = { $0() }
@@ -71,7 +75,7 @@ package struct CustomerErasure: Sendable {
     }
     var journal: JournalErasure { JournalErasure(directory: directory.journal, files: files) }
 
-    /// The conversations of these customers, through the last record of the journal.
+    /// Finds these customers' conversations, with their records up to `through` or the journal's last one.
     func find(
         _ customers: Set<CustomerID>, through: UInt64? = nil
     ) throws(StoreError) -> ErasureScope {
@@ -103,7 +107,8 @@ package struct CustomerErasure: Sendable {
                 }
             }
         }
-        // A record may precede the one that shows whose it is, because the message's own segment is deleted.
+        // Read twice: when a message's own segment is deleted, only a later record may show whose an earlier
+        // one is.
         for _ in 0..<2 {
             try journal.forEachLine { record, number, line in scope.take(record, number: number, in: line) }
         }
@@ -140,13 +145,15 @@ package struct CustomerErasure: Sendable {
         }
     }
 
-    /// A file's JSON; nil when it is missing, or not JSON.
+    /// Returns a file's JSON; nil when the file is missing or not JSON.
     private func json(_ path: String) throws(StoreError) -> JSONValue? {
         try files.read(path).flatMap { try? JSONDocument($0) }?.root
     }
 
-    /// The paths of a conversation's files in a folder of all conversations, states or assignments: the file itself, an
-    /// unfinished replacement of it, and what a rebuild left.
+    /// Returns the paths of a conversation's files in a folder of conversations, states or assignments.
+    ///
+    /// These are the file itself, the temporary file of an interrupted replacement, and the old file after a
+    /// rebuild.
     func names(of conversation: ErasedConversation, in folder: String) throws(StoreError) -> [String] {
         let parent = folder + "/" + Directory.parent(of: conversation.path)
         let name = ConversationPath.name(of: conversation.customer)
@@ -196,15 +203,15 @@ package struct CustomerErasure: Sendable {
         return job.with(scope)
     }
 
-    /// Completes an erasure that a crash interrupted; nil when there is none.
+    /// Completes an erasure that a crash interrupted; returns nil when there is none.
     ///
-    /// `postpone` is called when the ledger cannot be used; the erasure then stays unfinished, and nil is returned. Without
-    /// `postpone` the error is thrown.
+    /// When the ledger cannot be used, calls `postpone` and returns nil; the erasure stays unfinished. Without `postpone`, throws
+    /// the error.
     func resume(orPostpone postpone: ((StoreError) -> Void)? = nil) throws(StoreError) -> Report? {
         guard let unfinished = try unfinished() else { return nil }
         do throws(StoreError) { try record(unfinished) } catch {
             guard let postpone else { throw error }
-            // They may name what is erased already.
+            // The caches may name messages that are erased already.
             try removeCaches()
             postpone(error)
             return nil
@@ -254,12 +261,12 @@ package struct CustomerErasure: Sendable {
         return report
     }
 
-    /// Removes the job: nothing is left to do.
+    /// Removes the job, because the erasure is complete.
     func finish() throws(StoreError) {
         try files.remove(in: directory.path) { name in name == "erasing" }
     }
 
-    /// The quarantined segments, which an erasure does not change.
+    /// Returns the paths of the quarantined segments, which an erasure does not change.
     func quarantinedSegments() throws(StoreError) -> [String] {
         let names = try files.names(in: directory.journal).filter {
             $0.hasSuffix(SegmentName.damagedSuffix) || $0.hasSuffix(".unreadable")

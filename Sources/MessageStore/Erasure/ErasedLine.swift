@@ -2,10 +2,11 @@ import BalloonJSON
 import BalloonPOSIX
 
 extension JournalRecord {
-    /// The remainder of a record of an erased customer:
+    /// What is left of a record of an erased customer.
+    ///
     /// `{"record":2,"batch":1,"type":"erased","was":"message","at":"…","key":"…"   ,"crc32":"…"}`.
     struct Erased: Sendable {
-        /// The identity of an erased message, by which its repetition is detected; nil for other records.
+        /// The identity of an erased message, by which a duplicate is detected; nil for other records.
         let key: MessageKey?
         /// The time of the erased record, if it is known.
         let at: Timestamp?
@@ -17,7 +18,7 @@ extension JournalRecord {
         }
     }
 
-    /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
+    /// Whether the record's line may contain a text, an identifier or a free-form reason of its conversation.
     var hasText: Bool {
         switch self {
         case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
@@ -28,17 +29,18 @@ extension JournalRecord {
     }
 }
 
-/// Writes the line that replaces a record of an erased customer: its number, its batch and its length are kept, so that
-/// every other line stays at its place.
+/// Writes the line that replaces a record of an erased customer.
+///
+/// The new line has the same record number, batch number and length, so every other line keeps its offset.
 enum ErasedLine {
-    /// The members that a line keeps; the later ones are left out where the replaced line is too short.
+    /// The members of the new line; when the replaced line is too short for all, the last ones are omitted.
     private struct Members {
         var was: String?
         var of: UInt64?
         var at: Timestamp?
         var key: MessageKey?
 
-        /// The body, with blanks behind the last member.
+        /// Returns the body, with `padding` blanks after the last member.
         func body(padding: Int) -> [UInt8] {
             var body = JSONWriter.object { writer in
                 writer.field("type", "erased")
@@ -52,7 +54,7 @@ enum ErasedLine {
         }
     }
 
-    /// The line without its line feed, as long as the replaced one; nil when that is too short for any such line.
+    /// Returns a line as long as the replaced one, without its line feed; nil when that is too short.
     static func bytes(
         replacing line: ArraySlice<UInt8>, _ header: JournalLine.Header, _ record: JournalRecord
     ) -> [UInt8]? {
@@ -75,7 +77,7 @@ enum ErasedLine {
 
     private static func candidates(_ type: String, _ record: JournalRecord) -> [Members] {
         if case .message(let message) = record {
-            // A replay was never known by its identity.
+            // Keep no key of a replay, because a duplicate is never compared with a replay.
             let key = message.replayOf == nil ? message.key : nil
             return [
                 Members(was: type, at: message.at, key: key), Members(at: message.at, key: key),

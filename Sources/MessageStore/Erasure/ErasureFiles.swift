@@ -1,16 +1,16 @@
 import BalloonPOSIX
 
-/// The changes that an erasure makes to files; each is durable when its function returns, or when its folder is synced.
+/// Changes files for an erasure; each change is durable when its function returns.
 struct ErasureFiles: Sendable {
-    /// Called before each change, with its path; an error stops the erasure there.
+    /// Called with the path before each change; an error that it throws stops the erasure.
     var willChange: @Sendable (String) throws(SystemError) -> Void = { _ in }
 
-    /// Called after each part of the work, with the time that it took: a running server's erasure waits as long again.
+    /// Called with the duration of each part of the work; in a running server, it then waits as long again.
     var rest: @Sendable (Duration) -> Void = { _ in }
-    /// The size of the pieces in which a file is written and synced, so that no other sync waits for long.
+    /// The number of bytes that are written and synced at once, so that no other sync waits for long.
     private static let pieceBytes = 1 << 20
 
-    /// Runs `body` and rests.
+    /// Runs `body`, and then calls `rest` with the time that it took.
     func resting<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let began = ContinuousClock.now
         let result = try body()
@@ -47,7 +47,8 @@ struct ErasureFiles: Sendable {
     func replaceInPieces(_ path: String, with bytes: [UInt8]) throws(StoreError) {
         let temporary = path + ".new"
         try change(path) { () throws(SystemError) in
-            // Usually there is none.
+            // Remove the rest of an interrupted replacement; the error is ignored, because usually there is
+            // none.
             try? Directory.remove(temporary)
             let file = try File(temporary, for: .creating)
             for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {

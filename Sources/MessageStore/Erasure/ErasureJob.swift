@@ -2,11 +2,13 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// An erasure that has begun: `DATA/erasing`, from before the first change until the last, so that the next start of the
-/// store completes it after a crash.
+/// An erasure that has begun: the file `DATA/erasing`.
 ///
-/// `{"format":1,"through":57,"ledger":"…","paymentsThrough":"…","conversations":[{"business":"…","customer":"…"}],`
-/// `"records":[12],"contents":["…"]}`
+/// The file exists from before the first change until after the last one. After a crash, the next start of
+/// the store therefore completes the erasure.
+///
+/// `{"format":1,"through":57,"ledger":"…","keepPayments":false,`
+/// `"conversations":[{"business":"…","customer":"…"}],"records":[12],"contents":["…"]}`
 struct ErasureJob: Sendable {
     let scope: ErasureScope
     /// The path of the ledger.

@@ -3,12 +3,17 @@ import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 
-/// The list of erasures, by which a restored backup forgets the same customers again.
+/// The list of erasures, with which the restoration of a backup erases the same customers again.
 ///
-/// The first line is `{"format":1,"key":"…"}`, the ledger's own random key. Each other line is one erasure,
-/// `{"conversation":"…","through":57,"store":"…","at":"…"}`: the HMAC-SHA256 of business and customer under the key, the last
-/// erased record, the identity of the data directory, and the time, with `"payments":"kept"` when the lines of payments stayed; or one backup, `{"backup":"…","at":"…"}`, so that a
-/// restoration can tell whether the ledger is newer than the backup. The file is replaced as a whole and synced.
+/// The first line is `{"format":1,"key":"…"}` with a random key that only this ledger has. Each other line is
+/// an erasure or a backup.
+///
+/// An erasure is `{"conversation":"…","through":57,"store":"…","at":"…"}`. `conversation` is the HMAC-SHA256
+/// of business and customer under the key. `through` is the last erased record, `store` the identity of the
+/// data directory, and `at` the time.
+///
+/// A backup is `{"backup":"…","at":"…"}`; a restoration looks for it to tell whether the ledger is newer than
+/// the backup. The file is replaced as a whole and synced.
 package struct ErasureLedger: Sendable {
     /// One erasure of a conversation.
     struct Entry: Hashable, Sendable {
@@ -20,7 +25,7 @@ package struct ErasureLedger: Sendable {
         let keepsPayments: Bool
     }
 
-    /// What is erased of a conversation in a restored backup.
+    /// The part of a conversation that is erased in a restored backup.
     struct Match: Hashable, Sendable {
         /// The last erased record.
         var through: UInt64
@@ -28,13 +33,13 @@ package struct ErasureLedger: Sendable {
         var paymentsThrough: Timestamp?
     }
 
-    /// A backup that may still have erased customers.
+    /// A backup that was made before a later erasure, and may therefore contain erased customers.
     private struct KnownBackup: Hashable, Sendable {
         let id: String
         let at: Timestamp
     }
 
-    /// The file's name in the data directory, unless the configuration names another path.
+    /// The file's name in the data directory, which is used unless the configuration names another path.
     package static let fileName = "erasures.jsonl"
 
     private let hash: HMACSHA256
@@ -55,7 +60,7 @@ package struct ErasureLedger: Sendable {
 
     /// Reads a ledger; nil when the file does not exist.
     ///
-    /// Throws ``StoreError/damaged(file:line:)`` for a line that is not one of a ledger.
+    /// Throws ``StoreError/damaged(file:line:)`` for a line that is not a ledger's.
     package init?(_ path: String) throws(StoreError) {
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
@@ -91,14 +96,15 @@ package struct ErasureLedger: Sendable {
     }
 
     private static func root(_ line: ArraySlice<UInt8>) -> JSONValue? {
-        // A line that is no JSON is reported as damaged by the caller.
+        // The parser's error is dropped, because the caller reports which line is damaged.
         (try? JSONDocument(Array(line)))?.root
     }
 
-    /// What is erased of a conversation in a backup; nil when the conversation was not erased.
+    /// Returns the part of a conversation that is erased in a backup; nil when the conversation was not erased.
     ///
-    /// An erasure in another store than that of the backup counts when it is later than the backup, for all records: the
-    /// other store was restored from this backup or from one of the same store, and its record numbers mean something else.
+    /// An erasure in another store counts only if it is later than the backup, and then covers all records.
+    /// Such a store was restored from this backup or another one of the same store, and its record numbers
+    /// mean different records.
     func match(_ conversation: ErasedConversation, in backup: BackupManifest) -> Match? {
         if entries.isEmpty { return nil }
         let name = name(of: conversation)
@@ -115,7 +121,7 @@ package struct ErasureLedger: Sendable {
         return match
     }
 
-    /// Whether the backup was made before this state of the ledger.
+    /// Returns whether the ledger lists the backup, and is therefore newer than it.
     func knows(_ backup: BackupManifest) -> Bool { backups.contains { $0.id == backup.id } }
 
     /// Adds a backup, and removes the entries that are older than `days`.
@@ -131,7 +137,7 @@ package struct ErasureLedger: Sendable {
         backups.removeAll { $0.at < first }
     }
 
-    /// Adds an erasure, unless the ledger has it, and removes the entries that are older than `days`.
+    /// Adds an erasure, unless the ledger has it; first removes entries and backups older than `days`.
     mutating func add(
         _ scope: ErasureScope, in store: String, at now: Timestamp, keepsPayments: Bool = false,
         keepingDays days: Int?
@@ -150,7 +156,7 @@ package struct ErasureLedger: Sendable {
         }
     }
 
-    /// The HMAC of the length of the business's name in eight bytes, the business and the customer.
+    /// Returns the HMAC of the length of the business's name (eight bytes), the name and the customer.
     func name(of conversation: ErasedConversation) -> String {
         let business = Array(conversation.business.utf8)
         let length = (0..<8).map { UInt8(truncatingIfNeeded: business.count >> (8 * $0)) }

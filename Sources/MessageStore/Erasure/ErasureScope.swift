@@ -4,7 +4,8 @@ package import BusinessMessages
 
 /// A conversation to erase: the folder of its business, and its customer.
 ///
-/// The folder's name stands for the business, because a conversation's file does not have the business's identifier.
+/// The folder's name identifies the business, because a conversation's file may lack the business's
+/// identifier.
 package struct ErasedConversation: Hashable, Sendable {
     /// The name of the business's folder in the data directory.
     package let business: String
@@ -24,17 +25,17 @@ package struct ErasedConversation: Hashable, Sendable {
     var path: String { business + "/" + ConversationPath.file(of: customer) }
 }
 
-/// The erased conversations, with their records up to a number, and the contents that those refer to.
+/// What an erasure covers: conversations, their records up to a number, and the contents that these name.
 struct ErasureScope: Sendable {
     /// The last record to erase.
     let through: UInt64
     let conversations: Set<ErasedConversation>
     private let customers: Set<CustomerID>
-    /// The identifiers as bytes, to search for them.
+    /// The customers' identifiers as bytes, which are searched for in texts.
     private let needles: [[UInt8]]
-    /// The numbers of the messages and events of the conversations.
+    /// The record numbers of the messages and reply failures of the conversations.
     private(set) var subjects: Set<UInt64>
-    /// The SHA-256 of the contents that their lines name.
+    /// The SHA-256 of each content that the conversations' lines name.
     private(set) var contents: Set<String>
 
     init(
@@ -49,7 +50,7 @@ struct ErasureScope: Sendable {
         needles = customers.map { Array($0.rawValue.utf8) }
     }
 
-    /// Whether the text has the identifier of one of the customers.
+    /// Returns whether the text contains the identifier of one of the customers.
     func isMentioned(in text: ArraySlice<UInt8>) -> Bool {
         needles.contains { text.firstPosition(of: $0) != nil }
     }
@@ -58,7 +59,7 @@ struct ErasureScope: Sendable {
         customers.contains(key.customer) && conversations.contains(ErasedConversation(key))
     }
 
-    /// Whether an object with the members `business` and `customer` is of one of the conversations.
+    /// Returns whether the members `business` and `customer` of an object name one of the conversations.
     func holds(_ root: JSONValue) -> Bool {
         guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
             return false
@@ -66,12 +67,12 @@ struct ErasureScope: Sendable {
         return holds(ConversationKey(business: BusinessID(business), customer: CustomerID(customer)))
     }
 
-    /// Whether a record of the journal belongs to one of the conversations.
+    /// Returns whether a record of the journal belongs to one of the conversations.
     func holds(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) -> Bool {
         if let subject = record.subject, subjects.contains(subject) { return true }
         switch record {
         case .message(let message):
-            // A replay is a copy of the message.
+            // A replay is a copy of its original message, so it is erased with that message.
             if let original = message.replayOf, subjects.contains(original) { return true }
             return number <= through && holds(message.conversation)
         case .assignment(let assigned): return number <= through && holds(assigned.conversation)
@@ -87,7 +88,7 @@ struct ErasureScope: Sendable {
         }
     }
 
-    /// Adds what a record of the journal refers to, when it belongs to one of the conversations.
+    /// Adds the messages and contents that a journal record names, if the record belongs to a conversation.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
         guard holds(record, number: number, in: line) else { return }
         if record.beginsEvent { subjects.insert(number) }
@@ -95,7 +96,7 @@ struct ErasureScope: Sendable {
         if record.hasText { contents.formUnion(ContentReferences.hashes(in: line)) }
     }
 
-    /// Adds what the lines of one of the conversations refer to.
+    /// Adds the messages and contents that the lines of one of the conversations name.
     mutating func takeConversation(_ text: [UInt8]) {
         for piece in text.split(separator: UInt8(ascii: "\n")) {
             guard let line = ConversationLine(Array(piece)), line.record <= through else { continue }

@@ -13,9 +13,9 @@ struct JournalErasure {
         try files.names(in: directory).compactMap(SegmentName.firstRecord).sorted()
     }
 
-    /// Calls `body` with every intact line of the journal, in order, also with lines of abandoned records.
+    /// Calls `body` with every intact line of the journal, in order.
     ///
-    /// Segments that have only records before `first` are not read.
+    /// Lines of abandoned records are included. Segments that have only records before `first` are not read.
     func forEachLine(
         from first: UInt64 = 0, _ body: (JournalRecord, UInt64, ArraySlice<UInt8>) -> Void
     ) throws(StoreError) {
@@ -46,15 +46,15 @@ struct JournalErasure {
         return last
     }
 
-    /// Replaces the lines of the erased conversations in the segments that begin up to `last`, the latest first.
+    /// Replaces the lines of the erased conversations in all segments up to `last`, the latest segment first.
     ///
-    /// `didReplace` is called after each replaced segment. Returns the number of erased lines, and the segments with a damaged
-    /// line that has the identifier of an erased customer.
+    /// `didReplace` is called after each replaced segment. Returns the number of erased lines. Also returns
+    /// the segments with a damaged line that contains the identifier of an erased customer.
     func rewrite(
         _ scope: ErasureScope, through last: UInt64 = .max, didReplace: (UInt64) -> Void = { _ in }
     ) throws(StoreError) -> (lines: Int, damaged: [String]) {
         var (lines, damaged): (Int, [String]) = (0, [])
-        // A replacement that was not completed.
+        // Remove the temporary file of an interrupted replacement.
         try files.remove(in: directory) { name in name.hasSuffix(".new") }
         for segment in try segments().reversed() where segment <= last {
             let found = try files.resting { () throws(StoreError) in
@@ -70,8 +70,9 @@ struct JournalErasure {
         return (lines, damaged)
     }
 
-    /// A segment without the texts of the erased conversations, the number of its erased lines, and whether a damaged line has
-    /// the identifier of an erased customer.
+    /// Returns a segment without the texts of the erased conversations, and the number of its erased lines.
+    ///
+    /// Also returns whether a damaged line contains the identifier of an erased customer.
     private static func erased(
         _ source: [UInt8], _ scope: ErasureScope
     ) -> (target: [UInt8], lines: Int, isDamaged: Bool) {
@@ -95,7 +96,7 @@ struct JournalErasure {
         return (target, lines, isDamaged)
     }
 
-    /// Calls `body` with the range of each text between two line feeds that is not empty.
+    /// Calls `body` with the range of each line that is not empty, without its line feed.
     private static func forEachPiece(_ bytes: [UInt8], _ body: (Range<Int>) -> Void) {
         var start = 0
         while start < bytes.count {

@@ -1,11 +1,11 @@
 package import BusinessMessages
 import Logging
 
-/// Erasing customers while no server runs.
+/// Erases customers while no server runs.
 extension Store {
     /// Counts what an erasure of these customers would reach; changes nothing, and needs no lock.
     ///
-    /// Beside a running server, the numbers are those of a moment.
+    /// While a server runs, the numbers may be outdated at once.
     package static func previewErasure(
         of customers: Set<CustomerID>, in directory: String
     ) throws(StoreError) -> CustomerErasure.Report {
@@ -28,7 +28,7 @@ extension Store {
             throw .backupRunning(process: nil)
         }
         defer { withExtendedLifetime(permit) {} }
-        // The lock is held until the function returns.
+        // Hold the lock until the function returns.
         return try withExtendedLifetime(lock) { () throws(StoreError) in
             _ = try data.identity()
             let erasure = CustomerErasure(data, settings)
@@ -42,9 +42,11 @@ extension Store {
     }
 }
 
-/// The names of conversations in the ledger of erasures, for the audit log.
+/// Names erased conversations by their keyed hashes in the ledger of erasures, for the audit log.
 extension Store {
-    /// The keyed hash of a conversation, empty when the ledger cannot be used; the first call creates the ledger.
+    /// Returns the keyed hash of a conversation; empty when the ledger cannot be used.
+    ///
+    /// The first call creates the ledger.
     package func ledgerNames(of customer: CustomerID, _ business: BusinessID) -> [String] {
         do throws(StoreError) {
             let file = LedgerFile(erasures.ledger, in: DataDirectory(path: directory))
@@ -62,9 +64,9 @@ extension Store {
 }
 
 extension CustomerErasure {
-    /// Erases each conversation that a ledger names for a backup, from the directory into which the backup was restored.
+    /// Erases each conversation that the ledger lists as erased for this backup, from a restored directory.
     ///
-    /// The ledger is not changed. After a crash the restoration is repeated from its beginning.
+    /// The ledger is not changed. After a crash, the whole restoration must be repeated.
     func apply(_ ledger: ErasureLedger, to backup: BackupManifest) throws(StoreError) -> Report {
         var found: [ErasureLedger.Match: Set<ErasedConversation>] = [:]
         for conversation in try conversations() {

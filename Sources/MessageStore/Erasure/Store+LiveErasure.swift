@@ -2,16 +2,17 @@ import BalloonPOSIX
 package import BusinessMessages
 import Dispatch
 
-/// Erasing customers while the store is open.
+/// Erases customers while the store is open.
 extension Store {
-    /// The longest wait for a handler or a sender that has a message or a reply of an erased customer.
+    /// The maximum time to wait until handlers and senders have finished with the erased customers' messages.
     private static let patience = Duration.seconds(600)
 
-    /// Erases these customers up to the last record of the journal, while messages arrive; durable when it returns.
+    /// Erases these customers up to the journal's last record, while messages arrive; durable on return.
     ///
-    /// Unfinished deliveries and queued replies end, those that a handler or a sender has after its call. Messages that arrive
-    /// later are kept and delivered. After an error or a crash the next start completes the erasure. Throws
-    /// ``StoreError/notFinished(record:)`` and ``StoreError/beingSent(_:)`` when such a call does not end.
+    /// Unfinished deliveries and queued replies of the customers are ended. One that a handler or a sender is
+    /// working on is ended after that call; when the call does not end, this function throws
+    /// ``StoreError/notFinished(record:)`` or ``StoreError/beingSent(_:)``. Later messages are kept and
+    /// delivered. After an error or a crash, the next start completes the erasure.
     package func erase(
         _ customers: Set<CustomerID>, keepsPayments: Bool = false,
         configure: (inout CustomerErasure.Settings) -> Void = { _ in }
@@ -64,20 +65,20 @@ extension Store {
         return try await complete(work, extended)
     }
 
-    /// Ends the unfinished deliveries and the queued replies, and waits for those that a handler or a sender has.
+    /// Ends the unfinished deliveries and the queued replies; waits for those that are leased.
     private func endAll(of scope: ErasureScope) async throws {
         let limit = ContinuousClock.now + Self.patience
         while let busy = try await endIdle(of: scope) {
             guard ContinuousClock.now < limit else { throw busy }
             guard await pause(for: .milliseconds(20)) else { throw StoreError.closed }
         }
-        // A line that is being written is in its file afterwards, and its record is on disk.
+        // Wait until lines that are being written are in their files, and their records on disk.
         await scheduler.finishRecordings()
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
     }
 
-    /// Ends what nobody has; returns an error that names a delivery or a reply that is in progress, if there is one.
+    /// Ends the deliveries and replies that are not leased; returns an error that names a leased one, if any.
     private func endIdle(of scope: ErasureScope) async throws -> StoreError? {
         var busy: StoreError?
         for lease in scheduler.all where scope.holds(lease.conversation, lease.pending.record) {
@@ -85,7 +86,7 @@ extension Store {
         }
         for queued in outbox.all where scope.holds(queued.conversation, queued.id.record) {
             guard let entry = leaseReply(queued.id) else {
-                // It may have ended since the list was made.
+                // The reply may have ended since `outbox.all` was read.
                 if outbox.item(queued.id) != nil { busy = .beingSent(queued.id) }
                 continue
             }
@@ -161,7 +162,7 @@ extension Store {
         }
     }
 
-    /// Runs `body` on a queue of its own, so that no other task waits for it.
+    /// Runs `body` on a dispatch queue that no other work uses, because it blocks for a long time.
     private func onErasureQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
@@ -179,7 +180,7 @@ extension ErasureScope {
         holds(key) && (record <= through || subjects.contains(record))
     }
 
-    /// The part of the scope that is one of its conversations.
+    /// Returns this scope with only one of its conversations.
     fileprivate func only(_ conversation: ErasedConversation) -> ErasureScope {
         ErasureScope([conversation], through: through, subjects: subjects, contents: contents)
     }
