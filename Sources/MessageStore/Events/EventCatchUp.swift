@@ -1,37 +1,39 @@
 import BalloonPOSIX
 
-/// Reads events of the past from the journal and the files of conversations, in parts.
+/// Reads past events from the journal and the files of conversations, in parts.
 ///
-/// For one follower at a time; its work blocks on the disk. It keeps its place and the conversations of unfinished messages
-/// between parts, so that each record is read once.
+/// It serves one follower; its functions block while they read. Between parts it keeps its place and the
+/// conversations of unfinished messages, so each record is read once.
 package struct EventCatchUp: Sendable {
-    /// The journal no longer has the records, or lost them.
+    /// The journal lacks the records, because they were deleted or lost.
     package struct MissingRecords: Error {
         /// Creates the error.
         package init() {}
     }
 
-    /// The next events, possibly none.
+    /// The next events; there may be none.
     package struct Part: Sendable {
         /// The events, in order and with their places.
         package let events: [PlacedEvent]
-        /// Every wanted event of the records up to this one is in this part or an earlier one.
+        /// The last record of which this part and the earlier ones have every wanted event.
+        ///
+        /// The same is true of all records before it.
         package let through: UInt64
         /// Whether no further part follows.
         package let isLast: Bool
     }
 
-    /// The number of later records that are read before an event is sent, because one of them may have an earlier line.
+    /// How many later records are read before an event is sent: one of them may have an earlier line.
     private static let lookaheadRecords: UInt64 = 2048
-    /// The maximum number of events that are held back because an event with an earlier line may still be read.
+    /// The maximum number of events that wait because a later record may have an event with an earlier line.
     private static let maximumWindow = 2048
-    /// The bytes of held-back lines at which no further records are read.
+    /// The maximum bytes of the lines of waiting events; no further record is read above it.
     private static let maximumWindowBytes = 4 << 20
-    /// The number of events whose lines are read at once.
+    /// The number of events whose lines are looked up together.
     private static let step = 256
-    /// The bytes of the journal and of conversations that are read for a part, which one step may exceed.
+    /// The bytes of the journal and of conversations that are read for a part; one read may exceed them.
     var maximumReadBytes = 8 << 20
-    /// The bytes of a part, but at least one event.
+    /// The bytes at which a part ends; a part has at least one event if there is any.
     private static let partBytes = 64 << 10
     /// The maximum number of elements in `places`.
     private static let maximumPlaces = 4096
@@ -44,35 +46,37 @@ package struct EventCatchUp: Sendable {
     private let directory: String
     private let abandoned: AbandonedRecords
     private var segments: ArraySlice<UInt64>
-    /// The segments before the first one that is read; later records may refer to messages in them.
+    /// The segments before the first one that is read; records that are read may refer to messages in them.
     private let earlier: ArraySlice<UInt64>
     private let firstSegment: UInt64
     private var searched: Set<UInt64> = []
-    /// A search for the conversations of an earlier segment's messages, and the record that needs one of them.
+    /// A search for the conversations of an earlier segment's messages, one of which a record refers to.
     private var subjectSearch: (lines: SegmentLines, found: EventSubjects)?
     private var held: (number: UInt64, record: EventRecord?)?
     /// The events whose lines are being read.
     private var lookup: Lookup?
     private var reading: (segment: UInt64, lines: SegmentLines)?
     private var subjects = EventSubjects()
-    /// The next events, in the order of their records.
+    /// The events that are read and not sent yet, in the order of their records.
     private var window: [StoreEvent] = []
     private var windowBytes = 0
-    /// The sorted events of the next parts, and the place behind them.
+    /// The sorted events of the next parts, with their places; `through` is the place after them.
     private var ready: ArraySlice<PlacedEvent> = []
     private var through: UInt64
     /// The offset in each conversation's file at which the search for its next lines begins.
     private var places: [ConversationKey: Int] = [:]
-    /// The last record that was read, and the last one of which the window has every event.
+    /// The last record that was read.
+    ///
+    /// `read` is the last record whose events are all in the window.
     private var reached: UInt64
     private var read: UInt64
-    /// The bytes that all parts have read.
+    /// The number of bytes that were read for all parts so far.
     private(set) var readBytes = 0
 
-    /// Prepares to read the wanted events of the records after `through`, up to `last`, except the excluded events.
+    /// Prepares to read the wanted events of the records after `through` and up to `last`.
     ///
-    /// Throws ``MissingRecords`` when the journal does not have all of these records, and the errors of reading the
-    /// journal.
+    /// Excluded events are omitted. Throws ``MissingRecords`` when the journal lacks one of these records,
+    /// and the errors of reading the journal.
     init(
         _ directory: DataDirectory, after through: UInt64, through last: UInt64, excluding: EventExclusion,
         wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool
@@ -98,7 +102,7 @@ package struct EventCatchUp: Sendable {
 
     private var isAtEnd: Bool { segments.isEmpty && reading == nil && held == nil && lookup == nil }
 
-    /// Reads the next part: of bounded size, and after bounded reading, so that it may have no events.
+    /// Returns the next part; it has no events when the limit of bytes to read is reached before one is due.
     ///
     /// Throws `CancellationError` in a cancelled task.
     package mutating func next() throws -> Part {
@@ -117,14 +121,15 @@ package struct EventCatchUp: Sendable {
         return Part(events: events, through: through, isLast: isAtEnd && window.isEmpty)
     }
 
-    /// Reads further records, and moves the events that are due to `ready`, sorted.
+    /// Reads further records, and moves the due events from the window to `ready`, sorted.
     private mutating func prepare() throws {
         var budget = maximumReadBytes
         while budget > 0, !isWindowFull, !isAtEnd { try fill(&budget) }
         readBytes += maximumReadBytes - budget
         let sorted = EventOrder.sorted(window)
         let count = isAtEnd ? sorted.count : dueCount(sorted)
-        // The place of an event is the record before the smallest record that still has an unsent event.
+        // The place of an event is the number before the smallest record with an event that is sent after
+        // this one.
         var smallest = min(isAtEnd ? last + 1 : read + 1, exclusion.smallest ?? .max)
         for event in sorted[count...] { smallest = min(smallest, event.key.record) }
         through = max(first, smallest) - 1
@@ -144,25 +149,27 @@ package struct EventCatchUp: Sendable {
         window.count >= Self.maximumWindow || windowBytes >= Self.maximumWindowBytes
     }
 
-    /// The number of sorted events that are due: no record that is read later has an earlier line, or the window is
-    /// full.
+    /// Returns the number of sorted events that are due.
+    ///
+    /// An event is due when enough later records are read that none has an earlier line, or when the window
+    /// is full.
     private func dueCount(_ sorted: [StoreEvent]) -> Int {
         let limit = read - min(read, Self.lookaheadRecords)
         let count = sorted.prefix { $0.key.record <= limit }.count
         return isWindowFull ? max(1, count, sorted.count / 2) : count
     }
 
-    /// Some events without their lines, and the search for these.
+    /// Some events without their lines, and the state of the search for these lines.
     private struct Lookup: Sendable {
         var drafts: [EventDraft] = []
-        /// The last record of which the drafts have every event.
+        /// The last record of which `drafts`, or the drafts before them, have every event.
         var through: UInt64 = 0
         var wanted: [(conversation: ConversationKey, lines: Set<LineIdentity>)] = []
         var current: (conversation: ConversationKey, search: LineSearch)?
         var found: [ConversationKey: FoundLines] = [:]
     }
 
-    /// Reads the next records, and the lines of their events, while the budget lasts.
+    /// Reads the next records and looks up the lines of their events, until the budget is used up.
     private mutating func fill(_ budget: inout Int) throws {
         try Task.checkCancellation()
         var next = try lookup ?? readDrafts(&budget)
@@ -191,7 +198,7 @@ package struct EventCatchUp: Sendable {
         read = max(read, next.through)
     }
 
-    /// Reads the next records.
+    /// Reads the next records and makes their events, without lines.
     private mutating func readDrafts(_ budget: inout Int) throws -> Lookup {
         var next = Lookup()
         while next.drafts.count < Self.step, budget > 0 {
@@ -218,7 +225,7 @@ package struct EventCatchUp: Sendable {
         return next
     }
 
-    /// The next record up to the last one; nil at the end.
+    /// Reads the next record; nil after the record `last` and at the end of the journal.
     private mutating func nextRecord(
         _ budget: inout Int
     ) throws -> (number: UInt64, record: EventRecord?)? {
@@ -247,7 +254,7 @@ package struct EventCatchUp: Sendable {
         do throws(SystemError) {
             return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
         } catch {
-            // A running server has deleted the segment since the journal was listed.
+            // A running server has deleted the segment since the journal's segments were listed.
             if error.isMissing { throw MissingRecords() }
             throw StoreError.unavailable(path: path, error)
         }
@@ -262,7 +269,7 @@ package struct EventCatchUp: Sendable {
                 let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
             else { return true }
             do { subjectSearch = (try open(segment), EventSubjects()) } catch is MissingRecords {
-                // Only a segment whose messages have all ended is deleted.
+                // The segment was deleted, so all of its messages have ended: there is nothing to find.
                 return true
             }
         }

@@ -1,12 +1,12 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// An event that was made from a record, and the line that it waits for.
+/// An event that was made from a record and may still lack its line.
 struct EventDraft: Sendable {
     var event: StoreEvent
     /// The line that the event contains; nil when it needs none.
     var line: LineIdentity?
-    /// The line in which the kind of the event's message is looked up; nil when the event has its kind or needs none.
+    /// The line that shows the kind of the event's message; nil when the event has a kind or needs none.
     var kindLine: LineIdentity? {
         guard event.kind == nil, let delivery = event.delivery else { return nil }
         return LineIdentity(record: delivery, reply: nil)
@@ -14,7 +14,7 @@ struct EventDraft: Sendable {
     /// The conversation's key.
     let conversation: ConversationKey
 
-    /// The events of one record, in order; `kind` is that of the message that the record is about.
+    /// Returns the events of one record, in order; `kind` is that of the message to which the record refers.
     static func events(
         of record: EventRecord, number: UInt64, in key: ConversationKey, kind: Kind?
     ) -> [EventDraft] {
@@ -82,7 +82,7 @@ struct EventDraft: Sendable {
         }
     }
 
-    /// The event with its line or kind from a search for lines.
+    /// Returns the event with its line or its kind, which a search for lines found.
     func completed(in search: FoundLines?) -> StoreEvent {
         guard let line else {
             var event = event
@@ -92,11 +92,10 @@ struct EventDraft: Sendable {
         return completed(with: search?.lines[line], isSearchComplete: search?.isComplete ?? true)
     }
 
-    /// The event with its line; without a line when the file refused it, or the message ended before its line was
-    /// written.
+    /// Returns the event with its line.
     ///
-    /// A line that a search did not reach is omitted, and marked as truncated, like a line that is too large for an
-    /// event.
+    /// It has no line when the line could not be written, or when the message ended before. The event has no
+    /// line and is marked as truncated when the search did not reach the line, or the line is too large.
     func completed(with found: FoundLine?, isSearchComplete: Bool = true) -> StoreEvent {
         var event = event
         guard let found else {
@@ -107,7 +106,7 @@ struct EventDraft: Sendable {
         event.message = found.id
         event.kind = found.kind
         event.sequence = found.sequence
-        // A dead letter only points to the line, which the event before it contains.
+        // A dead letter only names the line, because the event before it contains the line.
         guard event.name != .replyDeadLetter else { return event }
         event.line = found.text
         event.isTruncated = found.text == nil
@@ -125,7 +124,7 @@ extension StoreEvent {
     }
 }
 
-/// A line that was found in its file, or has just been written to it.
+/// A line that was found in its file, or was written a moment ago.
 struct FoundLine: Sendable {
     let sequence: Int
     let at: Timestamp

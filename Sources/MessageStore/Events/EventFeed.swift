@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A queue of the store's changes, from which events are made, in the order in which they happened; empty while
-/// inactive.
+/// A queue of the store's changes in the order in which they happened; empty while inactive.
 ///
-/// The journal and the conversations add their changes without waiting; records are parsed later, by the reader.
+/// Its reader makes events from the changes. The journal and the conversations add changes without waiting: a
+/// record is parsed later, by the reader.
 final class EventFeed: Sendable {
     fileprivate enum Entry: Sendable {
         case message(UInt64, ReceivedMessage, claimedBy: Person?)
@@ -17,7 +17,7 @@ final class EventFeed: Sendable {
         var hasOverflowed = false
     }
 
-    /// The maximum bytes of queued changes; beyond them all changes are dropped until the reader calls ``take()``.
+    /// The maximum bytes of queued changes; above it, all are dropped until the reader calls ``take()``.
     static let maximumBytes = 32 << 20
 
     private let state = Mutex(State())
@@ -28,10 +28,10 @@ final class EventFeed: Sendable {
 
     init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Whether changes are kept; never blocks.
+    /// Whether changes are queued; never blocks.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Starts keeping changes, or stops and drops the queued ones.
+    /// Starts to queue changes, or stops and drops the queued ones.
     func setActive(_ isActive: Bool) {
         active.store(isActive, ordering: .sequentiallyConsistent)
         if !isActive { state.withLock { $0 = State() } }
@@ -56,7 +56,9 @@ final class EventFeed: Sendable {
         wake.yield()
     }
 
-    /// Adds a line that was written to its conversation's file, or that could not be written; called in the order of the lines.
+    /// Adds a line that was written to its conversation's file, or nil for a line that could not be written.
+    ///
+    /// The calls must have the order of the lines.
     func add(_ identity: LineIdentity, _ line: @autoclosure () -> FoundLine?) {
         guard isActive, !identity.isFilesOnly else { return }
         let line = line()
@@ -83,7 +85,7 @@ final class EventFeed: Sendable {
         }
     }
 
-    /// Drops the queued changes, so that the reader begins again and forgets the events that it keeps.
+    /// Drops the queued changes; `take` then returns nil, so that the reader starts again without old events.
     func reset() {
         guard isActive else { return }
         state.withLock { $0 = State(hasOverflowed: true) }

@@ -2,46 +2,49 @@ import BusinessMessages
 
 /// A change of the store, in the order in which changes became durable or were written.
 enum DurableChange: Sendable {
-    /// A record is on disk; nil for one without events.
+    /// A record is on disk; the value is nil for a record without events.
     case record(UInt64, EventRecord?)
-    /// A line is in its conversation's file; nil instead of the line when it was written before, or when the file
-    /// refused it.
+    /// A line is in its conversation's file.
+    ///
+    /// The second value is nil when the line was written before, or could not be written.
     case line(LineIdentity, FoundLine?)
 }
 
 /// Makes events from the store's changes, in the order in which they are sent, each with its place.
 ///
-/// An event with a line is sent when the line is written, every other event when its record is durable. So the events
-/// of a conversation have the order of its file, and the place of an event is the last record of which every event was
-/// sent. A value without side effects.
+/// An event with a line is sent when the line is written, any other event when its record is durable. The
+/// events of a conversation therefore have the order of its file. The place of an event is the last record of
+/// which every event was sent. This type has no side effects.
 struct EventFold {
-    /// An event that is due, with its line where that is known.
+    /// An event to be sent now, with its line if that is known.
     struct Due: Sendable {
         let draft: EventDraft
         let line: FoundLine?
         /// Whether the line must be looked up in the file.
         let needsLookup: Bool
-        /// The number of the last record whose events, like those of all records before it, have been sent once this event is sent.
+        /// The last record of which, as of all earlier ones, every event is sent once this event is.
         let through: UInt64
     }
 
     private var subjects: EventSubjects
     private var waiting: [LineIdentity: [EventDraft]] = [:]
-    /// The records with unsent events, and the smallest of them.
+    /// The records with events that are not sent; `smallest` finds the smallest of them.
     private var unsent: Set<UInt64> = []
     private var smallest = MinimumHeap<UInt64>()
     /// The last record that was applied.
     private(set) var last: UInt64
 
-    /// Starts after the record `last`, with the messages that had not ended and the lines that were not written by
-    /// then.
+    /// Begins after the record `last`.
+    ///
+    /// `subjects` are the messages that had not ended by then, and `unwritten` the events whose lines were
+    /// not written.
     init(after last: UInt64, subjects: EventSubjects = EventSubjects(), unwritten: [EventDraft] = []) {
         self.last = last
         self.subjects = subjects
         for draft in unwritten { wait(for: draft) }
     }
 
-    /// The last record of which every event was sent.
+    /// The last record of which every event was sent; the same is true of all records before it.
     var through: UInt64 {
         mutating get {
             while let first = smallest.first {
@@ -57,12 +60,12 @@ struct EventFold {
     /// The number of messages whose conversation is kept.
     var subjectCount: Int { subjects.count }
 
-    /// Applies a change; returns the events that are due.
+    /// Applies a change; returns the events to be sent now.
     mutating func apply(_ change: DurableChange) -> [Due] {
         switch change {
         case .record(let number, let record):
             guard number > last else {
-                // A message that arrived while the source began; later records may be about it.
+                // The message arrived while the source began, and later records may refer to it.
                 if case .message(let key, _, let kind, _, _, _) = record {
                     subjects.keep(number, in: key, kind: kind)
                 }
@@ -80,7 +83,8 @@ struct EventFold {
     }
 
     private mutating func apply(_ record: EventRecord, _ number: UInt64) -> [Due] {
-        // A message ends only after its line was written or refused, so the line of a waiting event can be looked up.
+        // A message ends only after its line was written or failed to be, so a waiting event's line can be
+        // looked up.
         var due: [(EventDraft, FoundLine?, Bool)] = []
         if case .finished(let of, _, _, _, _) = record {
             due = take(LineIdentity(record: of, reply: nil)).map { ($0, nil, true) }
@@ -115,7 +119,7 @@ struct EventFold {
 }
 
 extension [(EventDraft, FoundLine?, Bool)] {
-    /// Returns the events with their places; the place moves past a record with the last of the record's events.
+    /// Returns the events with their places; a record counts as sent with the last of its consecutive events.
     fileprivate func due(_ fold: inout EventFold) -> [EventFold.Due] {
         var due: [EventFold.Due] = []
         for (index, (draft, line, needsLookup)) in enumerated() {

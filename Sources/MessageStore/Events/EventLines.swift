@@ -5,23 +5,22 @@ import BusinessMessages
 struct FoundLines: Sendable {
     /// The lines that were found.
     fileprivate(set) var lines: [LineIdentity: FoundLine] = [:]
-    /// True when lines that were not found are not in the file; false when the search ended before it had read the
-    /// whole file.
+    /// Whether the search covered the whole file, so that a line that was not found does not exist.
     fileprivate(set) var isComplete = true
-    /// The offset behind the last found line, where the next search begins; nil when nothing was found.
+    /// The offset after the last found line, where the next search begins; nil when nothing was found.
     fileprivate(set) var place: Int?
     /// The bytes that were read.
     fileprivate(set) var readBytes = 0
 }
 
-/// Finds lines in the files of conversations, without a lock and while the server writes them.
+/// Finds lines in the files of conversations; needs no lock, and works while the server writes them.
 struct EventLines: Sendable {
     /// The folder of all conversations.
     let directory: String
-    /// The maximum bytes that are read from one file before the place where the search begins, and also after it.
+    /// The maximum bytes of one file that are read before the search's first offset, and also after it.
     var maximumBytes = 64 << 20
 
-    /// Searches one conversation's file to the end of the search; see ``search(for:in:from:)``.
+    /// Searches one conversation's file without an interruption; see ``search(for:in:from:)``.
     func find(
         _ wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
     ) throws(StoreError) -> FoundLines {
@@ -31,11 +30,11 @@ struct EventLines: Sendable {
         return search.result
     }
 
-    /// Begins a search of one conversation's file in parts of about a megabyte: from `place` forward, and then from there, or from
-    /// its end, backward.
+    /// Begins a search of one conversation's file, in parts of about 1 MiB.
     ///
-    /// A missing or quarantined file has no lines, and the search of a file that cannot be read is incomplete. Throws
-    /// failures that may be temporary, such as too many open files.
+    /// The search reads forward from `place`, and then backward from `place`; without a place, backward from
+    /// the file's end. A missing or quarantined file has no lines. The search of a file that cannot be read
+    /// is incomplete. Throws errors that may be temporary, such as too many open files.
     func search(
         for wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
     ) throws(StoreError) -> LineSearch {
@@ -45,19 +44,19 @@ struct EventLines: Sendable {
     }
 }
 
-/// A search for lines of one conversation's file, which may pause and continue.
+/// A search for lines of one conversation's file, which can be interrupted and continued.
 struct LineSearch: Sendable {
     private let path: String
     /// The file; nil when the search has ended.
     private var file: File?
     private var missing: Set<LineIdentity>
     private let records: Set<UInt64>
-    /// The bytes that are still to be read in each direction.
+    /// The range of offsets that is still to be read forward; `backward` is the other direction.
     private var forward = 0..<0
     private var backward = 0..<0
-    /// Whether the search reads the whole file if necessary.
+    /// Whether both ranges together cover the whole file.
     private var coversFile = true
-    /// The beginning of a line that is not read completely.
+    /// The beginning of a line whose end is not read yet.
     private var rest: [UInt8] = []
     private(set) var result = FoundLines()
 
@@ -83,7 +82,9 @@ struct LineSearch: Sendable {
         }
     }
 
-    /// Reads on while the budget of bytes lasts, which may be exceeded by one step; returns whether the search has ended.
+    /// Continues the search until the budget of bytes is used up; returns whether the search has ended.
+    ///
+    /// The last read may exceed the budget.
     mutating func advance(_ budget: inout Int) throws(StoreError) -> Bool {
         while let file, !missing.isEmpty, !forward.isEmpty || !backward.isEmpty {
             guard budget > 0 else { return false }
@@ -100,12 +101,12 @@ struct LineSearch: Sendable {
         return true
     }
 
-    /// Ends the search of a file that is missing or cannot be read; throws a failure that may be temporary.
+    /// Ends the search of a file that is missing or unreadable; throws other errors, which may be temporary.
     private mutating func end(with error: SystemError) throws(StoreError) {
         file = nil
         if error.isMissing { return }
         guard error.isUnreadable || error.isForbidden else { throw .unavailable(path: path, error) }
-        // Followers of all conversations would otherwise wait for this file.
+        // If this threw, followers of all conversations would wait for this file.
         result.isComplete = false
     }
 
@@ -146,7 +147,7 @@ struct LineSearch: Sendable {
         result.place = max(result.place ?? 0, end)
     }
 
-    /// The record number in a line; parses the line as JSON only when it does not have the usual form.
+    /// Returns the record number in a line; parses the line as JSON only if its form is unusual.
     private static func record(of text: [UInt8]) -> UInt64? {
         var scanner = RecordScanner(text[...], from: 0)
         if text.starts(with: lineStart), let comma = text.firstIndex(of: UInt8(ascii: ",")) {

@@ -1,15 +1,16 @@
 /// Sorts events that were read from the journal into the order in which they are sent.
 enum EventOrder {
-    /// Sorts events, which are in the order of their records, so that those with lines have the order of their file.
+    /// Sorts events so that those with lines have the order of their file.
     ///
-    /// An event waits for the events of earlier lines of its conversation. No event is sent before one that caused it:
-    /// the record of the earlier line was durable before that line was written, and so before the event's own line.
+    /// `events` must be in the order of their records. An event waits for the events of earlier lines of its
+    /// conversation. No event precedes its cause: the record of an earlier line was durable before that line
+    /// was written, and so before the later line.
     static func sorted(_ events: [StoreEvent]) -> [StoreEvent] {
         var latest: [String: [Int: Int]] = [:]
         for (index, event) in events.enumerated() {
             if let sequence = event.sequence { latest[event.conversation, default: [:]][sequence] = index }
         }
-        // The place of each line: behind all earlier lines of its file.
+        // Each line's event is sorted to an index that is not below those of all earlier lines of its file.
         var places: [String: [Int: Int]] = [:]
         for (conversation, lines) in latest {
             var place = 0

@@ -4,25 +4,25 @@ import BusinessMessages
 
 /// The parts of a journal record that events are made from.
 enum EventRecord: Sendable {
-    /// A message; `isReplay` is true when its line was written for an earlier record.
+    /// A message; `isReplay` is true for a replay, whose line was written for the original message's record.
     ///
-    /// `claimedBy` is the person who claims the conversation with the message.
+    /// `claimedBy` is the person whose message also claims the conversation.
     case message(
         ConversationKey, MessageID, outboundKind: Kind?, isReplay: Bool, at: Timestamp,
         claimedBy: Person? = nil)
     /// The decision of a handler, with its replies.
     case outcome(of: UInt64, at: Timestamp, replies: [Reply], handOff: AssignedChange? = nil)
-    /// The end of a reply; `reportedIn` is the conversation when the failure is also an event for the handler.
+    /// The end of a reply; `reportedIn` is its conversation when the handler gets the failure as an event.
     case reply(of: UInt64, EndedReply, reportedIn: ConversationKey?)
     /// A failed attempt to deliver a message, after which the message is parked.
     case parked(of: UInt64, at: Timestamp)
     /// The end of a delivery.
     case finished(of: UInt64, kind: Kind?, at: Timestamp, deadLetter: String?, isDeadLetter: Bool)
 
-    /// The conversation changed between its handler and persons.
+    /// The assignment of a conversation changed.
     case assignment(ConversationKey, AssignedChange, at: Timestamp)
 
-    /// A change of who answers in a conversation.
+    /// A change of a conversation's assignment.
     struct AssignedChange: Sendable {
         let name: StoreEvent.Name
         let state: Assignment.State
@@ -54,12 +54,12 @@ enum EventRecord: Sendable {
         }
     }
 
-    /// The conversation that the record itself names; nil when it names only the record of a message.
+    /// The conversation that the record itself names; nil when the record only refers to a message's record.
     var conversation: ConversationKey? {
         if case .assignment(let key, _, _) = self { key } else { begins }
     }
 
-    /// The record of the message that the record is about; nil for a message itself.
+    /// The record of the message to which this record refers; nil for a message and for an assignment.
     var subject: UInt64? {
         switch self {
         case .message, .assignment: nil
@@ -69,7 +69,7 @@ enum EventRecord: Sendable {
         }
     }
 
-    /// Takes the parts from a message that is being appended to the journal.
+    /// Creates the parts from a message that is being appended to the journal.
     init(_ message: ReceivedMessage, claimedBy claimant: Person? = nil) {
         self = .message(
             ConversationKey(business: message.business, customer: message.customer), message.id,
@@ -78,7 +78,8 @@ enum EventRecord: Sendable {
 
     /// Parses a record's body; nil for a record without events.
     init?(body: [UInt8]) {
-        // The store wrote the body, so it is JSON; a body that cannot be parsed is treated as one without events.
+        // The store wrote the body as JSON. If it cannot be parsed nevertheless, it is treated as one without
+        // events.
         guard let root = (try? JSONDocument(body, limits: .journal))?.root else { return nil }
         self.init(root)
     }
@@ -87,7 +88,7 @@ enum EventRecord: Sendable {
     init?(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) {
         let type = line[header.type]
         guard Self.types.contains(where: { type.elementsEqual($0) }) else { return nil }
-        // Only an outcome is parsed with its messages, because its replies have the wanted ids and kinds.
+        // Parse only an outcome with its messages: they have the ids and kinds of the replies.
         let isOutcome = type.elementsEqual("outcome".utf8)
         self.init(body: isOutcome ? Array(line) : JournalLine.withoutMessages(line, header))
     }
@@ -145,14 +146,14 @@ enum EventRecord: Sendable {
 }
 
 extension StoreEvent.Name {
-    /// The event of a change of an assignment, by the change's name in the journal; nil when there is none.
+    /// Returns the event for a change of an assignment, by the change's name in the journal; nil without one.
     init?(change: String) {
         switch change {
         case "handOff": self = .conversationHandedOff
         case "claim", "take": self = .conversationClaimed
         case "release", "silence", "unclaimed": self = .conversationReleased
         case "close", "customerClose": self = .conversationClosed
-        // `customerMessage` has an event of its own, `message.received`, and a copy repeats an earlier record.
+        // The event of `customerMessage` is `message.received`; a copy repeats an earlier record.
         default: return nil
         }
     }

@@ -1,13 +1,15 @@
-/// The latest events in memory, and how a follower resumes from them.
+/// The latest events in memory; decides from where a follower resumes.
 package struct EventRing: Sendable {
-    /// How a follower resumes.
+    /// The source from which a follower resumes.
     package enum Resumption: Sendable {
-        /// The journal no longer has the events after the follower's place, or never had the place.
+        /// None: the journal no longer has the events after the follower's place, or the place never existed.
         case reset
-        /// The ring has all events, from this position on.
+        /// The ring alone: it has all events that the follower lacks, from this position on.
         case ring(from: Int)
-        /// The journal has the events of the records up to `through`, but for the excluded ones, which the ring has from this
-        /// position on or will get.
+        /// The journal, and then the ring from this position on.
+        ///
+        /// The journal has the events of the records up to `through`. The excluded events among them are in
+        /// the ring, or will be added to it.
         case journal(through: UInt64, excluding: EventExclusion, from: Int)
     }
 
@@ -22,14 +24,14 @@ package struct EventRing: Sendable {
     private var bytes = 0
     /// The position of the first event.
     package private(set) var start: Int
-    /// The largest record of an event that the ring no longer has, or never had.
+    /// The largest record with an event that the ring has dropped or never had.
     package private(set) var evictedThrough: UInt64
     private let maximumCount: Int
     private let maximumBytes: Int
 
-    /// Creates a ring for the events after a record, and for earlier events that were not sent yet.
+    /// Creates a ring for the events of records after `record`, and for earlier events that are not sent yet.
     ///
-    /// Its positions begin after those of the ring that it replaces, so that a position never stands for two events.
+    /// Its positions begin after those of the ring that it replaces, so a position never means two events.
     package init(
         after record: UInt64, replacing earlier: EventRing? = nil, maximumCount: Int = Self.maximumCount,
         maximumBytes: Int = Self.maximumBytes
@@ -40,10 +42,10 @@ package struct EventRing: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The position behind the last event.
+    /// The position after the last event.
     package var end: Int { start + events.count - head }
 
-    /// Adds an event; removes the oldest ones above a limit.
+    /// Adds an event; drops the oldest events while a limit is exceeded.
     package mutating func append(_ event: PlacedEvent) {
         events.append(event)
         bytes += event.sizeBytes
@@ -60,16 +62,16 @@ package struct EventRing: Sendable {
         }
     }
 
-    /// The events from a position on; nil when the ring no longer has all of them.
+    /// Returns the events from a position on; nil when the ring lacks one of them.
     package func events(from position: Int) -> ArraySlice<PlacedEvent>? {
         guard position >= start, position <= end else { return nil }
         return events[(head + position - start)...]
     }
 
-    /// Decides how a follower resumes that has all events of the records up to `through`.
+    /// Decides from where a follower resumes that has received every event of the records up to `through`.
     ///
-    /// `last` is the last record, `first` the first one that the journal has, and `unsent` are the records with events that
-    /// wait for their lines.
+    /// `last` is the last record, and `first` the first one that the journal has. `unsent` are the records
+    /// with events that wait for their lines.
     package func resume(
         after through: UInt64, last: UInt64, first: UInt64, unsent: Set<UInt64>
     ) -> Resumption {
@@ -84,12 +86,12 @@ package struct EventRing: Sendable {
     }
 }
 
-/// The events that are not read from the journal, because the ring has them or will get them.
+/// The events that a follower does not read from the journal, because the ring has them or will get them.
 package struct EventExclusion: Sendable {
     let keys: Set<StoreEvent.Key>
     let records: Set<UInt64>
 
-    /// The smallest record of them; nil when there is none.
+    /// The smallest record with an excluded event; nil when there is none.
     var smallest: UInt64? { (keys.map(\.record) + records).min() }
 
     func contains(_ key: StoreEvent.Key) -> Bool { records.contains(key.record) || keys.contains(key) }

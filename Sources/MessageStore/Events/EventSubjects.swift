@@ -1,14 +1,15 @@
 import BusinessMessages
 
-/// Finds the conversation of an unfinished message by the message's record, because most journal records refer to a
-/// message only by its record.
+/// Finds the conversation of an unfinished message by the message's record number.
+///
+/// Most journal records refer to a message only by this number.
 struct EventSubjects: Sendable {
     private struct Subject {
         let conversation: ConversationKey
         var kind: Kind?
-        /// The number of decided replies without an end.
+        /// The number of decided replies that have not ended.
         var replies = 0
-        /// Whether its delivery has ended, or it never had one.
+        /// Whether the message's delivery has ended, or never existed.
         var isFinished = false
     }
 
@@ -29,28 +30,29 @@ struct EventSubjects: Sendable {
         if isFinished { subjects[record]?.isFinished = true }
     }
 
-    /// Adds the messages that had not ended in an earlier segment; they are kept, because not all of their further records
-    /// are read.
+    /// Adds the messages of an earlier segment that had not ended there, and never removes them.
+    ///
+    /// Not all of their later records are read, so their end may not be seen.
     mutating func keep(_ earlier: EventSubjects) {
         for (record, subject) in earlier.subjects {
             keep(record, in: subject.conversation, kind: subject.kind)
         }
     }
 
-    /// Adds a message that is kept, because not all of its records are applied.
+    /// Adds a message that is never removed, because not all of its records are applied.
     mutating func keep(_ record: UInt64, in conversation: ConversationKey, kind: Kind? = nil) {
         guard subjects[record] == nil else { return }
         insert(record, in: conversation, kind: kind, replies: .max / 2)
     }
 
-    /// The conversation of a message, and its kind if that is known.
+    /// Returns the conversation of a message, and the message's kind if that is known.
     func conversation(of record: UInt64) -> (key: ConversationKey, kind: Kind?)? {
         subjects[record].map { ($0.conversation, $0.kind) }
     }
 
     mutating func setKind(_ kind: Kind, of record: UInt64) { subjects[record]?.kind = kind }
 
-    /// Applies a record; returns the conversation that the record is about, or nil when it is not known.
+    /// Applies a record; returns the conversation to which it belongs, or nil when that is not known.
     mutating func apply(_ record: EventRecord, number: UInt64) -> (key: ConversationKey, kind: Kind?)? {
         let about = record.subject.flatMap { conversation(of: $0) } ?? record.conversation.map { ($0, nil) }
         switch record {

@@ -17,18 +17,21 @@ package struct EventSource: ~Copyable {
     /// The last record that was on disk when the source began; see ``EventRing``.
     package let begin: UInt64
 
-    /// Begins with the changes after this call, and with the earlier messages and replies whose lines are not written.
+    /// Begins with the changes after this call, and with earlier messages and replies without their lines.
     fileprivate init(_ store: Store) async {
         self.store = store
         lines = EventLines(directory: DataDirectory(path: store.directory).conversations)
         store.feed.setActive(true)
-        // A batch may be on disk while its messages are not in the queues yet, and its changes were not kept.
+        // A batch may be on disk whose messages are not in the queues yet and whose changes were not kept:
+        // wait for it.
         await store.journal.flush()
-        // Before `begin` is read: a message that ends meanwhile may have a later record, with an event.
+        // Must precede the read of `begin`: a message may end between the two, with an event in a later
+        // record.
         let subjects = store.unfinishedSubjects()
         begin = store.journal.lastRecord
         await store.journal.flush()
-        // The lines of replies that ended before are in their files, unless these refuse them.
+        // Wait up to 5 s for the lines of replies that ended before; only lines that cannot be written are
+        // missing then.
         for _ in 0..<500 where store.unwrittenLines.checkpoint(through: begin) < begin {
             guard await store.pause(for: .milliseconds(10)) else { break }
         }
@@ -42,9 +45,9 @@ package struct EventSource: ~Copyable {
     /// The last record of which every event was read.
     package var through: UInt64 { mutating get { fold.through } }
 
-    /// The next events; nil when changes were lost, because they were not read in time.
+    /// Returns the next events; nil when changes were lost, because they were not read in time.
     ///
-    /// After nil, the caller must begin another source. May read files of conversations.
+    /// After nil, the caller must begin another source. May block to read files of conversations.
     package mutating func next() -> [PlacedEvent]? {
         guard let changes = store.feed.take() else { return nil }
         var events: [PlacedEvent] = []
@@ -70,22 +73,24 @@ package struct EventSource: ~Copyable {
 }
 
 extension Store {
-    /// Begins to keep changes, and returns the source of their events; one at a time.
+    /// Starts to queue changes, and returns the source of their events; only one source may exist at a time.
     package func followEvents() async -> EventSource { await EventSource(self) }
 
-    /// Stops keeping changes.
+    /// Stops queuing changes.
     package func endEvents() { feed.setActive(false) }
 
     /// Yields a value in ``eventWakeups``.
     package func wakeEvents() { feed.wakeUp() }
 
-    /// Yields a value when ``EventSource/next()`` may have events; for one consumer, ends when the store is closed.
+    /// Yields when ``EventSource/next()`` may have events; for one consumer, ends when the store is closed.
     package var eventWakeups: AsyncStream<Void> { feed.wakeups }
 
     /// The first record that the journal still has.
     package var firstRecord: UInt64 { accounts.withLedger { $0.segments.first?.first ?? 1 } }
 
-    /// Returns a reader of the wanted events of the records after `through`, up to `last`, except the excluded events.
+    /// Returns a reader of the wanted events of the records after `through` and up to `last`.
+    ///
+    /// Excluded events are omitted.
     package func pastEvents(
         after through: UInt64, through last: UInt64, excluding: EventExclusion,
         wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool = { _ in true }
@@ -95,7 +100,7 @@ extension Store {
             wanting: isWanted)
     }
 
-    /// The messages and replies that have not ended.
+    /// Returns the messages and replies that have not ended.
     fileprivate func unfinishedSubjects() -> EventSubjects {
         var subjects = EventSubjects()
         for lease in scheduler.all {
@@ -117,11 +122,12 @@ extension Store {
         }
         var unwritten: [EventDraft] = []
         for (key, identities) in unrecorded {
-            // An earlier process may have written the line; then its event is in the past, and followers read it from
-            // the journal. If the file cannot be read, the event waits until the line is written or refused.
+            // If an earlier process wrote the line, the event is in the past, and followers read it from the
+            // journal. If the file cannot be read, the event waits until the line is written or fails to be.
             let found = (try? lines.find(identities, in: key))?.lines ?? [:]
             for identity in identities where found[identity] == nil {
-                // The id and the time are placeholders: the line, when it is written, has the right ones.
+                // The id and the time are placeholders: the line has the right ones and replaces them when it
+                // is written.
                 let message = EventRecord.message(
                     key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0))
                 unwritten += EventDraft.events(of: message, number: identity.record, in: key, kind: nil)

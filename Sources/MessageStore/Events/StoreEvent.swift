@@ -4,7 +4,8 @@ package import BusinessMessages
 
 /// A durable change that programs outside the server can follow.
 ///
-/// A value made from one record of the journal, and for a message from its line in the conversation's file.
+/// It is made from one record of the journal. An event of a message is also made from the line in the
+/// conversation's file.
 package struct StoreEvent: Sendable, Hashable {
     /// The types of events.
     package enum Name: String, Sendable, CaseIterable {
@@ -16,7 +17,7 @@ package struct StoreEvent: Sendable, Hashable {
         case messageAccepted = "message.accepted"
         /// A message to the customer was refused, expired or was dropped.
         case messageFailed = "message.failed"
-        /// An attempt failed, and the message waits for the next one outside the order of its conversation.
+        /// An attempt failed; the message is retried later, and its conversation continues without it.
         case deliveryParked = "delivery.parked"
         /// The delivery of a message failed; an operator decides about it.
         case deliveryDeadLetter = "delivery.deadLetter"
@@ -26,24 +27,24 @@ package struct StoreEvent: Sendable, Hashable {
         case conversationHandedOff = "conversation.handedOff"
         /// A person answers in the conversation.
         case conversationClaimed = "conversation.claimed"
-        /// The person's work or the wait for a person ended.
+        /// The person released the conversation or was inactive, or the wait for a person ended.
         case conversationReleased = "conversation.released"
         /// The customer or the business closed the conversation.
         case conversationClosed = "conversation.closed"
     }
 
-    /// The identity of an event, the same each time it is sent.
+    /// The identity of an event, which stays the same when the event is sent again.
     package struct Key: Sendable, Hashable, CustomStringConvertible {
         /// The number of the record that the event is made from.
         package let record: UInt64
-        /// The place of the event among those of the record, from 0.
+        /// The index of the event among the events of the record, from 0.
         package let ordinal: Int
 
         /// `57.0`.
         package var description: String { "\(record).\(ordinal)" }
     }
 
-    /// The largest line that an event contains.
+    /// The maximum size of a line in an event, in bytes; a larger line is omitted.
     package static let maximumLineBytes = 32 << 10
 
     /// The identity.
@@ -58,17 +59,17 @@ package struct StoreEvent: Sendable, Hashable {
     package let conversation: String
     /// The kind of the message; nil when it is not known.
     package var kind: Kind?
-    /// The message's id; nil when only its line has it.
+    /// The message's id; nil when only the message's line has the id.
     package var message: MessageID?
     /// The record of the message whose delivery failed.
     package var delivery: UInt64?
-    /// The number of the message's line in its conversation; nil when the event has none, or the file refused it.
+    /// The number of the message's line in its conversation; nil without a line, or when it was not written.
     package var sequence: Int?
     /// The line as its file has it, without its line feed.
     package var line: [UInt8]?
     /// Whether the line is omitted, because it is larger than ``maximumLineBytes`` or could not be read.
     package var isTruncated = false
-    /// `refused`, `expired`, `dropped` or `failed`.
+    /// The outcome of a failed reply: `refused`, `expired`, `dropped` or `failed`.
     package var outcome: String?
     /// The gateway's HTTP status, if it answered.
     package var status: Int?
@@ -89,10 +90,10 @@ package struct StoreEvent: Sendable, Hashable {
     }
 }
 
-/// An event with its place: all events of records up to ``through`` were sent with it or before it.
+/// An event with its place: every event of the records up to ``through`` was sent by then.
 package struct PlacedEvent: Sendable, Hashable {
     /// The event.
     package var event: StoreEvent
-    /// The last record of which every event was sent.
+    /// The last record of which every event was sent, with this event or before it.
     package let through: UInt64
 }
