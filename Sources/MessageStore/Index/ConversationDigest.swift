@@ -1,7 +1,7 @@
 import BalloonWire
 package import BusinessMessages
 
-/// The SHA-256 of a customer's identifier, which names the conversation's file; ordered like its hexadecimal digits.
+/// The SHA-256 of a customer's identifier, which names the conversation's file; sorted by hexadecimal digits.
 package struct ConversationDigest: Hashable, Comparable, Sendable {
     // The 32 bytes of the digest as four big-endian words.
     let first: UInt64
@@ -13,7 +13,7 @@ package struct ConversationDigest: Hashable, Comparable, Sendable {
         (self.first, self.second, self.third, self.fourth) = (first, second, third, fourth)
     }
 
-    /// The digest of a customer.
+    /// Computes the digest of a customer's identifier.
     package init(of customer: CustomerID) {
         var hash = SHA256()
         hash.update(customer.rawValue.utf8Span.span)
@@ -26,7 +26,7 @@ package struct ConversationDigest: Hashable, Comparable, Sendable {
 
     /// Parses 64 lower-case hexadecimal digits; nil when they are invalid.
     package init?(_ text: String) {
-        // Text that is not a hexadecimal number is not a digest.
+        // The decoder's error is dropped: text that is not hexadecimal is not a digest.
         guard text.utf8.count == 64, let bytes = try? Hex.decode(text.utf8) else { return nil }
         func word(_ place: Int) -> UInt64 {
             bytes[place..<place + 8].reduce(0) { $0 << 8 | UInt64($1) }

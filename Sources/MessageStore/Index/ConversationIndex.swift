@@ -1,11 +1,10 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// Every conversation with its latest line, in the order of these lines, so that a list opens only the files that it
-/// shows.
+/// An entry for every conversation with the facts of its last line, sorted by the time of that line.
 ///
-/// An entry takes 68 to 83 bytes. The customer and the text are only in the conversation's file, which the digest
-/// names.
+/// A list therefore opens only the files that it shows. An entry takes 68 to 83 bytes of memory. The customer
+/// and the text are only in the conversation's file, which the digest names.
 struct ConversationIndex: Sendable {
     /// The facts of a conversation's last line.
     struct Line: Hashable, Sendable {
@@ -14,19 +13,19 @@ struct ConversationIndex: Sendable {
         let isOutbound: Bool
         /// The line's number.
         let sequence: Int
-        /// The day of the conversation's oldest line, when the file was read; nil leaves the known one.
+        /// The day of the conversation's oldest line; nil keeps the known day, when the file was not read.
         var oldestDay: UInt16?
     }
 
-    /// The conditions that the entries of a list meet.
+    /// The conditions that an entry must meet to be in a list.
     struct Filter: Sendable {
-        /// The first words of the digests whose entries are left out.
+        /// The entries to omit: the first words of their digests.
         var excluded: Set<UInt64> = []
         /// The kind of the last line; nil for any kind.
         var kind: Kind?
         /// The earliest time of the last line; nil for any time.
         var since: Timestamp?
-        /// The time before which the last line was written; nil for any time.
+        /// The time before which the last line must have been written; nil for any time.
         var until: Timestamp?
     }
 
@@ -39,29 +38,30 @@ struct ConversationIndex: Sendable {
         var examined = 0
     }
 
-    /// The folders of the businesses, by number.
+    /// The folders of the businesses; an entry names a business by its index here.
     private(set) var businesses: [String] = []
     private var numbers: [String: UInt16] = [:]
     /// For each business, the order of its entries.
     private var orders: [IndexOrder] = []
     private var pages = IndexPages()
     private var table = IndexTable()
-    /// The slots of entries that the index's file does not have; a slot may be listed twice, or may have been written
-    /// since.
+    /// The slots of entries that the index's file lacks.
+    ///
+    /// A slot may be listed twice, and its entry may have been written since.
     private var unwritten: [UInt32] = []
-    /// The removed conversations of which the index's file may have an entry.
+    /// The removed conversations whose entries the index's file may still have.
     private var removed: [ConversationName] = []
 
     /// The number of entries.
     var count: Int { table.count }
 
-    /// The memory of the entries, the table and the orders.
+    /// The memory of the entries, the table and the orders, in bytes.
     var sizeBytes: Int {
         pages.sizeBytes + table.sizeBytes + unwritten.capacity * 4
             + orders.reduce(0) { $0 + $1.sizeBytes }
     }
 
-    /// The number of a business's folder; nil when the index has no room for another business.
+    /// Returns the number of a business's folder; nil when the index has no room for a new business.
     mutating func number(of business: String) -> UInt16? {
         if let number = numbers[business] { return number }
         guard let number = UInt16(exactly: businesses.count) else { return nil }
@@ -97,7 +97,8 @@ struct ConversationIndex: Sendable {
         if let slot = table.slot(of: entry.digest, business: entry.business, in: pages),
             pages[slot].isUnwritten
         {
-            // The line that was recorded meanwhile is not the oldest one.
+            // A line that was recorded after the file was written is not the oldest one, so the earlier day
+            // is right.
             pages[slot].oldestDay = min(pages[slot].oldestDay, entry.oldestDay)
             return false
         }
@@ -131,9 +132,9 @@ struct ConversationIndex: Sendable {
         if entry.isUnwritten, !old.isUnwritten { unwritten.append(slot) }
     }
 
-    /// Removes the entry of a conversation, also from the index's file when that is written next.
+    /// Removes the entry of a conversation; the next write also removes it from the index's file.
     mutating func remove(_ name: ConversationName) {
-        // The index's file may have an entry of the conversation that has not been read yet.
+        // Record the removal even without an entry: the index's file may have one that has not been read yet.
         removed.append(name)
         guard let number = numbers[name.business],
             let slot = table.slot(of: name.digest, business: number, in: pages)
@@ -141,7 +142,7 @@ struct ConversationIndex: Sendable {
         remove(slot)
     }
 
-    /// Removes the entry of a conversation that was read from a file.
+    /// Removes the entry of a conversation, unless a line was recorded after the entry was read from a file.
     mutating func removeWritten(_ name: ConversationName) {
         guard let number = numbers[name.business],
             let slot = table.slot(of: name.digest, business: number, in: pages), !pages[slot].isUnwritten
@@ -149,7 +150,7 @@ struct ConversationIndex: Sendable {
         remove(slot)
     }
 
-    /// Removes all entries that were read from a file.
+    /// Removes all entries that were read from a file and not changed since.
     mutating func removeWritten() {
         var kept = ConversationIndex()
         for business in businesses { _ = kept.number(of: business) }
@@ -169,9 +170,10 @@ struct ConversationIndex: Sendable {
         pages.remove(slot)
     }
 
-    /// The latest entries of a business before a position; compares at most about `budget` entries with the filter.
+    /// Returns the latest entries of a business before a position.
     ///
-    /// A position stays valid when entries are added or change: an entry with a newer line moves before the list's first page.
+    /// At most `budget` entries are compared with the filter. A position stays valid when entries are added
+    /// or change: an entry that gets a newer line moves before the list's first page.
     func page(
         of business: String, _ filter: Filter = Filter(), before position: IndexEntry.Position? = nil,
         limit: Int, budget: Int = 4096
@@ -196,7 +198,7 @@ struct ConversationIndex: Sendable {
         return page
     }
 
-    /// A page of those of `entries` that meet the filter and come before the position, latest first.
+    /// Returns a page of those `entries` that meet the filter and come before the position, latest first.
     static func page(
         of entries: [IndexEntry], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
     ) -> Page {
@@ -217,7 +219,7 @@ struct ConversationIndex: Sendable {
 }
 
 extension ConversationIndex {
-    /// Returns up to `maximum` entries that the file does not have, and marks them as written.
+    /// Returns up to `maximum` entries that the index's file lacks, and marks them as written.
     mutating func takeUnwritten(maximum: Int) -> [IndexEntry] {
         var entries: [IndexEntry] = []
         while entries.count < maximum, let slot = unwritten.popLast() {
@@ -229,23 +231,24 @@ extension ConversationIndex {
         return entries
     }
 
-    /// Returns the removed conversations of which the file may have an entry, once.
+    /// Returns the removed conversations whose entries the file may still have, and clears that list.
     mutating func takeRemoved() -> [ConversationName] {
         defer { removed = [] }
         return removed
     }
 
-    /// The position of a walk through all entries, by business and time, because entries in this order are restored
-    /// fastest.
+    /// The position of an iteration over all entries, by business and then by time.
+    ///
+    /// A file whose entries have this order is loaded fastest.
     struct Cursor: Sendable {
         fileprivate var business = 0
         fileprivate var after: IndexEntry.Position?
     }
 
-    /// The next entries of a walk, at most `maximum`; empty at its end.
+    /// Returns the next entries of an iteration, at most `maximum`; empty at its end.
     ///
-    /// An entry that changes during the walk may be missing or occur twice; it is marked as unwritten, so it is written
-    /// again.
+    /// An entry that changes during the iteration may be missing or occur twice. It is marked as unwritten,
+    /// so it is written again.
     func next(_ cursor: inout Cursor, maximum: Int) -> [IndexEntry] {
         var entries: [IndexEntry] = []
         while cursor.business < orders.count {
@@ -280,12 +283,12 @@ extension IndexEntry {
 }
 
 extension ConversationIndex.Filter {
-    /// Whether an entry is wanted, apart from its time.
+    /// Returns whether an entry meets the filter, apart from the conditions on its time.
     fileprivate func wants(_ entry: IndexEntry) -> Bool {
         (kind == nil || kind == entry.kind) && (excluded.isEmpty || !excluded.contains(entry.digest.first))
     }
 
-    /// Whether the time of an entry's last line is wanted.
+    /// Returns whether the time of an entry's last line meets the filter.
     fileprivate func wantsTime(of entry: IndexEntry) -> Bool {
         (since.map { $0.milliseconds <= entry.milliseconds } ?? true)
             && (until.map { $0.milliseconds > entry.milliseconds } ?? true)

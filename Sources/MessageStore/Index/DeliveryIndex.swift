@@ -3,13 +3,13 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The messages of the journal with the states of their deliveries, newest first, so that no list reads the whole journal
-/// for each page.
+/// The messages of the journal with the states of their deliveries, newest first.
 ///
-/// A segment is read once, and then only where it has grown. The messages of the newest segments are cached. Of every
-/// segment that was read, the records about messages of earlier segments stay in memory: these are few.
+/// With this cache, a list does not read the whole journal for each page. A segment is read once, and later
+/// only the part that was appended since. The messages of the newest segments are cached. Of every segment
+/// that was read, the records about messages of earlier segments also stay in memory, because they are few.
 final class DeliveryIndex: Sendable {
-    /// The limits of one request; at least one segment is read.
+    /// The limits of one request; at least one segment is read nevertheless.
     struct Budget: Sendable {
         var bytes = 64 << 20
         var time = Duration.milliseconds(250)
@@ -29,10 +29,12 @@ final class DeliveryIndex: Sendable {
         self.maximumEvents = maximumEvents
     }
 
-    /// Forgets every segment, because segments were rewritten.
+    /// Drops everything that was read, because segments were rewritten.
     func forget() { segments.withLock { $0 = [:] } }
 
-    /// Runs `body`, which may call ``walk(of:before:downTo:since:budget:_:)``, on a queue, so that no other task waits for the disk.
+    /// Runs `body` on a dispatch queue, where it may block.
+    ///
+    /// Calls of ``walk(of:before:downTo:since:budget:_:)`` block, so they must be made in such a `body`.
     func onQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
@@ -41,12 +43,12 @@ final class DeliveryIndex: Sendable {
         }
     }
 
-    /// Calls `visit` with every message from before `record` down to `earliest`, newest first, until it returns false or the
-    /// budget is used up.
+    /// Visits the messages before `record` down to `earliest`, newest first, until `visit` returns false.
     ///
-    /// With `wanted`, which is sorted, it visits only these records, and segments without them that were read once are not
-    /// read again. Without a budget it reads as far as necessary. Segments whose latest message is older than `since` are not
-    /// visited. Returns the record before which a later walk continues; nil at the end.
+    /// The walk also stops when the budget is used up, and before a segment whose latest message is older
+    /// than `since`. Without a budget it reads as many segments as necessary. `wanted` is sorted; with it,
+    /// only these records are visited, and a segment without them that was read once is not read again.
+    /// Returns the record before which a later walk continues; nil at the end.
     func walk(
         of wanted: [UInt64]? = nil, before record: UInt64 = .max, downTo earliest: UInt64 = 0,
         since: Timestamp? = nil,
@@ -61,7 +63,7 @@ final class DeliveryIndex: Sendable {
             var readBytes = 0
             var later: [UInt64: [SegmentEvents.Later]] = [:]
             var position = record
-            // The records from here on are in segments that were visited.
+            // The records from this one on are in segments that the loop has visited.
             var end = UInt64.max
             for segment in journal.segments.reversed() {
                 let isOver =
@@ -79,7 +81,7 @@ final class DeliveryIndex: Sendable {
                         readBytes += try events.read(
                             journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
                     } catch {
-                        // A running server has deleted the segment since the journal was listed.
+                        // A running server has deleted the segment since the journal's segments were listed.
                         if error.isMissing { continue }
                         throw .unavailable(path: journal.path(segment), error)
                     }
@@ -101,7 +103,7 @@ final class DeliveryIndex: Sendable {
         }
     }
 
-    /// Visits dead letters whose own segment was deleted.
+    /// Visits the dead letters whose own segment was deleted, which a later segment has a copy of.
     private func visitCarried(
         _ later: [UInt64: [SegmentEvents.Later]], before record: UInt64,
         _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
@@ -121,8 +123,9 @@ final class DeliveryIndex: Sendable {
         return nil
     }
 
-    /// The message of a dead letter that was carried into a later segment; with the first reply's facts when only
-    /// replies were.
+    /// Returns the message of a dead letter that was copied to a later segment.
+    ///
+    /// When only replies were copied, the event has the facts of the first one.
     private func event(ofCarried state: MessageState) throws(StoreError) -> SegmentEvents.Event? {
         if state.isOfRepliesOnly {
             guard let index = state.replies.indices.first(where: { !state.isPlaceholder($0) }) else {
@@ -137,7 +140,7 @@ final class DeliveryIndex: Sendable {
         return SegmentEvents.Event(conversation: key, at: event.at, state: state)
     }
 
-    /// Drops the messages of the oldest segments, and never those of the newest.
+    /// Drops the messages of the oldest segments; those of the newest segment always stay.
     private static func dropOldest(_ segments: inout [UInt64: SegmentEvents], keeping maximum: Int) {
         var count = segments.values.reduce(0) { $0 + $1.count }
         for segment in segments.keys.sorted().dropLast() where count > maximum {
@@ -148,7 +151,7 @@ final class DeliveryIndex: Sendable {
 }
 
 extension SegmentEvents.Event {
-    /// The message with the records of later segments applied, in their order.
+    /// Returns the message after the records of later segments, which are applied in their order.
     fileprivate func changed(by later: [UInt64: [SegmentEvents.Later]]) -> Self {
         guard !later.isEmpty, let changes = later[state.record] else { return self }
         var event = self
@@ -158,7 +161,7 @@ extension SegmentEvents.Event {
 }
 
 extension [UInt64] {
-    /// Whether one of the sorted numbers is in this range.
+    /// Returns whether one of the sorted numbers is in this range.
     fileprivate func hasNumber(from first: UInt64, through last: UInt64) -> Bool {
         var (low, high) = (0, count)
         while low < high {

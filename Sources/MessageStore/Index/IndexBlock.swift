@@ -1,26 +1,26 @@
-/// A piece of an index's file, with its checksum.
+/// A block of an index's file, with its checksum.
 ///
-/// Numbers of eight bytes: the type and a mark, the size in bytes, the record through which the file is complete with this
-/// block (0 when another block follows), the content, and the checksum of everything before it.
+/// Its numbers have eight bytes: the type with a mark; the size in bytes; the record through which the file
+/// is complete (0 when another block follows); the content; the checksum of everything before it.
 struct IndexBlock: Sendable {
     /// The content of a block.
     enum Content: Sendable {
-        /// The first block of a file: the data directory's identity, and the names of the kinds by their numbers.
+        /// The first block of a file: the data directory's identity, and the kinds' names by their numbers.
         case header([String])
-        /// Further folders of businesses, numbered in the order of the file.
+        /// More folders of businesses, which get the next numbers.
         case businesses([String])
-        /// Entries, of which a later one replaces an earlier one of the same conversation.
+        /// Entries; each replaces an earlier entry of the same conversation.
         case entries([IndexEntry])
         /// The removed conversations, each as an entry.
         case removed([IndexEntry])
-        /// Nothing: the block only says through which record the file is complete.
+        /// No content: the block only says through which record the file is complete.
         case nothing
     }
 
     static let headerBytes = 24
     /// The maximum number of entries or names in a block.
     static let maximumElements = 4096
-    /// The maximum size of a block: names have at most 255 bytes, since they are names of folders.
+    /// The maximum size of a block in bytes; a name has at most 255 bytes, because it is that of a folder.
     static let maximumBytes = 64 + maximumElements * 288
     private static let mark: UInt64 = 0x5844_4943_0000_0000
 
@@ -28,7 +28,7 @@ struct IndexBlock: Sendable {
     /// The record of the journal through which the file is complete with this block; 0 when another block follows.
     var through: UInt64 = 0
 
-    /// The size of a block with this header; nil when the bytes are not a valid header.
+    /// Returns the size of the block that has this header; nil when the bytes are not a valid header.
     static func sizeBytes(_ header: [UInt8]) -> Int? {
         guard header.count == headerBytes else { return nil }
         var numbers: [UInt64] = []

@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// A conversation's entry in the index of conversations, in 56 bytes.
 struct IndexEntry: Hashable, Sendable {
-    /// The place of an entry in the order of an index: by time, then by digest.
+    /// The position of an entry in the order of an index: by time, then by digest.
     struct Position: Hashable, Comparable, Sendable {
         let milliseconds: Int64
         let digest: ConversationDigest
@@ -17,11 +17,11 @@ struct IndexEntry: Hashable, Sendable {
     let digest: ConversationDigest
     /// The time of the last line, in milliseconds since 1970.
     let milliseconds: Int64
-    /// The number of lines.
+    /// The number of the last line, which also counts removed lines.
     let lines: UInt32
-    /// The number of the business in its index.
+    /// The number of the business in the index that has the entry.
     let business: UInt16
-    /// The kind of the last line, as its place among all kinds.
+    /// The kind of the last line, as an index in `kinds`.
     let kindNumber: UInt8
     private var flags: UInt8
     /// The day of the oldest line, counted from 1970-01-01.
@@ -45,14 +45,14 @@ struct IndexEntry: Hashable, Sendable {
         static let unwritten: UInt8 = 2
     }
 
-    /// This entry with another number of its business, for a list that numbers businesses differently.
+    /// Returns this entry with the number that its business has in another index or file.
     func numbered(_ business: UInt16) -> IndexEntry {
         IndexEntry(
             digest, business: business, at: milliseconds, lines: lines, kindNumber: kindNumber,
             isOutbound: isOutbound, oldestDay: oldestDay)
     }
 
-    /// The day of a time, counted from 1970-01-01.
+    /// Returns the day of a time, counted from 1970-01-01.
     static func day(of time: Timestamp) -> UInt16 { UInt16(clamping: time.milliseconds / 86_400_000) }
 
     var position: Position { Position(milliseconds: milliseconds, digest: digest) }
@@ -60,7 +60,7 @@ struct IndexEntry: Hashable, Sendable {
     /// Whether the last line is a message to the customer.
     var isOutbound: Bool { flags & Flag.outbound != 0 }
 
-    /// Whether the entry, as it is now, has not been written to the index's file.
+    /// Whether the index's file lacks the entry in its current form.
     var isUnwritten: Bool {
         get { flags & Flag.unwritten != 0 }
         set { flags = newValue ? flags | Flag.unwritten : flags & ~Flag.unwritten }

@@ -1,16 +1,16 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The file of an index of conversations: blocks that are only appended, until a new file replaces it.
+/// The file of an index of conversations: blocks are only appended, until a new file replaces it.
 ///
-/// Everything in the file can be read from the conversations. A damaged or outdated file is therefore not repaired
-/// but written anew.
+/// All its content can be computed from the conversations. A damaged or outdated file is therefore not
+/// repaired, but replaced by a new one.
 struct IndexFile: Sendable {
     /// The reason why a file is not used.
     enum Misfit: Error, CustomStringConvertible {
         case missing
         case unreadable(SystemError)
-        /// The file is of another data directory or version, or the beginning is damaged.
+        /// The file belongs to another data directory or version, or its beginning is damaged.
         case foreign
         /// The file is not complete through the journal's last checkpoint, or continues after the journal's end.
         case outdated(through: UInt64)
@@ -31,7 +31,7 @@ struct IndexFile: Sendable {
         var sizeBytes = 0
         /// The journal record through which the blocks are complete.
         var through: UInt64 = 0
-        /// The folder of each business; entries name a business by its position here.
+        /// The folder of each business; an entry names a business by its index here.
         var businesses: [String] = []
     }
 
@@ -39,10 +39,10 @@ struct IndexFile: Sendable {
     private let disk: any StoreDisk
     private let file: File
     private(set) var sizeBytes = 0
-    /// The folder of each business; entries name a business by its position here.
+    /// The folder of each business; an entry names a business by its index here.
     private(set) var businesses: [String] = []
 
-    /// Opens a file to append behind its intact blocks.
+    /// Opens a file to append blocks after its intact ones; removes what follows these.
     init(continuing content: Content, at path: String, on disk: any StoreDisk) throws(SystemError) {
         self.path = path
         self.disk = disk
@@ -56,7 +56,8 @@ struct IndexFile: Sendable {
     init(replacing path: String, identity: String, on disk: any StoreDisk) throws(SystemError) {
         self.path = path
         self.disk = disk
-        // A killed process may have left the file; if there is none, the error is ignored.
+        // A killed process may have left a temporary file; the error is ignored, because usually there is
+        // none.
         try? disk.remove(Self.temporary(path))
         file = try disk.create(Self.temporary(path))
         try append(IndexBlock(.header([identity] + Self.kinds)))
@@ -70,7 +71,7 @@ struct IndexFile: Sendable {
         if case .businesses(let names) = block.content { businesses += names }
     }
 
-    /// Appends entries whose businesses are numbered as in `folders`.
+    /// Appends entries; `folders` has the folder of each business number that they contain.
     ///
     /// Folders that the file lacks are appended first.
     mutating func append(
@@ -96,7 +97,7 @@ struct IndexFile: Sendable {
     /// Waits until all blocks are on disk.
     func synchronize() throws(SystemError) { try disk.synchronize(file) }
 
-    /// Waits until all blocks are on disk, and replaces the file of that name.
+    /// Waits until all blocks are on disk, and then renames the temporary file to the file's name.
     func install() throws(SystemError) {
         try disk.synchronize(file)
         try Directory.rename(Self.temporary(path), to: path)
@@ -109,8 +110,8 @@ struct IndexFile: Sendable {
 
     /// Reads the blocks of a file in order; stops at its end, at damage, or when `apply` returns false.
     ///
-    /// `apply` gets each block's content and the size of everything up to it. Businesses are numbered in the order of the
-    /// file, from 0.
+    /// `apply` receives each block's content, and the total size of this block and all earlier ones in bytes.
+    /// Businesses are numbered from 0, in the order of the file.
     static func read(
         _ path: String, identity: String, _ apply: (IndexBlock.Content, Int) -> Bool
     ) throws(Misfit) -> Content {

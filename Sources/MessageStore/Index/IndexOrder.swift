@@ -1,17 +1,18 @@
-/// Slots in the order of their entries, earliest first, in pieces of limited size.
+/// The slots of an index in the order of their entries, earliest first, split into pieces of limited size.
 ///
-/// Appending the latest entry costs no search. Other changes move at most one piece of 4 KiB.
+/// Appending the latest entry needs no search. Any other change moves the elements of at most one piece of 4
+/// KiB.
 struct IndexOrder: Sendable {
     private struct Piece: Sendable {
         var slots: [UInt32]
-        /// The time of the first entry, so that most searches read no entry.
+        /// The time of the piece's first entry, with which most searches need not read that entry.
         var first: Int64
     }
 
     /// A place between two entries; it is valid until the order changes.
     struct Place: Sendable {
         fileprivate var piece: Int
-        /// The number of slots of the piece before the place.
+        /// The number of slots in the piece that are before the place.
         fileprivate var offset: Int
     }
 
@@ -22,9 +23,9 @@ struct IndexOrder: Sendable {
     /// The end: after the latest entry.
     var end: Place { Place(piece: pieces.count - 1, offset: pieces.last?.slots.count ?? 0) }
 
-    /// The place before the first entry at or after a position.
+    /// Returns the place directly before the first entry that is not before this position.
     func place(_ position: IndexEntry.Position, in pages: IndexPages) -> Place {
-        // The last piece that begins before the position.
+        // Find the last piece whose first entry is before the position.
         var low = 0
         var high = pieces.count
         while low < high {
@@ -82,7 +83,8 @@ struct IndexOrder: Sendable {
             return pieces.append(Piece(slots: [slot], first: entry.milliseconds))
         }
         guard entry.position < pages[last].position else {
-            // A full last piece is not split, because most new entries are the latest: they begin a new piece.
+            // When the last piece is full, begin a new one instead of splitting it, because most new entries
+            // are the latest.
             if pieces[pieces.count - 1].slots.count < Self.maximumSlots {
                 return pieces[pieces.count - 1].slots.append(slot)
             }
@@ -99,13 +101,13 @@ struct IndexOrder: Sendable {
     private mutating func split(_ piece: Int, _ pages: IndexPages) {
         let slots = pieces[piece].slots
         let half = slots.count / 2
-        // Both halves become new arrays, because an array keeps its memory when elements are removed.
+        // Copy both halves to new arrays, because an array keeps its capacity when elements are removed.
         pieces[piece].slots = Array(slots[..<half])
         pieces.insert(
             Piece(slots: Array(slots[half...]), first: pages[slots[half]].milliseconds), at: piece + 1)
     }
 
-    /// Removes the slot of an entry; the entry in `pages` must still be the one that was inserted.
+    /// Removes the slot of an entry; the entry in `pages` must be unchanged since the insertion.
     mutating func remove(_ slot: UInt32, in pages: IndexPages) {
         let place = place(pages[slot].position, in: pages)
         guard let found = found(slot, place) else { return }
@@ -126,7 +128,7 @@ struct IndexOrder: Sendable {
         return found
     }
 
-    /// Joins a piece with the next one when both are small, so that removals do not leave many small pieces.
+    /// Merges a piece with the next one when both are small, so that removals do not leave many small pieces.
     private mutating func merge(_ piece: Int) {
         guard piece + 1 < pieces.count,
             pieces[piece].slots.count + pieces[piece + 1].slots.count < Self.maximumSlots / 2
@@ -135,7 +137,7 @@ struct IndexOrder: Sendable {
         pieces.remove(at: piece + 1)
     }
 
-    /// The memory of the pieces.
+    /// The memory of the pieces, in bytes.
     var sizeBytes: Int {
         pieces.reduce(pieces.capacity * MemoryLayout<Piece>.stride) { $0 + $1.slots.capacity * 4 + 32 }
     }

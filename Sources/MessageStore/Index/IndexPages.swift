@@ -1,4 +1,4 @@
-/// The entries of an index by slot, in pages, so that growing moves no entry.
+/// The entries of an index by slot, in pages of fixed size, so that growth copies no entry.
 struct IndexPages: Sendable {
     private var pages: [[IndexEntry]] = []
     private var free: [UInt32] = []
@@ -29,7 +29,7 @@ struct IndexPages: Sendable {
     /// Releases a slot, so that a later entry can use it.
     mutating func remove(_ slot: UInt32) { free.append(slot) }
 
-    /// The memory of the pages.
+    /// The memory of the pages, in bytes.
     var sizeBytes: Int {
         pages.reduce(free.capacity * 4 + pages.capacity * 8) {
             $0 + $1.capacity * MemoryLayout<IndexEntry>.stride + 32

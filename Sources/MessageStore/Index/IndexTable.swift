@@ -1,8 +1,9 @@
-/// A hash table from digests to slots, in buckets that grow one at a time, so that no caller waits long.
+/// A hash table from digests to slots, split into buckets.
 ///
-/// A slot has 4 bytes; the digest itself is in the entry. Tables are 44 to 88 percent full.
+/// Each bucket grows alone, so that no insertion takes long. A slot has 4 bytes; the digest itself is in the
+/// entry. A large bucket is 44 to 88 percent full.
 struct IndexTable: Sendable {
-    /// One hash table; an element is a slot plus 1, or 0 when it is empty.
+    /// A hash table with linear probing; an element is a slot plus 1, or 0 for an empty place.
     private struct Bucket: Sendable {
         var slots: [UInt32] = []
         var count: UInt32 = 0
@@ -14,7 +15,7 @@ struct IndexTable: Sendable {
 
     private func bucket(of digest: ConversationDigest) -> Int { Int(digest.first >> 52) }
 
-    /// The slot of an entry; nil when there is none.
+    /// Returns the slot of an entry; nil when there is none.
     func slot(of digest: ConversationDigest, business: UInt16, in pages: IndexPages) -> UInt32? {
         let bucket = buckets[bucket(of: digest)]
         guard !bucket.slots.isEmpty else { return nil }
@@ -36,7 +37,7 @@ struct IndexTable: Sendable {
         count += 1
     }
 
-    /// Removes the slot of an entry, and closes the gap, so that no search stops early at an empty slot.
+    /// Removes the slot of an entry, and moves later slots so that no search ends early at an empty place.
     mutating func remove(_ slot: UInt32, in pages: IndexPages) {
         let entry = pages[slot]
         let index = bucket(of: entry.digest)
@@ -71,7 +72,7 @@ struct IndexTable: Sendable {
         Int(truncatingIfNeeded: digest.second) & mask
     }
 
-    /// The place of an entry's slot, or the empty place for it.
+    /// Returns the place of an entry's slot, or the empty place at which it would be inserted.
     private static func place(
         of digest: ConversationDigest, _ business: UInt16, in slots: [UInt32], _ pages: IndexPages
     ) -> Int {
@@ -85,7 +86,7 @@ struct IndexTable: Sendable {
         return place
     }
 
-    /// The memory of the buckets.
+    /// The memory of the buckets, in bytes.
     var sizeBytes: Int {
         buckets.reduce(buckets.count * MemoryLayout<Bucket>.stride) {
             $0 + ($1.slots.isEmpty ? 0 : $1.slots.capacity * 4 + 32)

@@ -4,17 +4,18 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The index of a store's conversations: kept up to date with every written line, and loaded from its file in the background.
+/// The index of a store's conversations, which each written line updates.
 ///
-/// The index is off until it is needed. Lines that are written while it is loaded are in it at once. Every checkpoint
-/// of the conversations appends the changed entries to the file first, so that a file that is complete through the
-/// journal's last checkpoint lacks only lines that the start writes again. Any other file is ignored, and the index is
-/// built from the conversations.
+/// The index is off until it is needed. A start of the store loads it from its file in the background. Lines
+/// that are written during the load are in the index at once. Before each checkpoint of the conversations,
+/// the changed entries are appended to the file. A file that is complete through the journal's last
+/// checkpoint therefore lacks only lines that the start writes again. Any other file is ignored, and the
+/// index is built from the conversations.
 final class IndexedConversations: Sendable {
     /// Whether the index can be read.
     enum Phase: Hashable, Sendable {
         case off
-        /// The index is being read or built; the value is the finished part, from 0 to 1.
+        /// The index is being loaded or built; the value is the completed part, from 0 to 1.
         case loading(Double)
         case ready
     }
@@ -22,25 +23,26 @@ final class IndexedConversations: Sendable {
     fileprivate struct State {
         var index = ConversationIndex()
         var phase = Phase.off
-        /// The number of the current load; an older one stops.
+        /// The number of the current load; a load with a smaller number stops.
         var load = 0
         /// The last checkpoint of the conversations.
         var checkpoint: UInt64 = 0
-        /// The conversations that were removed during the load, although the load may have read their entries already.
+        /// The conversations that were removed during the load, which must not restore their entries.
         var removed: Set<ConversationName> = []
-        /// The conversations without an entry because their last line is unreadable; a build with too many of them
-        /// fails.
+        /// The conversations without an entry, because their last line is unreadable.
+        ///
+        /// A build with more than `maximumUnreadable` of them fails.
         var unreadable: Set<ConversationName> = []
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    /// Whether lines are recorded; atomic, because it is read for every line.
+    /// Whether lines are recorded; an atomic value, because it is read for every line.
     private let isOn = Atomic(false)
-    /// The file, used on the queue only; nil when it must be written anew.
+    /// The file, which only code on the queue uses; nil when a new file must be written.
     private let file = Mutex<IndexFile?>(nil)
     private let queue = DispatchQueue(label: "balloon.index")
-    /// Ends the pauses of a build.
+    /// Interrupts the pauses of a build when the index is closed.
     private let stop = DispatchSemaphore(value: 0)
     private let path: String
     private let directory: String
@@ -51,8 +53,7 @@ final class IndexedConversations: Sendable {
     private static let filesBetweenPauses = 256
     /// The maximum number of unreadable files; a build with more fails.
     private static let maximumUnreadable = 1000
-    /// The pause before a failed build is repeated for the first time; each later pause is twice as long as the
-    /// previous one.
+    /// The pause before a failed build is repeated; each further failure doubles it.
     private static let firstPause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(60)
 
@@ -80,7 +81,7 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Records lines from now on when the index is kept; removes its file when it is not.
+    /// Starts to record lines if the index is kept; otherwise removes its file.
     func prepare(isKept: Bool) {
         guard isKept else {
             // An error is ignored, because the file may not exist.
@@ -91,8 +92,9 @@ final class IndexedConversations: Sendable {
         isOn.store(true, ordering: .sequentiallyConsistent)
     }
 
-    /// Loads the file in the background if it fits a journal with this last checkpoint and last record, or else builds the
-    /// index.
+    /// Loads the file in the background, or builds the index when the file cannot be used.
+    ///
+    /// The file can be used when it fits a journal with this last checkpoint and this last record.
     func begin(checkpoint: UInt64, lastRecord: UInt64) {
         let load = state.withLock { state -> Int? in
             guard case .loading = state.phase else { return nil }
@@ -116,7 +118,7 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Starts to keep the index, and builds it in the background; does nothing when the index is kept already.
+    /// Starts to keep the index, and builds it in the background; does nothing when it is kept already.
     func turnOn(checkpoint: UInt64) {
         let load = state.withLock { state -> Int? in
             guard state.phase == .off, !state.isClosed else { return nil }
@@ -126,13 +128,13 @@ final class IndexedConversations: Sendable {
             return state.load
         }
         guard let load else { return }
-        // This comes before the build reads the first file, so that each line is either in its file by then or
+        // Set this before the build reads the first file: each line is then in its file before the read, or
         // recorded.
         isOn.store(true, ordering: .sequentiallyConsistent)
         queue.async { self.build(load) }
     }
 
-    /// Drops the index and its file.
+    /// Stops keeping the index, and drops it and its file.
     func turnOff() {
         isOn.store(false, ordering: .sequentiallyConsistent)
         state.withLock { state in
@@ -173,13 +175,13 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Whether the index has this number of lines for a conversation, or is off.
+    /// Returns whether a conversation's last line has this number in the index; true when it is off.
     func has(lines: Int, of name: ConversationName) -> Bool {
         guard isOn.load(ordering: .relaxed) else { return true }
         return state.withLock { $0.index.entry(of: name)?.lines == UInt32(clamping: lines) }
     }
 
-    /// Reads the last line of a conversation whose file was replaced, or removed.
+    /// Reads the last line of a conversation again, because its file was replaced or removed.
     func refresh(_ name: ConversationName) {
         guard isOn.load(ordering: .relaxed) else { return }
         do throws(StoreError) {
@@ -205,17 +207,18 @@ final class IndexedConversations: Sendable {
         }
     }
 
-    /// Appends the changes to the file; returns when they are on disk.
+    /// Appends the changed entries to the file; returns when they are on disk.
     ///
-    /// Called before the journal gets a checkpoint through this record. After a failure, the next start builds the
-    /// index anew.
+    /// Called before the journal gets a checkpoint through this record. After a failure, the next start
+    /// builds a new index.
     func write(through record: UInt64) async {
         guard isOn.load(ordering: .relaxed) else { return }
         let isReady = state.withLock { state in
             state.checkpoint = max(state.checkpoint, record)
             return state.phase == .ready
         }
-        // A load writes the file at its end. A checkpoint, and with it a stop, must not wait for that.
+        // A load writes the file when it ends; a checkpoint, and the stop that waits for it, must not wait
+        // for the load.
         guard isReady else { return }
         await onQueue { self.write() }
     }
@@ -244,14 +247,14 @@ final class IndexedConversations: Sendable {
     }
 }
 
-/// Loading and building, on the queue.
+/// Loads and builds the index, on the queue.
 extension IndexedConversations {
     private func isCurrent(_ load: Int) -> Bool { state.withLock { $0.load == load } }
 
     private func load(
         _ load: Int, checkpoint: UInt64, lastRecord: UInt64
     ) throws(IndexFile.Misfit) {
-        // An unreadable size only makes the progress wrong.
+        // The error is ignored, because the size is needed only to compute the progress.
         let sizeBytes = max(1, (try? File(path, for: .reading).sizeBytes()) ?? 1)
         var numbers: [UInt16] = []
         let content = try IndexFile.read(path, identity: identity) { content, readBytes in
@@ -274,7 +277,9 @@ extension IndexedConversations {
         finish(load)
     }
 
-    /// Builds the index from the files; when the build fails, lists stay unavailable, and it is repeated after a pause.
+    /// Builds the index from the conversations' files; repeats a failed build after a pause.
+    ///
+    /// Lists are unavailable until a build succeeds.
     private func build(_ load: Int, pause: Duration = firstPause) {
         removeFile()
         do throws(StoreError) {
@@ -292,8 +297,10 @@ extension IndexedConversations {
         }
     }
 
-    /// Removes the file before a build, so that ``IndexVerification`` does not compare an outdated one meanwhile, also after
-    /// a crash or a power loss.
+    /// Removes the file before a build.
+    ///
+    /// ``IndexVerification`` would otherwise compare an outdated file, during the build or after a crash or a
+    /// power loss.
     private func removeFile() {
         file.withLock { $0 = nil }
         do throws(SystemError) {
@@ -305,7 +312,7 @@ extension IndexedConversations {
         }
     }
 
-    /// Adds the last line of each file, and returns the number of files; nil when a later load has replaced this one.
+    /// Adds the last line of each file, and returns the number of files; nil when a newer load has started.
     private func read(_ load: Int) throws(StoreError) -> Int? {
         state.withLock { state in if state.load == load { state.unreadable = [] } }
         var folders: [String] = []
@@ -330,7 +337,7 @@ extension IndexedConversations {
         return count
     }
 
-    /// Waits so that no more files are read in a second than allowed; returns false when the load must stop.
+    /// Waits to keep to the maximum number of files in a second; returns false when the load must stop.
     private func pause(behind count: Int, since began: ContinuousClock.Instant, of load: Int) -> Bool {
         let due = began + .seconds(1) * count / maximumFilesPerSecond
         if due > .now { _ = stop.wait(timeout: .now() + (due - .now).dispatchInterval) }
@@ -345,7 +352,7 @@ extension IndexedConversations {
             }
         } catch {
             let count = state.withLock { state in
-                // If a line was written during the build, the conversation has an entry and is not missing.
+                // If a line was written during the build, the conversation has an entry and needs no other.
                 if state.load == load, state.index.entry(of: name) == nil { state.unreadable.insert(name) }
                 return state.unreadable.count
             }
@@ -356,11 +363,11 @@ extension IndexedConversations {
         }
     }
 
-    /// The names in a folder; empty when the folder is missing, or when its path is that of a file.
+    /// Returns the names in a folder; empty when the path does not exist or is that of a file.
     private func names(_ folder: String) throws(StoreError) -> [String] {
         let path = directory + "/" + folder
         do throws(SystemError) {
-            // Files of other programs may lie between the folders.
+            // Other programs may have put files between the folders.
             guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
             return try Directory.names(in: path)
         } catch {
@@ -380,14 +387,15 @@ extension IndexedConversations {
     }
 }
 
-/// Writing the file, on the queue.
+/// Writes the file, on the queue.
 extension IndexedConversations {
     private func write() {
-        // Nothing is written while conversations are missing, because the next start would trust the file as complete.
+        // Write nothing while conversations are missing, because the next start would consider the file
+        // complete.
         guard state.withLock({ $0.phase == .ready && $0.unreadable.isEmpty }) else { return }
         file.withLock { file in
             do throws(SystemError) {
-                // A file with two outdated entries for each current one is written anew.
+                // Write a new file when this one has two outdated entries for each current one.
                 let limit = (1 << 20) + 3 * IndexEntry.encodedBytes * state.withLock { $0.index.count }
                 if var current = file, current.sizeBytes <= limit {
                     try appendChanges(to: &current)
@@ -403,16 +411,17 @@ extension IndexedConversations {
         }
     }
 
-    /// Appends changed entries until none is left, and declares the file complete through the last checkpoint.
+    /// Appends all changed entries, and then a block that marks the file as complete to the last checkpoint.
     private func appendChanges(to file: inout IndexFile) throws(SystemError) {
-        // The checkpoint is read before the changes, because all lines through it are in the index by now.
+        // Read the checkpoint before the changes: the index now has all lines through it.
         let checkpoint = state.withLock { $0.checkpoint }
         while true {
             let (entries, removed, folders) = state.withLock { state in
                 let entries = state.index.takeUnwritten(maximum: IndexBlock.maximumElements)
                 return (entries, state.index.takeRemoved(), state.index.businesses)
             }
-            // Removals are written before entries, because a removed conversation may have begun again.
+            // Write removals before entries, because a removed conversation may have new lines, and then has
+            // an entry again.
             let gone = removed.compactMap { name in
                 folders.firstIndex(of: name.business).map {
                     IndexEntry(
@@ -442,7 +451,7 @@ extension IndexedConversations {
             if entries.isEmpty { break }
             try file.append(entries, of: folders)
         }
-        // An entry that moved during the walk may be missing in the file, but is marked as unwritten.
+        // An entry that moved during the iteration may be missing in the file, but is marked as unwritten.
         try appendChanges(to: &file)
         try file.install()
         return file
@@ -456,12 +465,12 @@ extension IndexedConversations {
 }
 
 extension IndexedConversations.State {
-    /// Adds the content of a block; `numbers` has the index's number of each business in the file.
+    /// Adds the content of a block; `numbers` maps the file's number of a business to the index's number.
     fileprivate mutating func apply(_ content: IndexBlock.Content, _ numbers: inout [UInt16]) {
         switch content {
         case .header, .nothing: break
         case .businesses(let names):
-            // An index without room for a business returns nil; entries with the number `.max` are ignored.
+            // A business for which the index has no room gets the number `.max`; its entries are ignored.
             numbers += names.map { index.number(of: $0) ?? .max }
         case .entries(let entries):
             for entry in entries where Int(entry.business) < numbers.count {
@@ -484,7 +493,7 @@ extension IndexedConversations.State {
 }
 
 extension ConversationIndex.Line {
-    /// The last complete line of a file; nil when it has none, or does not exist.
+    /// Reads the last complete line of a file; nil when the file has none or does not exist.
     init?(lastIn path: String) throws(StoreError) {
         let text: [UInt8]?
         let first: Timestamp?
@@ -503,8 +512,9 @@ extension ConversationIndex.Line {
             oldestDay: IndexEntry.day(of: min(first ?? line.at, line.at)))
     }
 
-    /// The time of a file's first line, of which only the beginning is read; nil when it is not in the form that the store
-    /// writes.
+    /// Returns the time of a file's first line; nil when the line is not in the form that the store writes.
+    ///
+    /// Only the beginning of the line is read.
     private static func firstTime(in file: File) throws(SystemError) -> Timestamp? {
         let beginning = try file.read(at: 0, count: ConversationHeader.maximumBytes + 128)
         let line = beginning.dropFirst(ConversationHeader(beginning).sizeBytes)

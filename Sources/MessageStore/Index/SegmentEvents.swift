@@ -1,10 +1,11 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The messages that begin in one segment of the journal, with their states; reading continues when the segment has
-/// grown.
+/// The messages that begin in one segment of the journal, with their states.
+///
+/// When the segment has grown, only the appended part is read.
 struct SegmentEvents: Sendable {
-    /// A message, or the event of a failed reply.
+    /// A message, or the failure of a reply that the handler gets as an event.
     struct Event: Sendable {
         let conversation: ConversationKey
         let at: Timestamp
@@ -33,7 +34,7 @@ struct SegmentEvents: Sendable {
     private(set) var latestAt: Timestamp?
     /// The records about messages of earlier segments, in order.
     private(set) var later: [Later] = []
-    /// The offset behind the last line, where reading continues.
+    /// The offset after the last line, where reading continues.
     private var endBytes = 0
     private var scan: SegmentScan
     private var places: [UInt64: Int] = [:]
@@ -49,22 +50,22 @@ struct SegmentEvents: Sendable {
     /// Whether the messages are cached.
     var isLoaded: Bool { events != nil }
 
-    /// The messages between two records, newest first.
+    /// Returns the messages between two records, newest first.
     func newestFirst(before record: UInt64, downTo earliest: UInt64) -> some Sequence<Event> {
         (events ?? []).reversed().lazy.drop { $0.state.record >= record }.prefix {
             $0.state.record >= earliest
         }
     }
 
-    /// Forgets the messages; the records about messages of earlier segments stay.
+    /// Drops the messages, and keeps the records about messages of earlier segments.
     mutating func drop() {
         events = nil
         places = [:]
     }
 
-    /// Reads what was appended, or everything when the messages were dropped; returns the number of bytes.
+    /// Reads what was appended since the last call, or everything after `drop`; returns the number of bytes.
     ///
-    /// `isLast` says whether the segment is the journal's last one, the only one that still grows.
+    /// `isLast` says whether the segment is the journal's last one; only that one still grows.
     mutating func read(
         _ path: String, abandoned: AbandonedRecords, isLast: Bool
     ) throws(SystemError) -> Int {
@@ -73,7 +74,7 @@ struct SegmentEvents: Sendable {
         var lines = SegmentLines(try File(path, for: .reading), continuing: scan, at: endBytes)
         while let line = try lines.next() {
             let location = lines.location(of: line, in: segment)
-            // `SegmentLines` has checked the checksum, so the line is what the store wrote.
+            // `SegmentLines` has verified the checksum, so the line is as the store wrote it.
             if let record = JournalRecord(lines.buffer[line.range], line.header) {
                 apply(record, number: line.record, at: location)
             }
@@ -130,6 +131,6 @@ extension MessageState {
         }
     }
 
-    /// Whether only replies of the message were carried into a later segment, and the message itself was deleted.
+    /// Whether only replies of the message were copied to a later segment; the message had been handled.
     var isOfRepliesOnly: Bool { isCarried && status == .handled }
 }

@@ -2,19 +2,19 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 extension Store {
-    /// The conditions that the conversations of a list meet.
+    /// The conditions that a conversation must meet to be in a list.
     package struct ConversationQuery: Sendable {
         /// The business.
         package var business: BusinessID
         /// The only wanted customers; nil for all.
         package var only: [CustomerID]?
-        /// The customers whose conversations are left out; there should be few.
+        /// The customers whose conversations are omitted; there should be few.
         package var excluding: [CustomerID] = []
         /// The kind of the last line; nil for any kind.
         package var kind: Kind?
         /// The earliest time of the last line; nil for any time.
         package var since: Timestamp?
-        /// The time before which the last line was written; nil for any time.
+        /// The time before which the last line must have been written; nil for any time.
         package var until: Timestamp?
         /// The position before which the list continues; nil for the first page.
         package var position: ConversationPosition?
@@ -25,7 +25,7 @@ extension Store {
         package init(of business: BusinessID) { self.business = business }
     }
 
-    /// A place in a list of conversations, which stays valid when conversations are added or get lines.
+    /// A position in a list of conversations, which stays valid when conversations are added or get lines.
     package struct ConversationPosition: Hashable, Sendable {
         let position: IndexEntry.Position
 
@@ -40,10 +40,10 @@ extension Store {
             position = IndexEntry.Position(milliseconds: milliseconds, digest: digest)
         }
 
-        /// The position as text: the time of the last shown conversation's last line, and the name of its file.
+        /// The position as text: the time of the last listed conversation's last line, and its file's name.
         package var text: String { "\(position.milliseconds).\(position.digest.hexadecimal)" }
 
-        /// The time of the last shown conversation's line.
+        /// The time of the last line of the last listed conversation.
         package var at: Timestamp { Timestamp(milliseconds: position.milliseconds) }
     }
 
@@ -51,11 +51,11 @@ extension Store {
     package struct ListedConversation: Sendable {
         /// The name of its file: the SHA-256 of the customer.
         package let digest: ConversationDigest
-        /// The place in the list.
+        /// The conversation's position in the list.
         package let position: ConversationPosition
         /// The time of the last line.
         package let lastAt: Timestamp
-        /// The number of lines.
+        /// The number of the last line, which also counts removed lines.
         package let lines: Int
         /// The kind of the last line.
         package let kind: Kind
@@ -69,7 +69,7 @@ extension Store {
         package let conversations: [ListedConversation]
         /// The position before which the list continues; nil at its end.
         package let next: ConversationPosition?
-        /// The number of conversations of the business that are in no list because their last line is unreadable.
+        /// The number of the business's conversations that lists omit, because their last line is unreadable.
         package let unreadable: Int
     }
 
@@ -77,7 +77,7 @@ extension Store {
     package enum IndexPhase: Hashable, Sendable {
         /// No index is kept.
         case off
-        /// The index is being read or built; the value is the finished part, from 0 to 1.
+        /// The index is being loaded or built; the value is the completed part, from 0 to 1.
         case loading(Double)
         /// Lists are available.
         case ready
@@ -103,10 +103,10 @@ extension Store {
         }
     }
 
-    /// A page of the conversations of a business, latest first; reads no file.
+    /// Returns a page of the conversations of a business, latest first; reads no file.
     ///
-    /// Compares a bounded number of entries with the filter, so that a page may have fewer conversations than its limit and
-    /// nevertheless be followed by another page. Nil until the index is ``IndexPhase/ready``.
+    /// A page compares a limited number of entries with the filter. It may therefore have fewer conversations
+    /// than its limit although another page follows. Nil until the index is ``IndexPhase/ready``.
     package func conversations(_ query: ConversationQuery) -> ConversationPage? {
         guard index.phase == .ready else { return nil }
         let folder = ConversationPath.business(query.business)
@@ -130,7 +130,7 @@ extension Store {
             next: page.next.map(ConversationPosition.init), unreadable: index.unreadableCount(of: folder))
     }
 
-    /// The entries of these customers; in steps, because each written line needs the index's lock.
+    /// Returns the entries of these customers, in steps, because each written line needs the index's lock.
     private func entries(of customers: [CustomerID], in folder: String) -> [IndexEntry] {
         var entries: [IndexEntry] = []
         for start in stride(from: 0, to: customers.count, by: Self.customersOfStep) {
@@ -144,7 +144,7 @@ extension Store {
 
     private static let customersOfStep = 1024
 
-    /// The maximum number of entries that a page compares with its filter, about 2 ms.
+    /// The maximum number of entries that a page compares with its filter; that takes about 2 ms.
     private static let maximumExamined = 20_000
 }
 

@@ -2,7 +2,7 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 extension Store {
-    /// The conditions that the customers' messages in a list of deliveries meet.
+    /// The conditions that a customer's message must meet to be in a list of deliveries.
     package struct DeliveryQuery: Sendable {
         /// The wanted statuses.
         package enum Statuses: Hashable, Sendable {
@@ -55,17 +55,17 @@ extension Store {
         case found(Trace)
         /// The business has no such delivery.
         case unknown
-        /// The journal has not been read back to the record yet; a repeated call continues reading.
+        /// The journal was not read back to the record within the limits; a repeated call continues to read.
         case unread
     }
 
-    /// A page of the deliveries of a business in the journal, newest first.
+    /// Returns a page of the deliveries of a business in the journal, newest first.
     ///
-    /// Reads at most 64 MiB of the journal, or for 250 ms, and at least one segment: a page may have fewer messages than its
-    /// limit, or none, although another page follows. Segments that were read before are read only where they have
-    /// grown.
+    /// Reads at most 64 MiB of the journal or for 250 ms, but at least one segment. A page may therefore have
+    /// fewer messages than its limit, or none, although another page follows. Of a segment that was read
+    /// before, only the appended part is read.
     package func deliveries(_ query: DeliveryQuery) async throws -> DeliveryPage {
-        // A record may not be in the file yet.
+        // Write waiting entries first, so that the files have all records.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         let wanted = query.statuses.areDead ? deadLetters(of: query.business).filter { $0.reply == nil } : nil
@@ -81,7 +81,7 @@ extension Store {
             }
             var events: [JournalEvent] = []
             for state in states {
-                // Nil when the segment was deleted after the walk.
+                // The result is nil when the segment was deleted after the walk.
                 let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
                 if let event, query.wants(event) { events.append(event) }
             }
@@ -89,7 +89,7 @@ extension Store {
         }
     }
 
-    /// The delivery of a business with this record, and its replies; reads no more of the journal than a page.
+    /// Returns the delivery of a business with this record, and its replies; has the same limits as a page.
     package func delivery(_ record: UInt64, of business: BusinessID) async throws -> DeliveryLookup {
         await journal.flush()
         let (trace, isUnread) = try await trace(of: record, budget: DeliveryIndex.Budget())
@@ -99,8 +99,9 @@ extension Store {
         return .found(trace)
     }
 
-    /// The message with this record and its replies; nil when the walk did not find it, with `isUnread` if the budget
-    /// ended first.
+    /// Returns the message with this record and its replies; nil when the walk did not find it.
+    ///
+    /// `isUnread` says whether the walk ended because the budget was used up.
     func trace(
         of record: UInt64, budget: DeliveryIndex.Budget? = nil
     ) async throws -> (trace: Trace?, isUnread: Bool) {
@@ -124,9 +125,10 @@ extension Store {
         }
     }
 
-    /// The messages of these records; a record that is not a message is omitted.
+    /// Returns the messages of these records; a record that is not a message is omitted.
     ///
-    /// Reads the journal from its end to the earliest of them, and of segments that were read before only the appended part.
+    /// Reads the journal from its end back to the earliest record. Of a segment that was read before, only
+    /// the appended part is read.
     func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
         guard let earliest = records.min() else { return [:] }
         await journal.flush()
@@ -142,7 +144,7 @@ extension Store {
         }
     }
 
-    /// The number of dead letters of a business, from memory: deliveries and replies that wait for a decision.
+    /// Returns the number of a business's deliveries and replies that wait for a decision; reads no file.
     package func deadLetterCount(of business: BusinessID) -> Int {
         accounts.withLedger { $0.deadLetterCounts[business] ?? 0 }
     }
@@ -162,7 +164,7 @@ func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreEr
 }
 
 extension Store.DeliveryQuery {
-    /// Whether a message is wanted, as far as its state shows; a carried message is checked again after it is read.
+    /// Returns whether a message is wanted by its state; a copied message is checked again after it is read.
     fileprivate func wants(_ event: SegmentEvents.Event) -> Bool {
         let state = event.state
         guard state.outboundKind == nil, !state.isReplyFailure, !state.isOfRepliesOnly else { return false }

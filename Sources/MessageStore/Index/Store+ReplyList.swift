@@ -1,7 +1,7 @@
 package import BusinessMessages
 
 extension Store {
-    /// The conditions that the replies in a list of queued and unsent replies meet.
+    /// The conditions that a reply must meet to be in a list of queued and unsent replies.
     package struct ReplyQuery: Sendable {
         /// The business.
         package var business: BusinessID
@@ -18,7 +18,7 @@ extension Store {
         package init(of business: BusinessID) { self.business = business }
     }
 
-    /// A part of a list of replies, those of the latest messages first.
+    /// A part of a list of replies; the replies to the latest messages are first.
     package struct ReplyPage: Sendable {
         /// The replies.
         package let replies: [JournalReply]
@@ -26,11 +26,11 @@ extension Store {
         package let next: ReplyID?
     }
 
-    /// A page of the queued replies and dead letters of a business, those of the latest messages first.
+    /// Returns a page of the queued replies and dead letters of a business.
     ///
-    /// Their identifiers are in memory, so that only the segments of their messages are read, and no more of the
-    /// journal than for a page of deliveries: a page may have fewer replies than its limit, or none, although another
-    /// page follows.
+    /// Replies to the latest messages are first. Their identifiers are in memory, so only the segments of
+    /// their messages are read, within the limits of a page of deliveries. A page may therefore have fewer
+    /// replies than its limit, or none, although another page follows.
     package func replies(_ query: ReplyQuery) async throws -> ReplyPage {
         await journal.flush()
         let queued = outbox.all.filter { $0.conversation.business == query.business }.map(\.id)
@@ -67,12 +67,12 @@ extension Store {
 }
 
 extension Store {
-    /// The replies with these identifiers, in this order and without duplicates; reads the journal as ``events(of:)``
-    /// does.
+    /// Returns the replies with these identifiers, in this order and without duplicates.
     ///
-    /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown identifier.
+    /// Reads the journal as ``events(of:)`` does. Throws ``StoreError/unknownReply(record:index:)`` for an
+    /// unknown identifier.
     func replies(named names: [ReplyID]) async throws -> [JournalReply] {
-        // The record of a reply that has just ended may not be in the file yet.
+        // Write waiting entries first, so that the files have the record of a reply that has just ended.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         let records = Set(names.map(\.record)).sorted()

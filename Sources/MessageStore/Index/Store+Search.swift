@@ -16,17 +16,17 @@ extension Store {
         package let found: [FoundConversation]
         /// The number of conversations that were read.
         package let searched: Int
-        /// The number of conversations that could not be searched, or only in part.
+        /// The number of conversations that could be searched only in part or not at all.
         package let unreadable: Int
         /// The position before which the search continues; nil at the end.
         package let next: ConversationPosition?
     }
 
-    /// Searches the conversations of a list for text, latest first; blocks.
+    /// Searches the conversations of a list for text, latest first; blocks while it reads.
     ///
-    /// Reads for at most 250 ms or 64 MiB, and of each conversation the last 16 MiB. The first conversation alone may
-    /// take 250 ms more. Nil until the index is ``IndexPhase/ready``. Throws ``StoreError/unavailable(path:_:)`` for an
-    /// error that is not one of a single file.
+    /// Reads for at most 250 ms or 64 MiB, and of each conversation only the last 16 MiB. The first
+    /// conversation alone may take 250 ms more. Nil until the index is ``IndexPhase/ready``. Throws
+    /// ``StoreError/unavailable(path:_:)`` for an error that does not concern a single file.
     package func search(_ query: ConversationQuery, for text: String) throws(StoreError) -> SearchPage? {
         var query = query
         let limit = query.limit
@@ -52,8 +52,8 @@ extension Store {
                 case .nothing: break
                 case .unreadable: unreadable += 1
                 case .interrupted:
-                    // The next page begins with this conversation; the page's first one is skipped, so that each page
-                    // makes progress.
+                    // The next page begins with this conversation. If it is the page's first, it is skipped,
+                    // so that each page makes progress.
                     if searched > 0 {
                         return SearchPage(
                             found: found, searched: searched, unreadable: unreadable, next: query.position)
@@ -73,7 +73,7 @@ extension Store {
     }
 }
 
-/// The bytes and the time of one search.
+/// The limits of one search: bytes and time.
 private struct SearchBudget {
     private let began = ContinuousClock.now
     /// The bytes that were read.
@@ -96,7 +96,7 @@ private struct SearchBudget {
 extension TextSearch {
     private static let stepBytes = 1 << 20
     private static let maximumFileBytes = 16 << 20
-    /// The bytes of lines that are searched between two checks of the time.
+    /// The bytes of lines that are searched before the time is checked again.
     private static let bytesBetweenLooks = 64 << 10
 
     /// The result of the search in one conversation.
@@ -104,11 +104,11 @@ extension TextSearch {
         case found(ConversationLine)
         case nothing
         case unreadable
-        /// The time ended before the conversation was searched.
+        /// The time was used up before the conversation was searched completely.
         case interrupted
     }
 
-    /// Searches a conversation for the latest line that contains the text; counts the bytes that were read in `budget`.
+    /// Searches a conversation for the latest line that contains the text; adds the bytes read to `budget`.
     fileprivate func latestMatch(
         in name: ConversationName, of data: DataDirectory, _ budget: inout SearchBudget
     ) throws(StoreError) -> Search {
@@ -137,7 +137,8 @@ extension TextSearch {
             return .nothing
         } catch {
             if error.isMissing {
-                // The index had an entry, so the conversation was quarantined, or has just been removed.
+                // The index has an entry without a file: the conversation was quarantined, or removed a
+                // moment ago.
                 return Directory.exists(data.damaged + "/" + name.path) ? .unreadable : .nothing
             }
             let error = StoreError.unavailable(path: path, error)

@@ -2,23 +2,25 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
-/// A search for text in the lines of conversations; upper and lower case are equal.
+/// A search for text in the lines of conversations; it ignores the difference of upper and lower case.
 struct TextSearch: Sendable {
     private let wanted: String
-    /// The longest part of the text that has the same bytes in every matching line, apart from upper and lower case.
+    /// The longest part of the text whose bytes are the same in every matching line, apart from ASCII case.
     private let part: [UInt8]
 
     init(_ text: String) {
         wanted = text.lowercased()
-        // Characters that JSON may escape, and letters with case outside ASCII, may have other bytes in a line.
+        // Exclude characters that JSON may escape, and letters with case outside ASCII: their bytes may
+        // differ.
         part =
             wanted.split { !Self.isPlain($0) }.map { Array(String($0).utf8) }.max { $0.count < $1.count }
             ?? []
     }
 
-    /// The parsed line if its message contains the text; nil otherwise.
+    /// Returns the parsed line if its message contains the text; nil otherwise.
     func match(_ text: [UInt8]) -> ConversationLine? {
-        // A line with an escape such as \u0041 may contain the part in another form, so it must be parsed.
+        // A line with an escape such as \u0041 may contain the part in another form, so such a line is parsed
+        // too.
         guard part.isEmpty || contains(text) || text[...].firstPosition(of: Self.escape) != nil else {
             return nil
         }
@@ -26,10 +28,10 @@ struct TextSearch: Sendable {
         return line
     }
 
-    /// Whether a character has the same bytes in every matching line, apart from the case of ASCII letters.
+    /// Returns whether a character has the same bytes in every matching line, apart from ASCII case.
     private static func isPlain(_ character: Character) -> Bool {
         guard let byte = character.asciiValue else {
-            // Outside ASCII, only the common Chinese characters certainly have no case and one form.
+            // Outside ASCII, only common Chinese characters are known to have no case and a single encoding.
             let scalars = character.unicodeScalars
             guard let scalar = scalars.first, scalars.count == 1 else { return false }
             return scalar.value >= 0x4E00 && scalar.value <= 0x9FFF
@@ -39,7 +41,7 @@ struct TextSearch: Sendable {
 
     private static let escape = Array("\\u".utf8)
 
-    /// Whether the bytes contain the part, apart from the case of ASCII letters; in linear time.
+    /// Returns whether the bytes contain the part, apart from the case of ASCII letters; takes linear time.
     private func contains(_ text: [UInt8]) -> Bool {
         part.isEmpty || text.map(Self.lowercased)[...].firstPosition(of: part) != nil
     }
@@ -48,7 +50,7 @@ struct TextSearch: Sendable {
         byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
     }
 
-    /// Whether a text for people in the message, at any depth, contains the wanted text.
+    /// Returns whether a human-readable string in the message, at any depth, contains the wanted text.
     private func contains(_ value: JSONValue) -> Bool {
         switch value.kind {
         case .string: value.string?.lowercased().contains(wanted) ?? false
@@ -61,7 +63,9 @@ struct TextSearch: Sendable {
         }
     }
 
-    /// Members whose text names, types or addresses something, or is Base64; objects under these names are searched.
+    /// The members whose strings are identifiers, types, addresses or Base64, and are not searched.
+    ///
+    /// Objects under these names are searched.
     private static let technical: Set<String> = [
         "id", "type", "sourceId", "destinationId", "v", "version", "bid", "requestIdentifier", "mimeType",
         "identifier", "sessionIdentifier", "imageIdentifier", "style", "url", "key", "signature", "owner",
