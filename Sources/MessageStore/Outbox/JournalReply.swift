@@ -4,7 +4,7 @@ package import BusinessMessages
 
 /// A decided reply with its state, according to the journal.
 package struct JournalReply: Sendable {
-    /// The reply's identity: the record of the message that caused it, and the index.
+    /// The reply's identity: the record of the message that caused it, and its index.
     package let id: ReplyID
     /// The time of the decision.
     package let decidedAt: Timestamp
@@ -16,7 +16,7 @@ package struct JournalReply: Sendable {
     package let reason: String?
     /// The number of attempts in the journal.
     package let attempts: Int
-    /// The time of the next attempt.
+    /// The time of the next attempt; nil when none is planned.
     package let next: Timestamp?
     /// The record of the message that sends the reply again; nil when it was not retried.
     package let retriedAs: UInt64?
@@ -40,7 +40,7 @@ package struct JournalReply: Sendable {
     package var author: MessageAuthor? { text.author }
     var attributes: ReceivedAttributes { text.attributes }
 
-    /// Reads one reply of a message's state; throws when a line is unreadable, or has no such reply.
+    /// Reads one reply to a message from the journal; throws when a line is unreadable, or lacks the reply.
     init(_ state: MessageState, index: Int, from reader: SegmentReader) throws(StoreError) {
         guard let place = state.place(ofReply: index) else {
             throw .unknownReply(record: state.record, index: index)
@@ -55,7 +55,7 @@ package struct JournalReply: Sendable {
             (status, reason) = (reply.status, reply.reason)
             return
         }
-        // A copy contains the reply's result; an operator's later decision overrides it.
+        // The copy in a later segment contains the reply's result; an operator's later decision overrides it.
         let line = try reader.line(at: carried).root
         decidedAt = line.timestamp("at") ?? reply.decidedAt
         attempts = line["attempts"]?.int ?? 0
@@ -65,7 +65,7 @@ package struct JournalReply: Sendable {
         status = reply.status.isDeadLetter ? result ?? reply.status : reply.status
     }
 
-    /// Returns the message that retries the reply: with the same id and bytes, or with those of `edited`.
+    /// Returns the message that sends the reply again, with the same id and bytes or with those of `edited`.
     func retry(as edited: DecidedReply?) -> ReceivedMessage {
         ReceivedMessage(
             business: business, customer: customer, id: edited?.id ?? messageID, attributes: attributes,
@@ -75,7 +75,7 @@ package struct JournalReply: Sendable {
 }
 
 extension MessageState {
-    /// The place of a reply's text; nil when the reply does not exist.
+    /// Returns the place of a reply's text; nil when the reply does not exist.
     func place(ofReply index: Int) -> ReplyText.Place? {
         guard replies.indices.contains(index) else { return nil }
         if let carried = replies[index].carried { return .own(carried) }

@@ -3,8 +3,7 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The decided replies that have not ended, in memory: their order, and the places of their texts in the
-/// journal.
+/// The decided replies that have not ended, in memory: their order, and where the journal has their texts.
 ///
 /// ```
 ///   outcome durable ──add──> queue ──lease──> sender ──settle──> reply record ──> conversation line
@@ -12,25 +11,25 @@ import Synchronization
 ///                              └────postpone─────┘   (replyAttempt record)
 /// ```
 final class Outbox: Sendable {
-    /// The data of a queued reply besides its place in the queue.
+    /// The data of a queued reply, apart from its position in the queue.
     struct Item: Sendable {
         let place: ReplyText.Place
-        /// The segment of the message that was answered, which is kept until the reply has ended.
+        /// The segment of the message that was answered; it is not deleted before the reply has ended.
         let segment: UInt64
         /// The reply's text, if it is cached.
         var text: ReplyText?
         let isRecovered: Bool
-        /// The identity of a message of the business's own accord; nil for a reply.
+        /// The identity of a proactive message; nil for a reply.
         var key: MessageKey?
-        /// The SHA-256 of the request that brought such a message to this process; nil without one.
+        /// The SHA-256 of the request that brought a proactive message to this process; nil without one.
         var requestDigest: String?
         /// Whether the reply answers the failure of another reply.
         var answersFailure = false
-        /// The reply's end, once it is in the journal; the conversation may still lack its line.
+        /// The reply's end, once it is in the journal; the conversation's file may still lack its line.
         var end: (result: ReplyResult, at: Timestamp)?
-        /// The number of the reply's line in ``UnwrittenLines``; nil before the reply's end.
+        /// The number of the reply's line in ``UnwrittenLines``; nil before the end is in the journal.
         var line: UInt64?
-        /// The record of the reply's end, when it is reported to the handler after the line is written.
+        /// The record of the reply's end, if the handler gets that as an event once the line is written.
         var report: JournalledRecord?
     }
 
@@ -44,12 +43,13 @@ final class Outbox: Sendable {
     fileprivate struct State {
         var queue = OutboxQueue()
         var items: [ReplyID: Item] = [:]
-        /// The messages of the business's own accord among them.
+        /// The proactive messages in `items`, by their identities.
         var messages: [MessageKey: ReplyID] = [:]
-        /// Whether the customer closed a conversation with queued replies.
+        /// For each conversation with queued replies, whether the customer closed it.
         var closures: [ConversationKey: OutboxEntry.Closure] = [:]
-        /// The number of replies with unreadable records; they and later ones of their conversations wait for
-        /// a restart.
+        /// The number of replies with unreadable records.
+        ///
+        /// Such a reply, and the later ones of its conversation, are not sent before a restart.
         var unreadable = 0
         var textBytes = 0
         var isClosed = false
@@ -61,7 +61,7 @@ final class Outbox: Sendable {
     private let wake: AsyncStream<Void>.Continuation
     /// Yields a value whenever a reply may have become available.
     let wakeups: AsyncStream<Void>
-    /// The limit of cached text bytes.
+    /// The maximum bytes of cached texts.
     private static let maximumTextBytes = 16 << 20
 
     init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
@@ -72,21 +72,21 @@ final class Outbox: Sendable {
     /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
-    /// Holds back the replies of these conversations, which are listed all the same, until ``releaseHeld()``.
+    /// Stops sending the replies of these conversations until ``releaseHeld()``; lists still have them.
     func hold(_ conversations: Set<ConversationKey>) { state.withLock { $0.queue.hold(conversations) } }
 
-    /// Whether the replies of a conversation are held back.
+    /// Returns whether `hold` stopped the sending of a conversation's replies.
     func holds(_ conversation: ConversationKey) -> Bool {
         state.withLock { $0.queue.holds(conversation) }
     }
 
-    /// Allows sending of the replies that were held back.
+    /// Allows sending the replies that `hold` stopped.
     func releaseHeld() {
         state.withLock { $0.queue.releaseHeld() }
         wake.yield()
     }
 
-    /// Adds replies behind those of their conversation.
+    /// Adds replies of one conversation after those that it already has in the queue.
     func add(_ entries: [(entry: OutboxQueue.Entry, item: Item)], closure: OutboxEntry.Closure) {
         guard let first = entries.first else { return }
         total.add(entries.count, ordering: .relaxed)
@@ -101,7 +101,7 @@ final class Outbox: Sendable {
         wakeSender(at: first.entry.due)
     }
 
-    /// Records that a customer wrote or closed a conversation.
+    /// Records that a customer wrote in or closed a conversation.
     func record(_ act: ReceivedMessage.Act, in conversation: ConversationKey) {
         guard act != .neither, count > 0 else { return }
         state.withLock { state in
@@ -110,7 +110,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Leases a reply according to `selection`.
+    /// Leases the next reply that `selection` allows.
     func lease(_ selection: OutboxSelection, at now: Timestamp) -> Lease? {
         state.withLock { state -> Lease? in
             guard !state.isClosed, let entry = state.queue.lease(selection, at: now) else { return nil }
@@ -128,7 +128,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Leases the reply with this name; nil when no such reply is queued, or it is being sent.
+    /// Leases the reply with this identity; nil when it is not queued or is leased.
     func lease(_ id: ReplyID) -> Lease? {
         state.withLock { state -> Lease? in
             guard !state.isClosed, let entry = state.queue.lease(id: id) else { return nil }
@@ -139,13 +139,13 @@ final class Outbox: Sendable {
     /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
-    /// The record of a queued message of the business's own accord; nil when it has ended, or never was.
+    /// Returns the record of a queued proactive message; nil when the message is not queued.
     func record(of key: MessageKey) -> UInt64? {
         if count == 0 { return nil }
         return state.withLock { $0.messages[key]?.record }
     }
 
-    /// The conversation of a reply whose line is not written yet, and its end, if it has ended; nil for another reply.
+    /// Returns the conversation of a reply, and its end if it has ended; nil once its line is written.
     func progress(of id: ReplyID) -> (conversation: ConversationKey, result: ReplyResult?)? {
         state.withLock { state in
             state.queue.entry(id).map { ($0.conversation, state.items[id]?.end?.result) }
@@ -163,7 +163,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Removes a reply whose end and line are written.
+    /// Removes a reply whose end is in the journal and whose line is written.
     func settle(_ id: ReplyID) {
         let isKnown = state.withLock { state in
             guard let entry = state.queue.settle(id) else { return false }
@@ -181,11 +181,12 @@ final class Outbox: Sendable {
         wake.yield()
     }
 
-    /// Ends a lease after a failed attempt; the reply can be leased again at `due`, or by a probe from `notBefore`
-    /// on.
+    /// Ends a lease after a failed attempt; the reply can be leased again at `due`.
+    ///
+    /// A probe of the gateway can lease it earlier, from `notBefore` on.
     func postpone(_ id: ReplyID, until due: Timestamp, notBefore: Timestamp? = nil) {
         state.withLock { $0.queue.postpone(id, until: due, notBefore: notBefore) }
-        // Another reply may be sent in its place.
+        // Wake the sender, because the limit of replies in flight now has room for another reply.
         wake.yield()
         wakeSender(at: due)
     }
@@ -196,10 +197,10 @@ final class Outbox: Sendable {
         wake.yield()
     }
 
-    /// Counts an unreadable leased reply, which stays blocked until a restart.
+    /// Counts a leased reply as unreadable; it stays leased, and its conversation blocked, until a restart.
     func markUnreadable() { state.withLock { $0.unreadable += 1 } }
 
-    /// The queued replies of a conversation, in sending order.
+    /// Returns the queued replies of a conversation, in the order in which they are sent.
     func queued(of conversation: ConversationKey, maximum: Int) -> [(OutboxQueue.Entry, Item)] {
         guard count > 0 else { return [] }
         return state.withLock { state in
@@ -215,13 +216,13 @@ final class Outbox: Sendable {
     /// The number of unfinished replies of each business.
     var countsByBusiness: [BusinessID: Int] { state.withLock { $0.queue.countsByBusiness } }
 
-    /// Stops leasing; ends the stream of wake-ups.
+    /// Stops leasing, and ends `wakeups`.
     func close() {
         state.withLock { $0.isClosed = true }
         wake.finish()
     }
 
-    /// Wakes the sender at `due`, a time of ``SteadyClock``, or now.
+    /// Wakes the sender at `due`, which is a time of ``SteadyClock``; without it, at once.
     func wakeSender(at due: Timestamp?) {
         guard let due else {
             wake.yield()
@@ -239,7 +240,7 @@ extension Outbox.State {
         }
     }
 
-    /// The item, without its text when the cache is full.
+    /// Returns the item, without its text when the cache of texts is full.
     fileprivate mutating func bounded(_ item: Outbox.Item, maximumBytes: Int) -> Outbox.Item {
         var item = item
         if textBytes + item.textBytes > maximumBytes { item.text = nil }

@@ -9,7 +9,7 @@ package struct OutboxEntry: Sendable {
         case open
         /// The customer closed the conversation and has not written since.
         case closed
-        /// It is unknown whether the conversation is closed; its file must be read.
+        /// It is unknown whether the conversation is closed; the caller must read the conversation's file.
         case unknown
     }
 
@@ -31,21 +31,22 @@ package struct OutboxEntry: Sendable {
     package let author: MessageAuthor?
     /// The attributes of the answered message.
     package let attributes: ReceivedAttributes
-    /// Whether the reply answers the failure of another reply; its own failure is reported to no handler.
+    /// Whether the reply answers another reply's failure; its own failure is then not reported.
     let answersFailure: Bool
     /// Whether the customer closed the conversation.
     package let closure: Closure
     /// Whether the reply was decided before the store was opened.
     package let isRecovered: Bool
 
-    /// Whether a person, not a program, wrote it.
+    /// Whether a person, not a program, wrote the reply.
     package var isFromPerson: Bool { author?.isPerson ?? false }
 
     /// The customer's `capability-list`, if the answered message had one.
     package var capabilityList: String? { attributes.capabilityList }
 
-    /// Whether a failure is reported to the handler that decided the reply: only for an answer to a customer's
-    /// message.
+    /// Whether a failure is reported to the handler that decided the reply.
+    ///
+    /// That is so only for a reply to a customer's message.
     package var isReportable: Bool { inReplyTo != nil && !answersFailure }
 
     var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }

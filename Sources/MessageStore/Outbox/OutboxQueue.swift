@@ -1,18 +1,18 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The sending order of queued replies: a value without texts and side effects.
+/// The sending order of queued replies, without their texts; it has no side effects.
 ///
 /// ```
-///   turns      A  B  C                      businesses with a reply that can leave now
+///   turns      A  B  C                      businesses with a reply that can be sent now
 ///               │
 ///   ready      A1 A2                        their conversations, the longest waiting first
 ///               │
 ///   entries    r1 → r2 → r3                 replies of a conversation, as decided; only r1 can be leased
 /// ```
 ///
-/// A postponed reply stays first in its conversation, which leaves `ready` until the reply is due. Each
-/// operation costs O(1) or O(log n), independent of the number of conversations.
+/// A postponed reply stays first in its conversation. The conversation is not in `ready` until the reply is
+/// due. Each operation takes O(1) or O(log n), independent of the number of conversations.
 struct OutboxQueue: Sendable {
     /// One queued reply.
     struct Entry: Sendable {
@@ -24,14 +24,14 @@ struct OutboxQueue: Sendable {
         var attempts = 0
         /// The earliest time of the next attempt, of ``SteadyClock``; nil means now.
         var due: Timestamp?
-        /// The earliest time of a probe with this entry; nil means at `due`.
+        /// The earliest time at which a probe may lease this entry; nil means `due`.
         var notBefore: Timestamp?
     }
 
     private struct Node: Sendable {
         var entry: Entry
         var isLeased = false
-        /// Whether `decisions` no longer contains the entry, because it was leased when its lifetime ended.
+        /// Whether `decisions` lacks the entry, because it was leased or held when its lifetime ended.
         var isUnwatched = false
         var previous: ReplyID?
         var next: ReplyID?
@@ -50,11 +50,11 @@ struct OutboxQueue: Sendable {
         var count = 0
         var inFlight = 0
         var isInTurn = false
-        /// A conversation that is not ready any more is skipped when its turn comes.
+        /// The ready conversations in order; one that is no longer ready is skipped when it is first.
         var ready = Deque<ConversationKey>()
     }
 
-    /// A time at which an entry must be checked; an outdated one is skipped.
+    /// A time at which an entry must be checked; it is skipped when it no longer fits the entry.
     private struct Alarm: Comparable, Sendable {
         let at: Timestamp
         let id: ReplyID
@@ -70,7 +70,7 @@ struct OutboxQueue: Sendable {
     private var turns = Deque<BusinessID>()
     private var dues = MinimumHeap<Alarm>()
     private var decisions = MinimumHeap<Alarm>()
-    /// The conversations whose replies are held back.
+    /// The conversations whose replies are not sent until `releaseHeld` is called.
     private var held: Set<ConversationKey> = []
 
     /// The number of leased replies.
@@ -96,7 +96,7 @@ struct OutboxQueue: Sendable {
     /// The entry with this identity.
     func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
 
-    /// Whether the entry is leased.
+    /// Returns whether the entry is leased.
     func isLeased(_ id: ReplyID) -> Bool { nodes[id]?.isLeased ?? false }
 
     /// A conversation's first entries in order.
@@ -110,13 +110,15 @@ struct OutboxQueue: Sendable {
         return entries
     }
 
-    /// Holds back the replies of these conversations until ``releaseHeld()``; to be called before the first of them is added.
+    /// Prevents the replies of these conversations from being leased in order until ``releaseHeld()``.
+    ///
+    /// Must be called before the first of these replies is added.
     mutating func hold(_ conversations: Set<ConversationKey>) { held = conversations }
 
-    /// Whether the replies of a conversation are held back.
+    /// Returns whether `hold` stopped the replies of a conversation.
     func holds(_ conversation: ConversationKey) -> Bool { !held.isEmpty && held.contains(conversation) }
 
-    /// Allows sending of the replies that were held back.
+    /// Allows leasing the replies that `hold` stopped.
     mutating func releaseHeld() {
         let conversations = held
         held = []
@@ -129,7 +131,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Adds an entry behind those of its conversation; an entry that is already queued is ignored.
+    /// Adds an entry after the others of its conversation; ignores an entry that is already queued.
     mutating func add(_ entry: Entry) {
         let (id, key) = (entry.id, entry.conversation)
         guard nodes[id] == nil else { return }
@@ -146,7 +148,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Leases the first entry of a conversation; nil when no matching one can be sent now.
+    /// Leases the first entry of a conversation that `selection` allows; nil when none can be sent now.
     mutating func lease(_ selection: OutboxSelection, at now: Timestamp) -> Entry? {
         promote(at: now)
         let key: ConversationKey? =
@@ -164,7 +166,7 @@ struct OutboxQueue: Sendable {
         return lease(id)
     }
 
-    /// Leases the entry with this identity at any position; nil when it is leased or removed.
+    /// Leases the entry with this identity, whatever its position; nil when it is leased or was removed.
     mutating func lease(id: ReplyID) -> Entry? {
         guard let node = nodes[id], !node.isLeased else { return nil }
         let entry = lease(id)
@@ -172,13 +174,13 @@ struct OutboxQueue: Sendable {
         return entry
     }
 
-    /// Leases an entry that was decided longer than `lifetime` ago; called until it returns nil.
+    /// Leases an entry that was decided longer than `lifetime` ago; call it until it returns nil.
     ///
-    /// A leased entry may finish its attempt first.
+    /// An entry that is leased then is returned by a later call, if its attempt fails.
     mutating func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Entry? {
         while let oldest = decisions.first, oldest.at.advanced(by: lifetime) <= now {
             _ = decisions.popFirst()
-            // A leased entry is checked again when it is postponed.
+            // A leased entry is added to `decisions` again when its lease ends without a settlement.
             guard let node = nodes[oldest.id] else { continue }
             nodes[oldest.id]?.isUnwatched = true
             if node.isLeased || holds(node.entry.conversation) { continue }
@@ -189,10 +191,9 @@ struct OutboxQueue: Sendable {
         return nil
     }
 
-    /// Ends a lease after a failed attempt: the entry stays first in its conversation and is due at `due`;
-    /// nil means now.
+    /// Ends a lease after a failed attempt; the entry stays first in its conversation, and is due at `due`.
     ///
-    /// Only a probe may lease it earlier, from `notBefore` on.
+    /// Nil means that it is due now. Only a probe may lease it earlier, from `notBefore` on.
     mutating func postpone(_ id: ReplyID, until due: Timestamp?, notBefore: Timestamp? = nil) {
         guard nodes[id]?.isLeased == true else { return }
         nodes[id]?.entry.attempts += 1
@@ -201,7 +202,7 @@ struct OutboxQueue: Sendable {
         release(id)
     }
 
-    /// Ends a lease without an attempt: the entry stays first in its conversation and can be leased again.
+    /// Ends a lease without counting an attempt; the entry keeps its position and can be leased again.
     mutating func release(_ id: ReplyID) {
         guard let node = nodes[id], node.isLeased else { return }
         endLease(id)
@@ -212,7 +213,9 @@ struct OutboxQueue: Sendable {
         advance(node.entry.conversation)
     }
 
-    /// Removes an entry, leased or not, so that the conversation's next entry becomes available; nil for an unknown id.
+    /// Removes an entry, leased or not, and returns it; nil when the identity is unknown.
+    ///
+    /// The conversation's next entry can then be leased.
     mutating func settle(_ id: ReplyID) -> Entry? {
         guard let node = nodes[id] else { return nil }
         let key = node.entry.conversation
@@ -225,13 +228,13 @@ struct OutboxQueue: Sendable {
         return node.entry
     }
 
-    /// The time at which the next postponed entry is due; nil when none is postponed.
+    /// Returns the time at which the next postponed entry is due; nil when none is postponed.
     mutating func nextDue(after now: Timestamp) -> Timestamp? {
         promote(at: now)
         return dues.first?.at
     }
 
-    /// The time at which ``leaseExpired(at:after:)`` must be called; nil when it would return nothing.
+    /// Returns the time from which ``leaseExpired(at:after:)`` may return an entry; nil without an entry.
     mutating func nextExpiry(after lifetime: Duration) -> Timestamp? {
         while let oldest = decisions.first, nodes[oldest.id] == nil { _ = decisions.popFirst() }
         return decisions.first?.at.advanced(by: lifetime)
@@ -265,7 +268,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Recomputes the state of a conversation after a change of its first entry.
+    /// Sets the phase of a conversation after its first entry has changed.
     private mutating func advance(_ key: ConversationKey) {
         guard let line = lines[key], let first = nodes[line.first] else { return }
         if first.isLeased {
@@ -280,7 +283,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// Makes the conversations ready whose first entries are due.
+    /// Makes each conversation ready whose first entry is due.
     private mutating func promote(at now: Timestamp) {
         while let alarm = dues.first {
             let isWaiting = isWaiting(alarm)
@@ -303,7 +306,7 @@ struct OutboxQueue: Sendable {
         enterTurn(key.business)
     }
 
-    /// Adds a business to the turns while it has a ready conversation and is below its limit in flight.
+    /// Adds a business to the turns if it has a ready conversation and is below its limit in flight.
     private mutating func enterTurn(_ id: BusinessID) {
         guard let business = businesses[id], !business.isInTurn, !business.ready.isEmpty,
             business.inFlight < maximumInFlightPerBusiness
@@ -312,9 +315,9 @@ struct OutboxQueue: Sendable {
         turns.append(id)
     }
 
-    /// The next ready conversation of the business whose turn it is, among those that `isWanted` accepts.
+    /// Returns the next ready conversation, from the first business in the turns that `isWanted` accepts.
     private mutating func nextInTurn(_ isWanted: (BusinessID) -> Bool) -> ConversationKey? {
-        // Each business is checked once: a rejected one moves to the end.
+        // Check each business once: a business that is not wanted moves to the end.
         for _ in 0..<turns.count {
             guard let id = turns.popFirst() else { return nil }
             guard isWanted(id) else {
@@ -329,7 +332,7 @@ struct OutboxQueue: Sendable {
         return nil
     }
 
-    /// The conversation whose postponed reply is due first, among those that may be a probe now.
+    /// Returns the conversation whose postponed reply is due first, of those that a probe may lease now.
     private mutating func nextPostponed(
         at now: Timestamp, _ isWanted: (BusinessID) -> Bool
     ) -> ConversationKey? {
@@ -347,12 +350,12 @@ struct OutboxQueue: Sendable {
         return nil
     }
 
-    /// How many postponed replies a probe skips at most.
+    /// The maximum number of postponed replies that the search for a probe skips.
     private static let maximumSkipped = 256
 
     /// Adds a business to the turns again, or removes it when it has no entries.
     ///
-    /// With `leasing`, the lease that is about to be made counts already.
+    /// With `leasing`, a reply of the business is about to be leased, and already counts for the limit.
     private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {
         guard let business = businesses[id] else { return }
         if business.count == 0 {
@@ -362,7 +365,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// The longest-ready conversation of the business.
+    /// Removes and returns the business's conversation that has been ready for the longest time.
     private mutating func nextReady(of id: BusinessID, otherThan customer: CustomerID?) -> ConversationKey? {
         var skipped: ConversationKey?
         defer { if let skipped { businesses[id]?.ready.prepend(skipped) } }
@@ -371,13 +374,13 @@ struct OutboxQueue: Sendable {
             guard key.customer == customer else {
                 return key
             }
-            // A conversation is in the list once, except for outdated entries.
+            // A ready conversation is in the list once; more elements of the same conversation are outdated.
             if skipped == nil { skipped = key }
         }
         return nil
     }
 
-    /// Limits the memory of outdated entries to less than one for each current entry, plus a few.
+    /// Removes outdated elements from each list that has more elements than twice its entries plus 64.
     private mutating func removeStale(in id: BusinessID) {
         let maximum = 2 * nodes.count + 64
         if decisions.count > maximum {

@@ -1,10 +1,9 @@
-/// The identity of a reply: the record of the message that caused it, and its index among the replies to that
-/// message.
+/// The identity of a reply: the record of the message that caused it, and its index.
 ///
-/// A proactive message counts as its own only reply. The identity is written as `57.1`, where replies are counted
-/// from 1.
+/// The index counts the replies to that message. A proactive message counts as the only reply to itself. In
+/// text, such as `57.1`, replies are counted from 1.
 package struct ReplyID: Hashable, Sendable {
-    /// The record number of the event, or of the proactive message.
+    /// The record number of the event that the reply answers, or of the proactive message.
     package let record: UInt64
     /// The reply's index in the decided outcome, from 0.
     package let index: Int
@@ -15,7 +14,7 @@ package struct ReplyID: Hashable, Sendable {
         self.index = index
     }
 
-    /// Parses `57.1`; nil for any other spelling.
+    /// Parses text such as `57.1`; nil for any other spelling, such as leading zeros.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let record = UInt64(parts[0]), let place = Int(parts[1]), place > 0,

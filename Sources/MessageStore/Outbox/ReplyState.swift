@@ -12,7 +12,7 @@ package struct ReplyState: Sendable {
         case refused
         /// The reply was not sent in time: a dead letter.
         case expired
-        /// An earlier version of this program stopped retrying it: a dead letter.
+        /// An earlier version of this program stopped retrying it, or its delivery failed: a dead letter.
         case failed
         /// The reply was no longer wanted: the customer closed the conversation, or an operator dropped it.
         case dropped
@@ -38,22 +38,23 @@ package struct ReplyState: Sendable {
     private(set) var reason: String?
     /// The number of attempts in the journal.
     private(set) var attempts = 0
-    /// The time of the next attempt.
+    /// The time of the next attempt; nil when none is planned.
     private(set) var next: Timestamp?
     /// The record that ended the reply, and its time.
     private(set) var end: (record: UInt64, at: Timestamp)?
     /// The record of the message that sends the reply again; nil when the reply was not retried.
     private(set) var retriedAs: UInt64?
-    /// The place of the reply's copy in a later segment, for when its own segment is deleted; nil when there is no
-    /// copy.
+    /// The place of the reply's copy in a later segment; nil when there is no copy.
+    ///
+    /// The copy exists so that the reply's own segment can be deleted.
     private(set) var carried: RecordLocation?
 
     init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
 
     /// The reply's end; nil while it is queued.
     ///
-    /// The conversation's line shows this end; an operator's later decision about the dead letter does not change
-    /// that line.
+    /// The conversation's line shows this end. An operator's later decision about the dead letter does not
+    /// change the line.
     var result: ReplyResult? {
         switch status {
         case .queued: nil
@@ -82,7 +83,7 @@ package struct ReplyState: Sendable {
         end = (record, reply.at ?? decidedAt)
     }
 
-    /// Ends a queued reply, because its delivery failed before the reply was sent.
+    /// Ends a queued reply as failed, because the delivery of its message failed before the reply was sent.
     mutating func fail(_ reason: String?) {
         guard status == .queued else { return }
         status = .failed
@@ -98,7 +99,7 @@ package struct ReplyState: Sendable {
         retriedAs = record
     }
 
-    /// Records the place of a copy of the dead letter; the copy contains the result.
+    /// Sets the place of the dead letter's copy, which also contains the reply's result.
     mutating func carry(to location: RecordLocation) {
         carried = location
         if status == .queued { status = .refused }

@@ -14,8 +14,10 @@ struct ReplyText: Sendable {
     /// The attributes of the answered message.
     let attributes: ReceivedAttributes
 
-    /// Where the journal has the text: in the outcome that decided the reply, whose event is in another record; or in a
-    /// record of its own.
+    /// The place of the text in the journal.
+    ///
+    /// A handler's reply is part of the outcome that decided it, and the event is another record. A proactive
+    /// message and a copied reply have their own record.
     enum Place: Sendable {
         case outcome(RecordLocation, event: RecordLocation)
         case own(RecordLocation)
@@ -33,7 +35,7 @@ struct ReplyText: Sendable {
         self.attributes = attributes
     }
 
-    /// Reads the reply with this name; throws when a record is unreadable, or has no such reply.
+    /// Reads the reply with this identity; throws when a record is unreadable, or has no such reply.
     init(_ id: ReplyID, at place: Place, from reader: SegmentReader) throws(StoreError) {
         let line: JSONValue
         let content: JSONValue?

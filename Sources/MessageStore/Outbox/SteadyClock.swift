@@ -1,8 +1,8 @@
 package import BalloonPOSIX
 
-/// A clock for pauses: it starts at the wall clock's time, and ignores later changes of that clock.
+/// A clock for pauses: it starts with the wall clock's time, and ignores all later changes of the wall clock.
 package enum SteadyClock {
-    /// Rounded up, so that a pause that has just ended is never in the future.
+    /// The first time, plus 1 ms, so that a pause that has just ended is never in the future.
     private static let start = (
         time: Timestamp.now().advanced(by: .milliseconds(1)), nanoseconds: SystemClock.nanoseconds()
     )

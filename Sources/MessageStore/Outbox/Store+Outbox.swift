@@ -9,13 +9,13 @@ extension Store {
     /// Only one consumer may read the stream.
     package var replyWakeups: AsyncStream<Void> { outbox.wakeups }
 
-    /// Adds a value to ``replyWakeups`` at `due`, a time of ``SteadyClock``, or now.
+    /// Yields a value in ``replyWakeups`` at `due`, which is a time of ``SteadyClock``; without it, at once.
     package func wakeReplySender(at due: Timestamp? = nil) { outbox.wakeSender(at: due) }
 
     /// The number of unfinished replies; never blocks.
     package var queuedReplyCount: Int { outbox.count }
 
-    /// Leases a queued reply according to `selection`; nil when none can be sent now.
+    /// Leases the next queued reply that `selection` allows; nil when none can be sent now.
     ///
     /// Replies of a conversation are sent in the order of their decisions, one at a time.
     package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
@@ -25,8 +25,9 @@ extension Store {
         return nil
     }
 
-    /// Leases a reply that was decided longer than `lifetime` ago, to be settled as expired; nil when there
-    /// is none.
+    /// Leases a reply that was decided longer than `lifetime` ago; nil when there is none.
+    ///
+    /// The caller must settle it as expired.
     package func leaseExpiredReply(after lifetime: Duration) -> OutboxEntry? {
         while let lease = outbox.leaseExpired(at: .now(), after: lifetime) {
             if let entry = entry(lease) { return entry }
@@ -34,7 +35,7 @@ extension Store {
         return nil
     }
 
-    /// Leases the next reply of one conversation, for a program that sends without serving.
+    /// Leases the next reply of one conversation, for a program that sends replies without running a server.
     package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
         let key = ConversationKey(business: business, customer: customer)
         guard let first = outbox.queued(of: key, maximum: 1).first?.0,
@@ -44,17 +45,17 @@ extension Store {
         return entry(lease)
     }
 
-    /// Leases the reply with this name; nil when it is being sent or has ended.
+    /// Leases the reply with this identity; nil when it is leased or has ended.
     func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap(entry) }
 
-    /// Journals the end of a reply and waits for the disk, then writes the conversation's line.
+    /// Writes the end of a reply to the journal, waits for the disk, and then writes the conversation's line.
     ///
-    /// Must be repeated after an error; completed steps are skipped. A reply that has ended already is
-    /// ignored. With `leavesLine`, a line that only its file refuses stays in the journal, and the reply ends
-    /// nevertheless.
+    /// Must be repeated after an error; completed steps are skipped. Does nothing for a reply that has ended
+    /// already. With `leavesLine`, the reply also ends when only the conversation's file cannot be written;
+    /// the journal keeps the line.
     ///
-    /// With `isReported` the end of a reply that is refused or expires is also an event of its conversation, for the handler:
-    /// one record is both, so that neither is without the other. See ``OutboxEntry/isReportable``.
+    /// With `isReported`, the end of a refused or expired reply is also an event for the handler. One record
+    /// is both the end and the event, so neither exists without the other. See ``OutboxEntry/isReportable``.
     package func settle(
         _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
     ) async throws {
@@ -81,7 +82,7 @@ extension Store {
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
             kind: entry.reply.kind, message: entry.reply.message, result: end.result, author: entry.author)
         do { try write(line, mightBeThere: entry.isRecovered || item.end != nil) } catch {
-            // The journal contains the line, and the reconciler writes it.
+            // The journal has the data of the line, and the reconciler writes the line later.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
                 throw error
             }
@@ -96,22 +97,23 @@ extension Store {
             acceptedMessages.insert(sent, record: entry.id.record)
         }
         outbox.settle(entry.id)
-        // The report follows the line, so that the handler finds the line in the conversation.
+        // The event comes after the line, so that the handler finds the line in the conversation.
         guard let report = settled?.report else { return }
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 
-    /// Keeps a reply for another attempt after the delay; a probe of the gateway may lease it earlier, after `minimum`.
+    /// Ends a reply's lease after a failed attempt; the next attempt is due after `delay`.
     ///
-    /// Only later replies of the same conversation wait for it. The attempt's number is written with the next
-    /// batch; a crash before that loses it.
+    /// A probe of the gateway may lease the reply earlier, after `minimum`. Only later replies of the same
+    /// conversation wait for it. The number of attempts is written with the journal's next batch; a crash
+    /// before loses it.
     package func postpone(_ entry: OutboxEntry, after delay: Duration, atLeast minimum: Duration? = nil) {
         let steady = SteadyClock.now()
         outbox.postpone(
             entry.id, until: steady.advanced(by: delay),
             notBefore: steady.advanced(by: min(minimum ?? .zero, delay)))
         let now = Timestamp.now()
-        // If the store is closed, only the count of this attempt is lost.
+        // The error is ignored: if the store is closed, only the count of this attempt is lost.
         try? journal.append(
             JournalBody.replyAttempt(
                 of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .none)
@@ -120,7 +122,7 @@ extension Store {
     /// Ends the lease of a reply without counting an attempt.
     package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }
 
-    /// The queued replies of a conversation, in sending order; at most `maximum`.
+    /// Returns the queued replies of a conversation in the order in which they are sent; at most `maximum`.
     package func queuedReplies(
         of business: BusinessID, _ customer: CustomerID, maximum: Int = 100
     ) -> [OutboxEntry] {
@@ -130,8 +132,9 @@ extension Store {
         }
     }
 
-    /// The entry of a lease; nil when its records are unreadable: the reply is then retried later, or blocked until a
-    /// restart.
+    /// Returns the entry of a lease; nil when the reply's records are unreadable.
+    ///
+    /// After a disk error the reply is retried in 30 s; otherwise it is blocked until a restart.
     private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
         entry(lease.entry, lease.item, lease.closure, marksUnreadable: true)
     }
@@ -183,7 +186,7 @@ extension Store {
                     isRecovered: false, answersFailure: delivery.isReplyFailure)
             )
         }
-        // A customer who has just written has not closed the conversation, unless a later message does.
+        // The customer has just written, so the conversation is open unless a later message closed it.
         let isLatest = !delivery.isParked && !delivery.isReplay && delivery.act == .writes
         outbox.add(
             entries,
@@ -193,7 +196,7 @@ extension Store {
 
     /// Queues the unfinished replies of earlier processes.
     func enqueue(_ recovered: [RecoveredJournal.Recovered]) {
-        // The clock of an earlier process may have been ahead.
+        // Limit the pause to 60 s, because the wall clock of an earlier process may have been ahead.
         let latest = SteadyClock.now().advanced(by: .seconds(60))
         for message in recovered {
             let state = message.state
@@ -213,7 +216,7 @@ extension Store {
 }
 
 extension Outbox {
-    /// Queues a proactive message, which was decided when it was stored.
+    /// Queues a proactive message, which counts as decided at the time when it was stored.
     func add(_ message: ReceivedMessage, _ key: MessageKey, as record: JournalledRecord, isClosed: Bool?) {
         let id = ReplyID(record: record.number, index: 0)
         let reply = DecidedReply(
@@ -232,7 +235,7 @@ extension Outbox {
 }
 
 extension OutboxEntry.Closure {
-    /// Uses what the unfinished messages say about the conversation, or else the known state.
+    /// Uses `isClosed`, which the unfinished messages show; if that is nil, `otherwise`.
     fileprivate init(isClosed: Bool?, otherwise: OutboxEntry.Closure) {
         self = isClosed.map { $0 ? .closed : .open } ?? otherwise
     }

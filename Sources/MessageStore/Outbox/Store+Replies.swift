@@ -1,16 +1,16 @@
 import BalloonPOSIX
 package import BusinessMessages
 
-/// The result for one reply that was to be sent again.
+/// The result for one reply that an operator wanted to send again.
 package struct ReplyRetry: Hashable, Sendable {
-    /// The reply's name.
+    /// The identity of the reply.
     package let reply: ReplyID
     /// The record of the message that sends the reply again.
     package let record: UInt64
-    /// Whether an earlier command had sent the reply again, so that this one changed nothing.
+    /// Whether an earlier command had already sent the reply again; this command then changed nothing.
     package let isRepetition: Bool
 
-    /// Names the reply and the record.
+    /// Creates a result.
     package init(reply: ReplyID, record: UInt64, isRepetition: Bool) {
         self.reply = reply
         self.record = record
@@ -18,16 +18,18 @@ package struct ReplyRetry: Hashable, Sendable {
     }
 }
 
-/// An operator's changes to replies. They run one at a time, and each reads the replies' state from the journal first; repeating a change is
-/// harmless.
+/// Changes replies on behalf of an operator.
+///
+/// Changes run one at a time, and each first reads the replies' states from the journal. To repeat a change
+/// is harmless.
 extension Store {
-    /// Queues replies that are dead letters once more, with the same ids and bytes.
+    /// Queues replies that are dead letters again, with the same ids and bytes.
     ///
-    /// An `edited` reply, with an id of its own, replaces the named reply. Queues either all replies or none, each
-    /// once even when it is named twice, durably before it returns. A reply that was retried before is not sent a
-    /// second time; the result says as what it was. Throws ``StoreError/unknownReply(record:index:)`` and
-    /// ``StoreError/replyNotDead(_:)``; then none is.
-    /// With a `business`, the replies of others are unknown.
+    /// An `edited` reply, which has a new id, replaces the given reply. Either all replies are queued or
+    /// none; they are durable on return. A reply that is given twice is queued once. A reply that was retried
+    /// before is not queued again; its result names the earlier record. Throws
+    /// ``StoreError/unknownReply(record:index:)`` and ``StoreError/replyNotDead(_:)``; no reply is queued
+    /// then. With a `business`, the replies of other businesses count as unknown.
     package func retry(
         _ replies: [ReplyID], as edited: DecidedReply? = nil, of business: BusinessID? = nil
     ) async throws -> [ReplyRetry] {
@@ -67,13 +69,13 @@ extension Store {
         }
     }
 
-    /// Ends queued replies as dropped, and removes replies from the dead letters permanently; returns those that were
-    /// dropped before.
+    /// Ends queued replies as dropped, and removes dead letters permanently.
     ///
-    /// All of them are dead, queued or dropped, or none is dropped; durable when it returns. A reply that is being sent is
-    /// dropped only when that attempt fails: then it throws ``StoreError/beingSent(_:)``, and the operator repeats the command.
-    /// Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/replyNotDead(_:)``.
-    /// With a `business`, the replies of others are unknown.
+    /// Returns the replies that were dropped before. The change is durable on return. When one of the replies
+    /// is neither dead, queued nor dropped, none is dropped. Throws ``StoreError/beingSent(_:)`` when a reply
+    /// is being sent: it can be dropped only after the attempt has failed, so the operator repeats the
+    /// command. Throws ``StoreError/unknownReply(record:index:)`` and ``StoreError/replyNotDead(_:)``. With a
+    /// `business`, the replies of other businesses count as unknown.
     package func drop(
         _ replies: [ReplyID], reason: String, of business: BusinessID? = nil
     ) async throws -> Set<ReplyID> {
@@ -116,12 +118,15 @@ extension Store {
         return leased
     }
 
-    /// Settles a reply as dropped, and waits for the conversation's line; throws when the end is not in the journal.
+    /// Settles a reply as dropped, and waits for the conversation's line.
+    ///
+    /// Throws when the reply's end could not be written to the journal.
     private func drop(_ entry: OutboxEntry, reason: String) async throws {
         var failures = 0
         while true {
             do { return try await settle(entry, .dropped(reason: reason), leavesLine: failures >= 5) } catch {
-                // The reply is dropped once its end is in the journal; a missing line is written after a restart.
+                // The reply is dropped once its end is in the journal; the next start writes a line that is
+                // missing.
                 guard outbox.item(entry.id)?.end != nil else { throw error }
                 failures += 1
                 guard await pause(for: .milliseconds(200)) else { return }
@@ -141,7 +146,7 @@ extension Store {
 }
 
 extension ReplyState.Status {
-    /// Whether an operator may drop a reply in this state, or has.
+    /// Whether an operator may drop a reply in this state, or has dropped it.
     fileprivate var isDroppable: Bool {
         switch self {
         case .queued, .refused, .expired, .failed, .dropped: true

@@ -1,25 +1,26 @@
 package import BusinessMessages
 import Synchronization
 
-/// The journal is not read as far as a message yet; a repetition continues.
+/// The journal has not been read back to a message within the limits; a repeated call continues the reading.
 package struct UnreadJournal: Error {}
 
-/// A message that a business sent of its own accord, with its end.
+/// A proactive message with its outcome.
 package struct SentMessage: Sendable {
-    /// The customer who gets it.
+    /// The customer to whom the message is sent.
     package let customer: CustomerID
-    /// The SHA-256 of the request that brought it, in hexadecimal; nil without one.
+    /// The SHA-256 of the request that contained the message, in hexadecimal; nil without a request.
     package let requestDigest: String?
     /// The outcome; nil while the message is queued.
     package let result: ReplyResult?
 }
 
 extension Store {
-    /// The message with this id that the business sent of its own accord; nil when the deduplication window has none.
+    /// Returns the proactive message with this id; nil when the deduplication window has none.
     ///
-    /// A message that an operator sent again has the outcome of the latest attempt. A queued message, and one that was found
-    /// accepted before, comes from memory. For another one `limit` is called, which may call its argument: this reads the
-    /// journal for 250 ms or 64 MiB, and throws ``UnreadJournal`` when that was not enough.
+    /// A message that an operator sent again has the outcome of the latest attempt. Queued messages, and
+    /// those that are known as accepted, come from memory. For any other message, `limit` is called with a
+    /// function that reads the journal, and decides whether to call it. That function reads for 250 ms or 64
+    /// MiB, and throws ``UnreadJournal`` when that was not enough.
     package func sentMessage(
         _ id: MessageID, of business: BusinessID,
         limit: (_ read: @Sendable () async throws -> SentMessage?) async throws -> SentMessage? = {
@@ -36,11 +37,11 @@ extension Store {
         }
     }
 
-    /// The message with this record, from the journal; throws ``UnreadJournal`` when the budget was not enough.
+    /// Reads the message with this record from the journal; throws ``UnreadJournal`` when the budget ends.
     func journalledMessage(
         _ record: UInt64, budget: DeliveryIndex.Budget = DeliveryIndex.Budget()
     ) async throws -> SentMessage? {
-        // A record may still be on its way to the file.
+        // Write waiting entries first, so that the files have all records.
         await journal.flush()
         let (index, reader) = (deliveryIndex, reader)
         return try await index.onQueue { () throws(StoreError) -> Result<SentMessage?, UnreadJournal> in
@@ -48,7 +49,7 @@ extension Store {
             var reply: JournalReply?
             var digest: String?
             var next: UInt64? = record
-            // Each retry is a later record, so that the loop ends.
+            // The loop ends, because each retry has a later record.
             while let record = next {
                 switch try index.state(of: record, budget, until: deadline) {
                 case .failure(let unread): return .failure(unread)
@@ -69,7 +70,7 @@ extension Store {
         }.get()
     }
 
-    /// The message of a reply whose line is not written yet, from its record; nil for another reply.
+    /// Returns a proactive message whose line is not written yet; nil for any other reply.
     private func queuedMessage(_ id: ReplyID) throws(StoreError) -> SentMessage? {
         guard let item = outbox.item(id), case .own(let place) = item.place,
             let conversation = outbox.progress(of: id)?.conversation
@@ -80,10 +81,10 @@ extension Store {
             result: item.end?.result)
     }
 
-    /// The outcome of a message that the business sent of its own accord, while the conversation's file does not have its
-    /// line: nil inside while the message is queued, nil for any other message; never blocks.
+    /// Returns the outcome of a proactive message whose line its conversation's file lacks; never blocks.
     ///
-    /// `conversation` is the name of its file.
+    /// The result is `.some(nil)` while the message is queued, and nil for any other message. `conversation`
+    /// is the name of the conversation's file.
     package func unwrittenOutcome(
         of id: MessageID, of business: BusinessID, in conversation: String
     ) -> ReplyResult?? {
@@ -96,7 +97,7 @@ extension Store {
 }
 
 extension DeliveryIndex {
-    /// The state of the message with this record; nil when the journal does not have it any more.
+    /// Reads the state of the message with this record; nil when the journal no longer has it.
     fileprivate func state(
         of record: UInt64, _ budget: Budget, until deadline: ContinuousClock.Instant
     ) throws(StoreError) -> Result<MessageState?, UnreadJournal> {
@@ -113,9 +114,9 @@ extension DeliveryIndex {
     }
 }
 
-/// The messages of businesses' own accord that were accepted lately, or found accepted, which is final.
+/// The proactive messages that are known as accepted, which never changes.
 ///
-/// So a program that repeats requests does not read the journal for each.
+/// With them, a program that repeats requests does not cause a read of the journal for each.
 final class AcceptedMessages: Sendable {
     private let messages = Mutex<[UInt64: SentMessage]>([:])
     private static let maximumCount = 4096
