@@ -12,7 +12,7 @@ package struct ReplyState: Sendable {
         case refused
         /// The reply was not sent in time: a dead letter.
         case expired
-        /// An earlier version of this program stopped retrying it, or its delivery failed: a dead letter.
+        /// An earlier version of this program stopped retrying it: a dead letter.
         case failed
         /// The reply was no longer wanted: the customer closed the conversation, or an operator dropped it.
         case dropped
@@ -83,7 +83,7 @@ package struct ReplyState: Sendable {
         end = (record, reply.at ?? decidedAt)
     }
 
-    /// Ends a queued reply as failed, because the delivery of its message failed before the reply was sent.
+    /// Ends a queued reply as failed, because an earlier version ended its message's delivery as failed.
     mutating func fail(_ reason: String?) {
         guard status == .queued else { return }
         status = .failed

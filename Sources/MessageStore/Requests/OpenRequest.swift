@@ -1,20 +1,21 @@
 package import BalloonPOSIX
 package import BusinessMessages
 
-/// A request that waits for the customer outside Messages: a sign-in at a provider, or a payment.
+/// A request for an action of the customer outside Messages: a sign-in at a provider, or a payment.
 ///
 /// ```
 ///   waiting ──gateway accepted──> open ──callback──> consumed ──> recorded ──> confirmed ──Apple's event──> released
 ///                                   └────────── too late ───────────┴──────────────┴────> expired
 /// ```
-/// A payment has no callback that consumes it: it is open until Apple's event, its `deadline`, or an end that its payload
-/// tells, and keeps its payload, which then has no secret, for a day. It is not removed while `isBusy`.
+/// No callback consumes a payment. It is open until Apple's event, its `deadline`, or an end that its payload
+/// tells. It then keeps its payload, which has no secret by then, for a day. It is not removed while
+/// `isBusy`.
 ///
-/// In a sign-in of version 1 there is no callback: Apple's event itself consumes the request, with `begin(for:by:at:)`, and
-/// `end(with:by:)` releases it.
+/// A sign-in of version 1 has no callback. Apple's event itself consumes the request, with
+/// `begin(for:by:at:)`, and `end(with:by:)` releases it.
 ///
-/// The mutating functions decide; ``OpenRequests`` makes the result durable. The states' times are those of the clock
-/// that the caller passes in.
+/// The mutating functions only change the value; ``OpenRequests`` makes the result durable. All times are
+/// those that the caller passes in.
 package struct OpenRequest: Hashable, Sendable {
     /// The purpose of a request.
     package enum Kind: String, Sendable {
@@ -26,22 +27,22 @@ package struct OpenRequest: Hashable, Sendable {
 
     /// The progress of a request.
     package enum Phase: String, Sendable {
-        /// The message is queued, and its time has not begun.
+        /// The message is queued, and the request's time limit has not begun.
         case waiting
-        /// The gateway accepted the message: the customer may use it.
+        /// The gateway accepted the message: the customer may sign in or pay.
         case open
-        /// The callback arrived; its code may be exchanged once, by this process only.
+        /// The callback arrived; only this process may exchange its code, and only once.
         case consumed
         /// The result is on disk, and the customer has not confirmed the sign-in yet.
         case recorded
-        /// The result is on disk, and Apple's event releases it.
+        /// The result is on disk, and waits for Apple's event, which releases it.
         case confirmed
         /// Apple's event arrived.
         case released
-        /// A time limit passed; the request has no secret and no result any more.
+        /// A time limit passed; the request no longer has a secret or a result.
         case expired
 
-        /// Whether the request counts for the limits of customers and businesses.
+        /// Whether the request counts towards the limits for each customer and each business.
         var isOpen: Bool {
             switch self {
             case .waiting, .open, .consumed, .recorded, .confirmed: true
@@ -52,11 +53,11 @@ package struct OpenRequest: Hashable, Sendable {
 
     /// The meaning of Apple's event for a request.
     package enum Release: Hashable, Sendable {
-        /// The event is the request's own; the result is nil when no callback proved one.
+        /// The event belongs to the request; the result is nil when no callback delivered one.
         case result([UInt8]?)
-        /// The event is of another customer, or a later one of the same request.
+        /// The event is another customer's, or another event has used the request before.
         case unproven
-        /// The event repeats this event, which arrived less than ten seconds before.
+        /// The event repeats the given event, which arrived less than ten seconds before.
         case repetition(of: MessageID)
         /// A time limit passed before the event.
         case expired
@@ -64,9 +65,9 @@ package struct OpenRequest: Hashable, Sendable {
 
     /// The answer to Apple's event of a sign-in of version 1.
     package enum Begin: Hashable, Sendable {
-        /// The event is the request's own: the payload opens its token.
+        /// The event belongs to the request; the payload has the key to decrypt the event's token.
         case payload([UInt8])
-        /// The event has this meaning already, or never gets another one.
+        /// The event gets no payload; the value is its meaning.
         case ended(Release)
     }
 
@@ -74,23 +75,23 @@ package struct OpenRequest: Hashable, Sendable {
     package let kind: Kind
     /// The business.
     package let business: BusinessID
-    /// The customer that the message went to.
+    /// The customer to whom the message was sent.
     package let customer: CustomerID
-    /// The `requestIdentifier` of the message, which Apple's event repeats.
+    /// The `requestIdentifier` of the message; Apple's event has the same one.
     package let requestIdentifier: String
-    /// The queued reply that is or was the message.
+    /// The identity of the reply with which the message is or was sent.
     package let entry: ReplyID
     /// The time at which the request was written first.
     package let begunAt: Timestamp
-    /// The time from the gateway's acceptance to the callback.
+    /// The maximum time from the gateway's acceptance to the callback.
     package let stateLifetime: Duration
-    /// The time from the callback to Apple's event.
+    /// The maximum time from the callback to Apple's event.
     package let releaseLifetime: Duration
     /// The progress.
     package private(set) var phase = Phase.waiting
     /// The time at which the current time limit began.
     package private(set) var since: Timestamp
-    /// The secrets of the kind, a JSON value; nil as soon as the callback consumed the request.
+    /// The secrets that the request needs, a JSON value; nil once the callback has consumed the request.
     package private(set) var payload: [UInt8]?
     /// The result, a JSON value; nil before it is recorded and after it expired.
     package private(set) var result: [UInt8]?
@@ -103,12 +104,14 @@ package struct OpenRequest: Hashable, Sendable {
     /// Whether a charge of a payment may have to be reversed.
     package private(set) var isBusy = false
 
-    /// How long a message may wait for the gateway; longer than the outbox keeps one.
+    /// How long a message may wait for the gateway; longer than the outbox keeps a reply.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
-    /// How long a released request is kept for a delivery that has not ended, and an expired one for a late event.
+    /// How long an ended request is kept.
+    ///
+    /// A delivery that has not ended may still need a released request, and a late event an expired one.
     private static let endedLifetime = Duration.seconds(24 * 3600)
     private static let repetitionWindow = Duration.seconds(10)
-    /// The year 9999.
+    /// The last millisecond of the year 9999.
     private static let never = Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Creates a request whose message is queued.
@@ -147,7 +150,7 @@ package struct OpenRequest: Hashable, Sendable {
         isBusy = parts.isBusy
     }
 
-    /// The end of the current time limit.
+    /// The time at which the current time limit ends.
     package var until: Timestamp {
         switch phase {
         case _ where isBusy: Self.never
@@ -162,23 +165,24 @@ package struct OpenRequest: Hashable, Sendable {
     /// Whether the current time limit has passed.
     package func isLate(at now: Timestamp) -> Bool { now >= until }
 
-    /// Begins the time of a request whose message the gateway accepted; a repeated acceptance changes nothing.
+    /// Begins the time limit of a request whose message the gateway accepted; a second call changes nothing.
     package mutating func accept(at now: Timestamp) {
         guard phase == .waiting else { return }
         (phase, since) = (.open, now)
     }
 
-    /// Lets the callback use the request; true once only, and false after its time.
+    /// Consumes the request for its callback; returns true only once, and only within the time limit.
     ///
-    /// A customer can be faster than the gateway's answer, so a waiting request may be used too.
+    /// The customer may act before the gateway has answered, so a waiting request can be consumed too.
     package mutating func consume(at now: Timestamp) -> Bool {
         guard phase == .waiting || phase == .open, !isLate(at: now) else { return false }
         (phase, since, payload) = (.consumed, now, nil)
         return true
     }
 
-    /// Keeps the result of the callback, which the customer must confirm if there is a `confirmation`; false when the time
-    /// has passed.
+    /// Records the result of the callback; returns false when the time limit has passed.
+    ///
+    /// With a `confirmation`, the customer must still confirm the sign-in.
     package mutating func record(_ result: [UInt8], confirmation: String?, at now: Timestamp) -> Bool {
         guard phase == .consumed, !isLate(at: now) else { return false }
         phase = confirmation == nil ? .confirmed : .recorded
@@ -187,14 +191,14 @@ package struct OpenRequest: Hashable, Sendable {
         return true
     }
 
-    /// Confirms the result; true once only.
+    /// Confirms the result; returns true only the first time.
     package mutating func confirm(_ confirmation: String, at now: Timestamp) -> Bool {
         guard phase == .recorded, self.confirmation == confirmation, !isLate(at: now) else { return false }
         (phase, self.confirmation) = (.confirmed, nil)
         return true
     }
 
-    /// Releases the result to Apple's event; the same event gets the same answer again, as a retried delivery needs.
+    /// Releases the result to Apple's event; a retried delivery of the same event gets the same result again.
     package mutating func release(
         to customer: CustomerID, by event: MessageID, at now: Timestamp
     ) -> Release {
@@ -215,15 +219,17 @@ package struct OpenRequest: Hashable, Sendable {
                 expire(at: now)
                 return .expired
             }
-            // Without a confirmed result, a later callback must not use the request any more.
+            // Without a confirmed result, remove the result and the payload, so that no later callback uses
+            // the request.
             if phase != .confirmed { result = nil }
             (phase, since, payload, confirmation, releasedBy) = (.released, now, nil, nil, event)
             return .result(result)
         }
     }
 
-    /// Lets Apple's event of a sign-in of version 1 use the request; the same event gets the payload again until
-    /// `end(with:by:)`, as a retried delivery needs.
+    /// Consumes the request of a sign-in of version 1 for Apple's event.
+    ///
+    /// A retried delivery of the same event gets the payload again, until `end(with:by:)` is called.
     package mutating func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> Begin {
         if phase == .consumed, releasedBy == event, customer == self.customer, let payload {
             return .payload(payload)
@@ -235,20 +241,20 @@ package struct OpenRequest: Hashable, Sendable {
         return .payload(payload)
     }
 
-    /// Removes the payload, and releases the result to the event that began.
+    /// Removes the payload, and releases the result to the event that consumed the request.
     package mutating func end(with result: [UInt8], by event: MessageID) {
         guard phase == .consumed, releasedBy == event else { return }
         (phase, payload, self.result) = (.released, nil, result)
     }
 
-    /// Replaces the payload of a payment, the time limit of its open phase, and whether it must not be removed.
+    /// Sets the payload of a payment, the end of its open phase, and whether it must not be removed.
     package mutating func set(payload: [UInt8], deadline: Timestamp?, isBusy: Bool) {
         (self.payload, self.deadline, self.isBusy) = (payload, deadline, isBusy)
     }
 
-    /// Ends a payment, which keeps its payload for a day; `event` is Apple's event, if that is the reason.
+    /// Ends a payment, which keeps its payload for a day; `event` is Apple's event if that ended it.
     ///
-    /// A later end changes nothing.
+    /// A call for a payment that has ended changes nothing.
     package mutating func endPayment(by event: MessageID?, at now: Timestamp) {
         guard kind == .payment, phase.isOpen else { return }
         (phase, since, releasedBy) = (.released, now, event)
@@ -259,7 +265,9 @@ package struct OpenRequest: Hashable, Sendable {
         (phase == .waiting || phase == .open) && !isLate(at: now)
     }
 
-    /// Removes the secrets and the result of a request whose time has passed; the payload of an accepted payment has none.
+    /// Ends a request whose time limit has passed, and removes its secrets and its result.
+    ///
+    /// An accepted payment keeps its payload, which has no secret.
     package mutating func expire(at now: Timestamp) {
         if kind != .payment || phase == .waiting { payload = nil }
         (phase, since, result, confirmation) = (.expired, now, nil, nil)

@@ -1,14 +1,14 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The open requests of a data directory for a command that only reads, beside a running server or without one.
+/// Read-only access to the open requests of a data directory; works while a server runs and without one.
 package struct OpenRequestList: Sendable {
     private let files: RequestFiles
 
     /// Reads the requests of this data directory.
     package init(dataDirectory: String) { files = RequestFiles(directory: dataDirectory + "/requests") }
 
-    /// All requests, oldest first; `unreadable` counts damaged files.
+    /// Returns all requests, oldest first, and the number of damaged files.
     ///
     /// Throws when the folder cannot be read.
     package func requests() throws(StoreError) -> (requests: [OpenRequest], unreadable: Int) {
@@ -16,7 +16,7 @@ package struct OpenRequestList: Sendable {
         var unreadable = 0
         for name in try files.names().requests {
             do throws(StoreError) {
-                // A request that ended since the listing has no file any more.
+                // The result is nil when the request ended after the names were listed.
                 if let request = try files.read(name) { found.append(request) }
             } catch {
                 guard case .damaged = error else { throw error }

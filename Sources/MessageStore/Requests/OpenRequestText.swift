@@ -9,8 +9,9 @@ import BusinessMessages
 /// {"format":1,"kind":"signIn","business":"…","customer":"…","requestIdentifier":"…","entry":"57.1","phase":"open",
 ///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
 /// ```
-/// Later phases add `result`, `confirmation` and `releasedBy`; the callback, or the end of the event of version 1, removes
-/// `payload`. A payment has `deadline`, and `"busy":true` while a charge may have to be reversed.
+/// Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
+/// of version 1, the end of Apple's event does. A payment has `deadline`, and `"busy":true` while a charge
+/// may have to be reversed.
 enum OpenRequestText {
     /// The members of a file.
     struct Parts {
@@ -32,7 +33,7 @@ enum OpenRequestText {
         let isBusy: Bool
     }
 
-    /// The longest time limit that a file may have, so that no sum overflows.
+    /// The longest time limit that a file may have, in seconds, so that no sum of times overflows.
     private static let maximumSeconds = 7 * 86_400
 
     static func bytes(of request: OpenRequest) -> [UInt8] {
@@ -62,7 +63,7 @@ enum OpenRequestText {
 
     /// Reads a file; nil when it is damaged or of another version.
     static func request(in bytes: [UInt8]) -> OpenRequest? {
-        // The caller reports a file that cannot be parsed.
+        // The parser's error is dropped, because the caller reports which file is damaged.
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
             let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init),
             let business = root["business"]?.string, let customer = root["customer"]?.string,
@@ -91,17 +92,17 @@ enum OpenRequestText {
     }
 }
 
-/// The name of a request: the SHA-256 of its state or path token in lower-case hexadecimal.
+/// The name of a request: the SHA-256 of its `state` or of its path token, in lower-case hexadecimal.
 ///
-/// Its file is `requests/<first 2 digits>/<64 digits>.json`, so that the folder's names reveal no secret.
+/// Its file is `requests/<first 2 digits>/<64 digits>.json`, so no name in the folder reveals a secret.
 package struct RequestName: Hashable, Sendable {
     /// The 64 digits.
     package let digits: String
 
-    /// Names the request of a state or a path token.
+    /// Computes the name of the request with this state or path token.
     package init(of secret: String) { digits = Hex.encode(SHA256.hash(Array(secret.utf8))) }
 
-    /// Accepts 64 lower-case hexadecimal digits; nil for anything else.
+    /// Parses 64 lower-case hexadecimal digits; nil for any other text.
     package init?(_ digits: some StringProtocol) {
         let isHexadecimal = digits.utf8.allSatisfy { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

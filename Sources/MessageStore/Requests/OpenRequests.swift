@@ -4,19 +4,19 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The open requests of a data directory: one file each, in `requests`.
+/// The open requests of a data directory, each in its own file in `requests`.
 ///
-/// A start lists names only; the files are read when an operation needs all of them, or every minute. Changes run one
-/// after another on a queue of their own, and share the syncs of their folders. A function returns when its change is
-/// durable; after an error nothing has changed.
+/// A start only lists the names. The files are read by the first operation that needs all of them, such as
+/// the sweep once a minute. Changes run one after another on a queue, and several of them share the syncs of
+/// their folders. A function returns when its change is durable; after an error, nothing has changed.
 package final class OpenRequests: Sendable {
-    /// The maximum number of operations that wait for the disk; further ones are refused.
+    /// The maximum number of operations that wait for the disk; above it, operations are refused.
     private static let maximumWaiting = 10_000
     /// The maximum number of operations that share a sync.
     private static let maximumBatch = 256
     private static let sweepInterval = DispatchTimeInterval.seconds(60)
 
-    /// The changes of one batch, and what the requests were before.
+    /// The changes of one batch, with the earlier values of the requests.
     private struct Batch {
         var undo: [(name: RequestName, old: OpenRequest?)] = []
         var folders: Set<String> = []
@@ -35,9 +35,9 @@ package final class OpenRequests: Sendable {
     private let now: @Sendable () -> Timestamp
     private let queue = DispatchQueue(label: "balloon.requests")
     private let waiting = Mutex(Waiting())
-    /// Used on the queue only.
+    /// The requests that were read or written; only code on the queue uses it.
     private let table = Mutex(RequestTable())
-    /// The requests of earlier processes whose files were not read yet; used on the queue only.
+    /// The requests of earlier processes whose files are not read yet; only code on the queue uses it.
     private let unread: Mutex<[RequestName]>
 
     /// Lists the requests of earlier processes.
@@ -50,14 +50,14 @@ package final class OpenRequests: Sendable {
         unread = Mutex(try files.names().requests)
     }
 
-    /// Begins the removal of late requests, once a minute.
+    /// Starts the sweep of late requests, once a minute.
     func begin() { scheduleSweep() }
 
-    /// Returns the request of a queued reply; makes it durable when the reply has none yet.
+    /// Returns the request of a queued reply; when there is none, creates one with `make` durably.
     ///
-    /// `make` draws the secret and creates the request; so a repeated send finds the same secrets, also after a restart.
-    /// A customer's oldest request ends when there are too many. Throws ``StoreError/tooManyRequests(maximum:)``, and
-    /// the disk's errors.
+    /// `make` generates the secret with the request. A repeated attempt to send the reply therefore gets the
+    /// same secrets, even after a restart. When the customer has too many open requests, the oldest is
+    /// removed. Throws ``StoreError/tooManyRequests(maximum:)``, and errors of the disk.
     package func request(
         of entry: ReplyID, make: @escaping @Sendable (Timestamp) -> (secret: String, request: OpenRequest)
     ) async throws -> OpenRequest {
@@ -79,12 +79,12 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// Reads a request without waiting for changes; nil when it does not exist.
+    /// Reads a request at once, without waiting for changes; nil when it does not exist.
     ///
-    /// Blocks for a read of the disk.
+    /// Blocks while it reads the file.
     package func find(_ name: RequestName) throws(StoreError) -> OpenRequest? { try files.read(name) }
 
-    /// Reads all requests of a data directory, beside a running server or without one; `unreadable` counts damaged files.
+    /// Reads all requests of a data directory, and counts the damaged files; works while a server runs.
     ///
     /// Throws when a folder or a file cannot be read.
     package static func read(
@@ -103,7 +103,7 @@ package final class OpenRequests: Sendable {
         return (requests, unreadable)
     }
 
-    /// Changes a request, or removes it by setting nil; `change` gets nil when it does not exist.
+    /// Changes a request; `change` gets nil when there is none, and removes the request by setting nil.
     package func update<Value: Sendable>(
         _ name: RequestName,
         _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
@@ -133,7 +133,7 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// The payments with a charge that may have to be reversed; reads all files of earlier processes.
+    /// Returns the payments with a charge that may have to be reversed; first reads all unread files.
     package func busyPayments() async throws -> [RequestName] {
         try await perform { store, batch in
             try store.readAll(&batch)
@@ -141,7 +141,7 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// The number of requests; reads all files of earlier processes.
+    /// Returns the number of requests; first reads all unread files.
     package func count() async throws -> Int {
         try await perform { store, batch in
             try store.readAll(&batch)
@@ -149,7 +149,9 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// Ends the requests whose time has passed, and removes those that ended a day ago.
+    /// Expires the requests whose time limit has passed, and removes those that ended a day ago.
+    ///
+    /// A request whose message the gateway did not accept in time is removed at once.
     package func sweep() async throws {
         try await perform { store, batch in
             try store.readAll(&batch)
@@ -163,8 +165,9 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// Removes the requests that satisfy `isErased`, except payments with a charge that may have to be reversed; returns the
-    /// number of these.
+    /// Removes the requests that satisfy `isErased`, except payments whose charge may have to be reversed.
+    ///
+    /// Returns the number of these payments.
     func remove(where isErased: @escaping @Sendable (OpenRequest) -> Bool) async throws -> Int {
         try await perform { store, batch in
             try store.readAll(&batch)
@@ -204,7 +207,7 @@ package final class OpenRequests: Sendable {
             let refusal = enqueue { store, batch in
                 let changes = batch.undo.count
                 let result = Result { try body(store, &batch) }
-                // After an error, the changes of this operation alone are undone.
+                // Undo only the changes of this operation, not those of earlier ones in the batch.
                 if case .failure = result { store.undo(&batch, to: changes) }
                 let hasChanged = batch.undo.count > changes
                 return { error in
@@ -228,7 +231,7 @@ package final class OpenRequests: Sendable {
         return refusal
     }
 
-    /// Runs the waiting operations, syncs their folders once, and resumes their callers.
+    /// Runs the waiting operations in batches; syncs each batch's folders once, then resumes its callers.
     private func drain() {
         while true {
             let operations = waiting.withLock { waiting in
@@ -271,7 +274,8 @@ package final class OpenRequests: Sendable {
     private func write(
         _ request: OpenRequest?, as name: RequestName, replacing old: OpenRequest?, _ batch: inout Batch
     ) throws(StoreError) {
-        // Before the write: after an error, the file may be the old or the new one.
+        // Add this before the write: if the write fails, the file may have either content, and must be
+        // restored.
         batch.undo.append((name, old))
         do throws(SystemError) { batch.folders.formUnion(try files.write(request, as: name)) } catch {
             throw .notDurable(error)
@@ -279,13 +283,14 @@ package final class OpenRequests: Sendable {
         table.withLock { $0.set(name, to: request) }
     }
 
-    /// Restores the requests to what they were, after an error of the disk.
+    /// Restores the requests of the changes after the first `count`, after an error of the disk.
     private func undo(_ batch: inout Batch, to count: Int) {
         while batch.undo.count > count {
             let (name, old) = batch.undo.removeLast()
             table.withLock { $0.set(name, to: old) }
             do throws(SystemError) { batch.folders.formUnion(try files.write(old, as: name)) } catch {
-                // The file may have the change that the caller was refused: a consumed request then stays unused.
+                // The file may keep a change that the caller was told had failed; a consumed request can then
+                // not be used.
                 logger.warning(
                     "a change to a sign-in or payment request failed and could not be undone on the disk; the next start may read the changed request",
                     metadata: ["error": "\(error)"])
@@ -293,7 +298,7 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// Reads the files of earlier processes into the table, once.
+    /// Reads the files of earlier processes into the table, if that was not done yet.
     private func readAll(_ batch: inout Batch) throws(StoreError) {
         let names = unread.withLock { $0 }
         if names.isEmpty { return }

@@ -1,11 +1,13 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The files of open requests on disk: reading, and changes that are durable after a sync of their folders.
+/// The files of open requests; a change is durable once the folders that it returns are synced.
 struct RequestFiles: Sendable {
     let directory: String
 
-    /// The requests and the names of files that are none, by names alone; empty when the folder does not exist.
+    /// Returns the names of all requests, and the paths of other files; reads no file.
+    ///
+    /// Both are empty when the folder does not exist.
     func names() throws(StoreError) -> (requests: [RequestName], others: [String]) {
         var (requests, others): ([RequestName], [String]) = ([], [])
         do throws(SystemError) {
@@ -42,7 +44,7 @@ struct RequestFiles: Sendable {
         return request
     }
 
-    /// Writes or, with nil, removes the file; returns the folders to sync, after which the change is durable.
+    /// Writes the file, or removes it when `request` is nil; returns the folders that the caller must sync.
     func write(_ request: OpenRequest?, as name: RequestName) throws(SystemError) -> [String] {
         let folder = directory + "/" + name.folder
         let path = directory + "/" + name.path

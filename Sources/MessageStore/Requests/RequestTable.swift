@@ -1,13 +1,13 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The open requests in memory, without their secrets: the indexes, the limits and the time limits.
+/// The open requests in memory, without their secrets: finds requests, and enforces the limits.
 struct RequestTable {
-    /// The maximum number of open requests of a customer; a further one replaces the oldest.
+    /// The maximum number of open requests of a customer with a business; one more replaces the oldest.
     static let maximumOfCustomer = 5
     /// The maximum number of open requests of a business.
     static let maximumOfBusiness = 10_000
-    /// The maximum number of requests with the ended ones that are still kept.
+    /// The maximum number of requests, including the ended ones that are still kept.
     static let maximum = 100_000
 
     private struct Row {
@@ -21,7 +21,7 @@ struct RequestTable {
         let isPayment: Bool
     }
 
-    /// The part of Apple's event that names a request.
+    /// The members of Apple's event that identify a request.
     private struct Subject: Hashable {
         let business: BusinessID
         let requestIdentifier: String
@@ -38,41 +38,43 @@ struct RequestTable {
 
     func holds(_ name: RequestName) -> Bool { rows[name] != nil }
 
-    /// The request whose message is this queued reply.
+    /// Returns the request whose message is sent with this reply.
     func name(of entry: ReplyID) -> RequestName? { byEntry[entry] }
 
-    /// The request that has this identifier in its message.
+    /// Returns the request whose message has this identifier.
     func name(of business: BusinessID, _ requestIdentifier: String) -> RequestName? {
         bySubject[Subject(business: business, requestIdentifier: requestIdentifier)]
     }
 
-    /// The payments with a charge that may have to be reversed.
+    /// The payments whose charge may have to be reversed.
     var busy: [RequestName] { rows.filter(\.value.isBusy).map(\.key) }
 
-    /// The requests whose time has passed.
+    /// Returns the requests whose time limit has passed.
     func late(at now: Timestamp) -> [RequestName] { rows.filter { $0.value.until <= now }.map(\.key) }
 
-    /// The request that must end before a further one of this customer is added; nil when there is room.
+    /// Returns the request to remove before another of this customer is added: the oldest that is not busy.
+    ///
+    /// Nil when the customer is below the limit, and when all of the open requests are busy.
     func surplus(of business: BusinessID, _ customer: CustomerID) -> RequestName? {
         let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
         guard open.count >= Self.maximumOfCustomer else { return nil }
-        // A payment whose charge may have to be reversed stays.
+        // Never choose a payment whose charge may have to be reversed.
         return open.filter { rows[$0]?.isBusy == false }.min { left, right in
             guard let first = rows[left], let second = rows[right] else { return false }
             return (first.begunAt, first.entry) < (second.begunAt, second.entry)
         }
     }
 
-    /// The limit that a further request of this business would exceed; nil when there is room.
+    /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
     ///
-    /// A request that replaces another one of its customer needs no further room.
+    /// A request that replaces a `surplus` one never exceeds a limit.
     func exceededLimit(of business: BusinessID, replacing surplus: RequestName?) -> Int? {
         if surplus != nil { return nil }
         if rows.count >= Self.maximum { return Self.maximum }
         return openOfBusiness[business, default: 0] >= Self.maximumOfBusiness ? Self.maximumOfBusiness : nil
     }
 
-    /// Adds, replaces or, with nil, removes a request.
+    /// Adds or replaces a request; removes it when `request` is nil.
     mutating func set(_ name: RequestName, to request: OpenRequest?) {
         if let old = rows.removeValue(forKey: name) { forget(name, old) }
         guard let request else { return }
@@ -83,7 +85,8 @@ struct RequestTable {
             isOpen: request.phase.isOpen, isBusy: request.isBusy, isPayment: request.kind == .payment)
         rows[name] = row
         bySubject[row.subject] = name
-        // An ended payment is found too: a repeated send of its message must not ask for the sum again.
+        // Keep an ended payment findable: when its message is sent again, no second request for the sum may
+        // be made.
         if row.isOpen || row.isPayment { byEntry[row.entry] = name }
         guard row.isOpen else { return }
         openOfCustomer[row.conversation, default: []].insert(name)
