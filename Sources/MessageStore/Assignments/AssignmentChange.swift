@@ -169,7 +169,7 @@ extension Assignment {
 }
 
 extension String {
-    /// The text, truncated to `Assignment/maximumTextBytes` between two characters.
+    /// The text, truncated to `Assignment.maximumTextBytes` between two characters.
     fileprivate var cut: String {
         if utf8.count <= Assignment.maximumTextBytes { return self }
         var text = ""

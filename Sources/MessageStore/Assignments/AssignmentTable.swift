@@ -206,9 +206,9 @@ struct AssignmentTable: Sendable {
 /// The part of a journal record that changes an assignment.
 struct AssignmentRecord: Sendable {
     let conversation: ConversationKey
-    /// The assignment after the record; its `record` is 0 when it is the journal record that contains it.
+    /// The assignment after the record; a `record` of 0 means the number of this journal record.
     let assignment: Assignment
-    /// For a copy in a later segment, the value of `AssignmentTable/Entry/endedIn`; otherwise nil.
+    /// For a copy in a later segment, the value of `AssignmentTable.Entry.endedIn`; otherwise nil.
     let endedIn: UInt64?
 }
 

@@ -18,8 +18,8 @@ final class Assignments: Sendable {
 
     /// A step that receives the table, and whether the customer's latest message closes the conversation.
     ///
-    /// The latest message is that since the watch began. The second value is nil when the conversation is not
-    /// watched, or no such message arrived.
+    /// Only messages since the watch began count. The second value is nil when the conversation is not watched,
+    /// or no such message arrived.
     typealias Body = @Sendable (_ table: AssignmentTable, _ closes: Bool?) -> Step
 
     private struct Waiting: Sendable {
@@ -194,7 +194,7 @@ final class Assignments: Sendable {
         return assigned
     }
 
-    /// Copies each entry of this or an earlier segment to a new record, so that those can be deleted.
+    /// Copies each entry of this or an earlier segment to a new record, so that the segments can be deleted.
     func copy(through segment: UInt64, to journal: Journal) async throws {
         removeQuiet()
         let keys = withTable { $0.entries.filter { $0.value.segment <= segment }.map(\.key) }
@@ -244,7 +244,7 @@ final class Assignments: Sendable {
 struct AssignmentEffect: Sendable {
     let conversation: ConversationKey
     let assignment: Assignment
-    /// For a copy in a later segment, the value of `AssignmentTable/Entry/endedIn`; otherwise nil.
+    /// For a copy in a later segment, the value of `AssignmentTable.Entry.endedIn`; otherwise nil.
     var endedIn: UInt64?
 }
 

@@ -59,7 +59,7 @@ extension Store {
         }
     }
 
-    /// Returns how many of the business's conversations wait for a person and are with one; never blocks.
+    /// Returns the numbers of a business's waiting conversations and of those with a person; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
         assignments.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
             guard entry.key.business == business else { return }

@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 
 extension JournalRecord {
-    /// What is left of a record of an erased customer.
+    /// The rest of a record of an erased customer, after the erasure.
     ///
     /// `{"record":2,"batch":1,"type":"erased","was":"message","at":"…","key":"…"   ,"crc32":"…"}`.
     struct Erased: Sendable {

@@ -25,7 +25,7 @@ package struct ErasedConversation: Hashable, Sendable {
     var path: String { business + "/" + ConversationPath.file(of: customer) }
 }
 
-/// What an erasure covers: conversations, their records up to a number, and the contents that these name.
+/// The extent of an erasure: conversations, their records up to a number, and the contents that these name.
 struct ErasureScope: Sendable {
     /// The last record to erase.
     let through: UInt64
