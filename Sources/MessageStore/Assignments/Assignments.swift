@@ -18,8 +18,8 @@ final class Assignments: Sendable {
 
     /// A step that receives the table, and whether the customer's latest message closes the conversation.
     ///
-    /// Only messages since the watch began count. The second value is nil when the conversation is not watched,
-    /// or no such message arrived.
+    /// Only messages since the watch began count. The second value is nil when the conversation is not
+    /// watched, or no such message arrived.
     typealias Body = @Sendable (_ table: AssignmentTable, _ closes: Bool?) -> Step
 
     private struct Waiting: Sendable {

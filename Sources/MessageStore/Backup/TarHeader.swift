@@ -9,7 +9,7 @@ struct TarHeader: Hashable, Sendable {
     /// The maximum size of a file, which eleven octal digits can express: 8 GiB less one byte.
     static let maximumBytes = 1 << 33 - 1
 
-    /// The path of the file relative to the data directory, with slashes between its parts.
+    /// The relative path of the file, with slashes between its parts.
     let path: String
     let sizeBytes: Int
     /// The time of the last change, in seconds since 1970.

@@ -9,7 +9,7 @@ struct ConversationPool: Sendable {
     private var uses: UInt64 = 0
     /// The files and folders that are not on disk yet.
     var unsynced = UnsyncedConversations()
-    /// The conversations to which this process added lines from the journal.
+    /// The conversations that this process completed with lines from the journal.
     ///
     /// A delivery may append one of these lines again, so each append checks whether the file has the line.
     var completed: Set<ConversationName> = []

@@ -14,9 +14,9 @@ enum ConversationTail {
 
     /// Returns the last complete lines of a file, and the size of all complete lines in bytes.
     ///
-    /// The lines are at most `maximum`, oldest first, without line feeds and with at most `maximumBytes` in
-    /// total. The last line is always among them. An unfinished line may follow the complete ones. A growing
-    /// file is read up to `endBytes`.
+    /// There are at most `maximum` lines, oldest first, without line feeds and with at most `maximumBytes` in
+    /// total. The last complete line is always returned. An unfinished line may follow it. A growing file is
+    /// read up to `endBytes`.
     static func lines(
         of file: File, endingAt endBytes: Int? = nil, maximum: Int, maximumBytes: Int = .max
     ) throws(SystemError) -> (lines: [[UInt8]], completeBytes: Int) {

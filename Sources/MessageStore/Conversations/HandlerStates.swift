@@ -38,6 +38,8 @@ final class HandlerStates: Sendable {
     }
 
     /// Removes the state of a conversation without lines, unless its decision is `record` or a later one.
+    ///
+    /// The journal still has such a decision.
     func remove(_ name: ConversationName, before record: UInt64) async throws {
         guard hasAny.load(ordering: .acquiring) else { return }
         let path = directory + "/" + name.path.dropLast()

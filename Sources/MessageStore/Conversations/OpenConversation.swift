@@ -16,7 +16,7 @@ struct OpenConversation: Sendable {
 
     /// Opens or creates the file, and removes an unfinished last line.
     ///
-    /// Reads nothing when the end at its last closing is `known` and its size is the same.
+    /// Reads nothing when the file's end is `known` and its size has not changed since it was closed.
     init(_ path: String, on disk: any StoreDisk, _ known: KnownEnds.End?) throws(StoreError) {
         self.disk = disk
         do throws(SystemError) {

@@ -1,8 +1,8 @@
 import BalloonJSON
 
-/// The record of a payment that ended while a person had the conversation.
+/// The record of a payment that ended while no handler answered.
 ///
-/// The person sees it instead of the handler:
+/// It is for the person who has the conversation:
 /// `{"state":"paid","amount":"63.99","currency":"EUR","reference":"ch_1"}`.
 package struct RecordedPayment: Hashable, Sendable {
     /// The state of the last attempt, such as `paid`.

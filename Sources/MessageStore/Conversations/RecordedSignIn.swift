@@ -1,9 +1,9 @@
 import BalloonJSON
 
-/// The result of a sign-in that ended while a person had the conversation.
+/// The result of a sign-in that ended while no handler answered.
 ///
-/// The person sees it instead of the handler: `{"result":"signedIn","issuer":"https://…"}`. It never contains
-/// a claim or a token.
+/// It is for the person who has the conversation: `{"result":"signedIn","issuer":"https://…"}`. It never
+/// contains a claim or a token.
 package struct RecordedSignIn: Hashable, Sendable {
     /// The name of the result, such as `signedIn`.
     package let result: String

@@ -54,7 +54,7 @@ enum ErasedLine {
         }
     }
 
-    /// Returns a line as long as the replaced one, without its line feed; nil when that is too short.
+    /// Returns a line as long as the replaced one, without its line feed; nil when that one is too short.
     static func bytes(
         replacing line: ArraySlice<UInt8>, _ header: JournalLine.Header, _ record: JournalRecord
     ) -> [UInt8]? {

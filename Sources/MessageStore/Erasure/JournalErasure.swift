@@ -46,7 +46,7 @@ struct JournalErasure {
         return last
     }
 
-    /// Replaces the lines of the erased conversations in all segments up to `last`, the latest segment first.
+    /// Replaces the lines of the erased conversations in the segments that begin up to `last`, latest first.
     ///
     /// `didReplace` is called after each replaced segment. Returns the number of erased lines. Also returns
     /// the segments with a damaged line that contains the identifier of an erased customer.
