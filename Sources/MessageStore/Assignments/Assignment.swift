@@ -28,7 +28,7 @@ package struct Person: Hashable, Sendable {
 package struct Assignment: Hashable, Sendable {
     /// The states of a conversation.
     package enum State: String, CaseIterable, Sendable {
-        /// The handler answers; this is the state of a conversation whose assignment never changed.
+        /// The handler answers; the state of every conversation whose assignment never changed.
         case handler
         /// The conversation waits for a person, and no handler is called.
         case waiting
@@ -40,7 +40,7 @@ package struct Assignment: Hashable, Sendable {
 
     /// The point at which the handler stopped answering in the conversation.
     package struct Beginning: Hashable, Sendable {
-        /// The number of the journal record that stored the change.
+        /// The journal record of the change.
         package let record: UInt64
         /// The sequence number of the first line in the conversation's file after the change.
         package let sequence: Int
@@ -48,15 +48,15 @@ package struct Assignment: Hashable, Sendable {
 
     /// The current state.
     package internal(set) var state: State
-    /// The number of the journal record of the latest change; 0 when there was none.
+    /// The journal record of the latest change; 0 when there was none.
     package internal(set) var record: UInt64
     /// The time of the latest change; nil when there was none.
     package internal(set) var since: Timestamp?
     /// The person who answers; nil unless the state is `person`.
     package internal(set) var person: Person?
-    /// The reason that the hand-off to a person gave; nil when none was given.
+    /// The reason of the hand-off; nil when none was given.
     package internal(set) var reason: String?
-    /// The note that the person left at the last release; nil when none was given.
+    /// The note of the last release; nil when none was given.
     package internal(set) var note: String?
     /// The point at which the handler stopped answering; nil once the handler has received a later event.
     package internal(set) var began: Beginning?
@@ -81,7 +81,7 @@ package struct Assignment: Hashable, Sendable {
 }
 
 extension Assignment {
-    /// Writes the members of an assignment, without the number of its journal record.
+    /// Writes the members of an assignment, without its record.
     package func write(to writer: inout JSONWriter) {
         writer.field("state", state.rawValue)
         writer.field("since", since?.rfc3339)

@@ -10,7 +10,7 @@ package enum AssignmentChange: Hashable, Sendable {
     case releaseToHandler(note: String? = nil)
     /// The person ends the work: the conversation waits for another person.
     case releaseToWaiting(note: String? = nil)
-    /// The person has been inactive since this time: the conversation waits for another person.
+    /// The person has given no sign of life since this time: the conversation waits for another person.
     case silence(since: Timestamp)
     /// The wait for a person lasted too long: the handler answers again.
     case unclaimed
@@ -139,8 +139,7 @@ extension Assignment {
         case (.closed, .close): return .unchanged
         case (.handler, .close), (.waiting, .close), (.person, .close): return .to(next(.closed, at))
         case (.waiting, .customerClose), (.person, .customerClose): return .to(next(.closed, at))
-        // While the handler answers, the line of the close in the conversation's file suffices; no entry is
-        // needed.
+        // While the handler answers, the close in the conversation's file suffices, and no entry is needed.
         case (.handler, .customerClose), (.closed, .customerClose): return .unchanged
 
         case (.closed, .customerMessage): return .to(next(.handler, at))

@@ -135,7 +135,7 @@ package struct Backup {
         }
     }
 
-    /// Copies the segments up to the last record that the files have now; returns the record's number.
+    /// Copies the segments up to the last record that is in the files now; returns its number.
     private mutating func copyJournal() throws -> UInt64 {
         let reader = try JournalReader(directory.journal)
         let last = try reader.end()

@@ -4,9 +4,9 @@ package import BalloonPOSIX
 package enum BackupError: Error, Hashable, Sendable {
     /// The backup took longer than `BackupPin.maximumAge`: write it to a faster target.
     case expired
-    /// A file became smaller while it was copied, which only another program can cause: repeat the backup.
+    /// A file became smaller while it was copied, which only another program does: repeat the backup.
     case shrunk(path: String)
-    /// A path or size does not fit into a tar archive: remove the file, which Balloon did not write.
+    /// A file's path or size does not fit into a tar archive: remove the file, which Balloon did not write.
     case unfit(path: String)
     /// The archive could not be written: check its target.
     case unwritten(SystemError)
@@ -18,7 +18,7 @@ package enum BackupError: Error, Hashable, Sendable {
     case damaged(String)
     /// The archive ends before its manifest, because the backup was not completed: use another backup.
     case incomplete
-    /// The content of a file differs from the manifest, so the archive is damaged: use another backup.
+    /// The content of a file differs from the manifest: the archive is damaged. Use another backup.
     case differs(path: String)
     /// A newer version of Balloon wrote the backup: restore with that version.
     case newerFormat(Int)

@@ -10,7 +10,7 @@ struct BackupReader {
     private static let pieceBytes = 256 << 10
     private let source: Backup.Source
     private let folder: String
-    /// Bytes that were read from the source and not used yet.
+    /// Bytes that were read and not used yet.
     private var rest: ArraySlice<UInt8> = []
     /// The lines that the archive's `SHA256SUMS` must have, computed from the extracted files.
     private var sums: [UInt8] = []
@@ -52,7 +52,7 @@ struct BackupReader {
         return manifest
     }
 
-    /// Compares the archive's list of files with the hashes of the files that were written.
+    /// Compares the list of the archive with the hashes of the files that were written.
     private mutating func checkSums(_ header: TarHeader) throws {
         let own = sums
         var position = 0

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 
-/// Writes the files of a backup as a tar archive, and collects the list of their hashes.
+/// Writes the files of a backup as a tar archive, and keeps the list of their hashes.
 ///
 /// The list takes up to 260 bytes of memory for each file.
 struct BackupWriter {

@@ -16,11 +16,11 @@ package struct Restoration {
     package struct Options: Sendable {
         /// The ledger of erasures to apply; nil to restore customers that were erased since the backup.
         package var ledger: ErasureLedger?
-        /// The path of the ledger, which only errors use.
+        /// The path of the ledger, for errors.
         package var ledgerPath = ""
         /// Whether unfinished messages and replies are delivered and sent; if not, they become dead letters.
         package var delivers = false
-        /// The restored server's ledger, and whether the lines of erased customers' payments are kept.
+        /// The ledger of the restored server, and whether the lines of erased customers' payments stay.
         package var erasures = CustomerErasure.Settings()
 
         /// Creates the options of a restoration without a ledger of erasures.

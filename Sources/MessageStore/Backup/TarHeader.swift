@@ -63,7 +63,7 @@ struct TarHeader: Hashable, Sendable {
         self.init(path: text, sizeBytes: size, modifiedAt: modified)
     }
 
-    /// The number of zeros that follow the content.
+    /// The number of zeros behind the content.
     var paddingBytes: Int { (Self.blockBytes - sizeBytes % Self.blockBytes) % Self.blockBytes }
 
     /// Splits a path at its last slash; nil when a part is too long.
@@ -88,7 +88,7 @@ struct TarHeader: Hashable, Sendable {
         return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, digits - text.count)) + text
     }
 
-    /// Parses octal digits that end with a zero byte or a blank; at most eleven, so that no number overflows.
+    /// Parses octal digits, which end with a zero or a blank; at most eleven, so that no number overflows.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         let digits = field.prefix { $0 != 0 && $0 != UInt8(ascii: " ") }
         guard (1...11).contains(digits.count), digits.allSatisfy({ (0x30...0x37).contains($0) }),

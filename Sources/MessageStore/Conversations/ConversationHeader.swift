@@ -4,7 +4,7 @@ import BalloonPOSIX
 ///
 /// `from` is the number of the oldest kept line. A file without this header begins with line 1.
 struct ConversationHeader: Hashable, Sendable {
-    /// The number of the first line after the header.
+    /// The number of the first line behind the header.
     let from: Int
     /// The size of the header with its line feed, in bytes; 0 for a file without a header.
     let sizeBytes: Int

@@ -45,13 +45,13 @@ package struct ConversationLine: Sendable {
     package let message: JSONValue
     /// Whether the line has only the results of an earlier message: of its attachments, sign-in or payment.
     package let isFilesOnly: Bool
-    /// Outbound: `accepted`, `refused`, `expired` or `dropped`; earlier versions also wrote `failed`.
+    /// Outbound: `accepted`, `refused`, `expired`, `dropped` or, of an earlier version, `failed`.
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?
     /// Outbound: the author; nil in lines of earlier versions, which named none.
     package let author: MessageAuthor?
-    /// Inbound: the recent message with the same choice; because of it, no handler was called.
+    /// Inbound: the recent message with the same choice, because of which no handler was called.
     package let repeats: MessageID?
     /// Inbound: the header `capability-list`; nil in lines of earlier versions, which did not record it.
     package let capabilities: String?
@@ -192,7 +192,7 @@ struct ConversationEntry: Sendable {
 
     /// The message without its secrets; nil when it needs no redaction.
     private var redactedMessage: [UInt8]? {
-        // Parsing cannot fail, because the journal contains only validated JSON.
+        // The journal contains only validated JSON.
         guard let document = try? JSONDocument(message, limits: .journal) else { return nil }
         return isOutbound
             ? OutboundMessage.redacted(document.root)

@@ -84,7 +84,7 @@ final class ConversationPartition: Sendable {
         try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
     }
 
-    /// Rewrites a quarantined conversation from the intact lines of its file and the lines that it lacks.
+    /// Rewrites a quarantined conversation from the intact lines of its file and the missing lines.
     func rebuild(
         _ path: String, in directory: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The new content of a conversation, which is written and synced without holding the pool's lock.
+/// The new content of a conversation; its file is written and synced without holding the pool's lock.
 struct ConversationReplacement: Sendable {
     let name: ConversationName
     let path: String

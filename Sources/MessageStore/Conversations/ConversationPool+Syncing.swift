@@ -1,4 +1,4 @@
-/// Syncs the files in rounds of small batches; the pool's lock is not held during a sync.
+/// Syncs the files in rounds, a few at a time, without holding the pool's lock during a sync.
 extension ConversationPool {
     /// Starts a round that contains everything written until now.
     mutating func beginRound() { unsynced.beginRound() }

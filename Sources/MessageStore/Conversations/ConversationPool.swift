@@ -25,7 +25,7 @@ struct ConversationPool: Sendable {
     private let maximumOpenFiles: Int
     private static let maximumBusinesses = 10_000
 
-    /// Receives every written line, in the order of each file.
+    /// Gets every written line, in the order of each file.
     private let feed: EventFeed
 
     init(
@@ -261,7 +261,7 @@ struct ConversationPool: Sendable {
         return true
     }
 
-    /// Makes every later call fail, because another process may own the directory from now on.
+    /// Refuses every later call: another process may own the directory from now on.
     mutating func close() {
         isClosed = true
         open.removeAll()

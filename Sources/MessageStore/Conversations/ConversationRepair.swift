@@ -31,7 +31,7 @@ struct ConversationRepair: Sendable {
     /// A line to be written.
     private struct Part {
         let identity: LineIdentity
-        /// The line's text after its number, beginning with the comma.
+        /// The line's text after its sequence number, beginning with the comma.
         let text: [UInt8]
     }
 

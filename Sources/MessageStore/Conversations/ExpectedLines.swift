@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// The conversation lines that must exist according to the journal; each is marked when it is found.
 struct ExpectedLines {
-    /// The result of comparing a found line with the journal.
+    /// The comparison of a found line with the journal.
     enum Finding {
         /// The line equals the journal's.
         case same

@@ -26,7 +26,7 @@ struct KnownEnds: Sendable {
         younger[name] = end
     }
 
-    /// Removes and returns the end of a file that is about to be opened or replaced.
+    /// Removes and returns the end of a file before it is opened or replaced.
     @discardableResult
     mutating func remove(_ name: ConversationName) -> End? {
         let old = older.isEmpty ? nil : older.removeValue(forKey: name)

@@ -1,6 +1,6 @@
 import BusinessMessages
 
-/// Derives the conversation lines that must exist from the journal's records, which it gets in order.
+/// Derives the expected conversation lines from the journal's records, read in order.
 struct LineFold {
     private var open: [UInt64: RecoveredJournal.Recovered] = [:]
 

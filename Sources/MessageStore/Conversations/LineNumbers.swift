@@ -55,7 +55,7 @@ struct LineNumbers {
 
     /// Returns the offset of the first line whose number is at least `number`; without one, `endBytes`.
     func offset(ofFirstFrom number: Int) throws(StoreError) -> Int {
-        // All lines before `low` have smaller numbers; the line at `high` and all later ones do not.
+        // Lines before `low` have smaller numbers; the line at `high` and later ones do not.
         var (low, high) = (min(header.sizeBytes, endBytes), endBytes)
         while low < high {
             let middle = low + (high - low) / 2

@@ -9,7 +9,7 @@ package struct RecordedSignIn: Hashable, Sendable {
     package let result: String
     /// The issuer of the identity provider; nil unless the customer signed in.
     package let issuer: String?
-    /// The customer's identifier at the provider; nil unless the business asks for it.
+    /// The customer's identifier at the provider; only when the business asks for it.
     package let subject: String?
 
     /// Creates a result.

@@ -18,7 +18,7 @@ extension JournalRecord {
         }
     }
 
-    /// Whether the record's line may contain a text, an identifier or a free-form reason of its conversation.
+    /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
     var hasText: Bool {
         switch self {
         case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true

@@ -39,7 +39,7 @@ package struct ErasureLedger: Sendable {
         let at: Timestamp
     }
 
-    /// The file's name in the data directory, which is used unless the configuration names another path.
+    /// The file's name in the data directory, unless the configuration names another path.
     package static let fileName = "erasures.jsonl"
 
     private let hash: HMACSHA256
@@ -60,7 +60,7 @@ package struct ErasureLedger: Sendable {
 
     /// Reads a ledger; nil when the file does not exist.
     ///
-    /// Throws ``StoreError/damaged(file:line:)`` for a line that is not a ledger's.
+    /// Throws ``StoreError/damaged(file:line:)`` for a line that is not one of a ledger.
     package init?(_ path: String) throws(StoreError) {
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {

@@ -1,7 +1,7 @@
 package import BusinessMessages
 import Logging
 
-/// Erases customers while no server runs.
+/// Erasing customers while no server runs.
 extension Store {
     /// Counts what an erasure of these customers would reach; changes nothing, and needs no lock.
     ///
@@ -28,7 +28,7 @@ extension Store {
             throw .backupRunning(process: nil)
         }
         defer { withExtendedLifetime(permit) {} }
-        // Hold the lock until the function returns.
+        // The lock is held until the function returns.
         return try withExtendedLifetime(lock) { () throws(StoreError) in
             _ = try data.identity()
             let erasure = CustomerErasure(data, settings)

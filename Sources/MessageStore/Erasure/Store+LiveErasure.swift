@@ -2,7 +2,7 @@ import BalloonPOSIX
 package import BusinessMessages
 import Dispatch
 
-/// Erases customers while the store is open.
+/// Erasing customers while the store is open.
 extension Store {
     /// The maximum time to wait until handlers and senders have finished with the erased customers' messages.
     private static let patience = Duration.seconds(600)

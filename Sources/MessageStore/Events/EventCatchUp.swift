@@ -31,7 +31,7 @@ package struct EventCatchUp: Sendable {
     private static let maximumWindowBytes = 4 << 20
     /// The number of events whose lines are looked up together.
     private static let step = 256
-    /// The bytes of the journal and of conversations that are read for a part; one read may exceed them.
+    /// The bytes of the journal and of conversations that are read for a part, which one step may exceed.
     var maximumReadBytes = 8 << 20
     /// The bytes at which a part ends; a part has at least one event if there is any.
     private static let partBytes = 64 << 10
@@ -254,7 +254,7 @@ package struct EventCatchUp: Sendable {
         do throws(SystemError) {
             return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
         } catch {
-            // A running server has deleted the segment since the journal's segments were listed.
+            // A running server has deleted the segment since the journal was listed.
             if error.isMissing { throw MissingRecords() }
             throw StoreError.unavailable(path: path, error)
         }

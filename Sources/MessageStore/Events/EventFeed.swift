@@ -28,10 +28,10 @@ final class EventFeed: Sendable {
 
     init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Whether changes are queued; never blocks.
+    /// Whether changes are kept; never blocks.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Starts to queue changes, or stops and drops the queued ones.
+    /// Starts keeping changes, or stops and drops the queued ones.
     func setActive(_ isActive: Bool) {
         active.store(isActive, ordering: .sequentiallyConsistent)
         if !isActive { state.withLock { $0 = State() } }

@@ -7,13 +7,13 @@ struct FoundLines: Sendable {
     fileprivate(set) var lines: [LineIdentity: FoundLine] = [:]
     /// Whether the search covered the whole file, so that a line that was not found does not exist.
     fileprivate(set) var isComplete = true
-    /// The offset after the last found line, where the next search begins; nil when nothing was found.
+    /// The offset behind the last found line, where the next search begins; nil when nothing was found.
     fileprivate(set) var place: Int?
     /// The bytes that were read.
     fileprivate(set) var readBytes = 0
 }
 
-/// Finds lines in the files of conversations; needs no lock, and works while the server writes them.
+/// Finds lines in the files of conversations, without a lock and while the server writes them.
 struct EventLines: Sendable {
     /// The folder of all conversations.
     let directory: String
@@ -106,7 +106,7 @@ struct LineSearch: Sendable {
         file = nil
         if error.isMissing { return }
         guard error.isUnreadable || error.isForbidden else { throw .unavailable(path: path, error) }
-        // If this threw, followers of all conversations would wait for this file.
+        // Followers of all conversations would otherwise wait for this file.
         result.isComplete = false
     }
 

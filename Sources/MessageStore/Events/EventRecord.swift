@@ -69,7 +69,7 @@ enum EventRecord: Sendable {
         }
     }
 
-    /// Creates the parts from a message that is being appended to the journal.
+    /// Takes the parts from a message that is being appended to the journal.
     init(_ message: ReceivedMessage, claimedBy claimant: Person? = nil) {
         self = .message(
             ConversationKey(business: message.business, customer: message.customer), message.id,

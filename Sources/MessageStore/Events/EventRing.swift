@@ -42,7 +42,7 @@ package struct EventRing: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The position after the last event.
+    /// The position behind the last event.
     package var end: Int { start + events.count - head }
 
     /// Adds an event; drops the oldest events while a limit is exceeded.
@@ -86,7 +86,7 @@ package struct EventRing: Sendable {
     }
 }
 
-/// The events that a follower does not read from the journal, because the ring has them or will get them.
+/// The events that are not read from the journal, because the ring has them or will get them.
 package struct EventExclusion: Sendable {
     let keys: Set<StoreEvent.Key>
     let records: Set<UInt64>

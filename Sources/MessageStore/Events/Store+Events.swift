@@ -76,7 +76,7 @@ extension Store {
     /// Starts to queue changes, and returns the source of their events; only one source may exist at a time.
     package func followEvents() async -> EventSource { await EventSource(self) }
 
-    /// Stops queuing changes.
+    /// Stops keeping changes.
     package func endEvents() { feed.setActive(false) }
 
     /// Yields a value in ``eventWakeups``.

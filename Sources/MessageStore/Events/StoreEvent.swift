@@ -37,7 +37,7 @@ package struct StoreEvent: Sendable, Hashable {
     package struct Key: Sendable, Hashable, CustomStringConvertible {
         /// The number of the record that the event is made from.
         package let record: UInt64
-        /// The index of the event among the events of the record, from 0.
+        /// The place of the event among those of the record, from 0.
         package let ordinal: Int
 
         /// `57.0`.

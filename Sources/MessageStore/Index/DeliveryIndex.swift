@@ -9,7 +9,7 @@ import Synchronization
 /// only the part that was appended since. The messages of the newest segments are cached. Of every segment
 /// that was read, the records about messages of earlier segments also stay in memory, because they are few.
 final class DeliveryIndex: Sendable {
-    /// The limits of one request; at least one segment is read nevertheless.
+    /// The limits of one request; at least one segment is read.
     struct Budget: Sendable {
         var bytes = 64 << 20
         var time = Duration.milliseconds(250)
@@ -81,7 +81,7 @@ final class DeliveryIndex: Sendable {
                         readBytes += try events.read(
                             journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
                     } catch {
-                        // A running server has deleted the segment since the journal's segments were listed.
+                        // A running server has deleted the segment since the journal was listed.
                         if error.isMissing { continue }
                         throw .unavailable(path: journal.path(segment), error)
                     }

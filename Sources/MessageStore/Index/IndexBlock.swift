@@ -13,7 +13,7 @@ struct IndexBlock: Sendable {
         case entries([IndexEntry])
         /// The removed conversations, each as an entry.
         case removed([IndexEntry])
-        /// No content: the block only says through which record the file is complete.
+        /// Nothing: the block only says through which record the file is complete.
         case nothing
     }
 

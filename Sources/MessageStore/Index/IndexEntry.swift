@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// A conversation's entry in the index of conversations, in 56 bytes.
 struct IndexEntry: Hashable, Sendable {
-    /// The position of an entry in the order of an index: by time, then by digest.
+    /// The place of an entry in the order of an index: by time, then by digest.
     struct Position: Hashable, Comparable, Sendable {
         let milliseconds: Int64
         let digest: ConversationDigest

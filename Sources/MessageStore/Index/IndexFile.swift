@@ -10,7 +10,7 @@ struct IndexFile: Sendable {
     enum Misfit: Error, CustomStringConvertible {
         case missing
         case unreadable(SystemError)
-        /// The file belongs to another data directory or version, or its beginning is damaged.
+        /// The file is of another data directory or version, or the beginning is damaged.
         case foreign
         /// The file is not complete through the journal's last checkpoint, or continues after the journal's end.
         case outdated(through: UInt64)

@@ -12,7 +12,7 @@ struct IndexOrder: Sendable {
     /// A place between two entries; it is valid until the order changes.
     struct Place: Sendable {
         fileprivate var piece: Int
-        /// The number of slots in the piece that are before the place.
+        /// The number of slots of the piece before the place.
         fileprivate var offset: Int
     }
 
@@ -128,7 +128,7 @@ struct IndexOrder: Sendable {
         return found
     }
 
-    /// Merges a piece with the next one when both are small, so that removals do not leave many small pieces.
+    /// Joins a piece with the next one when both are small, so that removals do not leave many small pieces.
     private mutating func merge(_ piece: Int) {
         guard piece + 1 < pieces.count,
             pieces[piece].slots.count + pieces[piece + 1].slots.count < Self.maximumSlots / 2

@@ -15,7 +15,7 @@ final class IndexedConversations: Sendable {
     /// Whether the index can be read.
     enum Phase: Hashable, Sendable {
         case off
-        /// The index is being loaded or built; the value is the completed part, from 0 to 1.
+        /// The index is being read or built; the value is the finished part, from 0 to 1.
         case loading(Double)
         case ready
     }
@@ -37,7 +37,7 @@ final class IndexedConversations: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether lines are recorded; an atomic value, because it is read for every line.
+    /// Whether lines are recorded; atomic, because it is read for every line.
     private let isOn = Atomic(false)
     /// The file, which only code on the queue uses; nil when a new file must be written.
     private let file = Mutex<IndexFile?>(nil)
@@ -352,7 +352,7 @@ extension IndexedConversations {
             }
         } catch {
             let count = state.withLock { state in
-                // If a line was written during the build, the conversation has an entry and needs no other.
+                // If a line was written during the build, the conversation has an entry and is not missing.
                 if state.load == load, state.index.entry(of: name) == nil { state.unreadable.insert(name) }
                 return state.unreadable.count
             }
@@ -387,7 +387,7 @@ extension IndexedConversations {
     }
 }
 
-/// Writes the file, on the queue.
+/// Writing the file, on the queue.
 extension IndexedConversations {
     private func write() {
         // Write nothing while conversations are missing, because the next start would consider the file
@@ -451,7 +451,7 @@ extension IndexedConversations {
             if entries.isEmpty { break }
             try file.append(entries, of: folders)
         }
-        // An entry that moved during the iteration may be missing in the file, but is marked as unwritten.
+        // An entry that moved during the walk may be missing in the file, but is marked as unwritten.
         try appendChanges(to: &file)
         try file.install()
         return file

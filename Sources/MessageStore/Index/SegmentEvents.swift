@@ -34,7 +34,7 @@ struct SegmentEvents: Sendable {
     private(set) var latestAt: Timestamp?
     /// The records about messages of earlier segments, in order.
     private(set) var later: [Later] = []
-    /// The offset after the last line, where reading continues.
+    /// The offset behind the last line, where reading continues.
     private var endBytes = 0
     private var scan: SegmentScan
     private var places: [UInt64: Int] = [:]

@@ -8,7 +8,7 @@ extension Store {
         package var business: BusinessID
         /// The only wanted customers; nil for all.
         package var only: [CustomerID]?
-        /// The customers whose conversations are omitted; there should be few.
+        /// The customers whose conversations are left out; there should be few.
         package var excluding: [CustomerID] = []
         /// The kind of the last line; nil for any kind.
         package var kind: Kind?
@@ -25,7 +25,7 @@ extension Store {
         package init(of business: BusinessID) { self.business = business }
     }
 
-    /// A position in a list of conversations, which stays valid when conversations are added or get lines.
+    /// A place in a list of conversations, which stays valid when conversations are added or get lines.
     package struct ConversationPosition: Hashable, Sendable {
         let position: IndexEntry.Position
 
@@ -77,7 +77,7 @@ extension Store {
     package enum IndexPhase: Hashable, Sendable {
         /// No index is kept.
         case off
-        /// The index is being loaded or built; the value is the completed part, from 0 to 1.
+        /// The index is being read or built; the value is the finished part, from 0 to 1.
         case loading(Double)
         /// Lists are available.
         case ready

@@ -11,7 +11,7 @@ import Synchronization
 ///                              └────postpone─────┘   (replyAttempt record)
 /// ```
 final class Outbox: Sendable {
-    /// The data of a queued reply, apart from its position in the queue.
+    /// The data of a queued reply besides its place in the queue.
     struct Item: Sendable {
         let place: ReplyText.Place
         /// The segment of the message that was answered; it is not deleted before the reply has ended.
@@ -101,7 +101,7 @@ final class Outbox: Sendable {
         wakeSender(at: first.entry.due)
     }
 
-    /// Records that a customer wrote in or closed a conversation.
+    /// Records that a customer wrote or closed a conversation.
     func record(_ act: ReceivedMessage.Act, in conversation: ConversationKey) {
         guard act != .neither, count > 0 else { return }
         state.withLock { state in

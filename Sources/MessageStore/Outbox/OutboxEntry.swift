@@ -38,7 +38,7 @@ package struct OutboxEntry: Sendable {
     /// Whether the reply was decided before the store was opened.
     package let isRecovered: Bool
 
-    /// Whether a person, not a program, wrote the reply.
+    /// Whether a person, not a program, wrote it.
     package var isFromPerson: Bool { author?.isPerson ?? false }
 
     /// The customer's `capability-list`, if the answered message had one.

@@ -166,7 +166,7 @@ struct OutboxQueue: Sendable {
         return lease(id)
     }
 
-    /// Leases the entry with this identity, whatever its position; nil when it is leased or was removed.
+    /// Leases the entry with this identity at any position; nil when it is leased or removed.
     mutating func lease(id: ReplyID) -> Entry? {
         guard let node = nodes[id], !node.isLeased else { return nil }
         let entry = lease(id)
@@ -306,7 +306,7 @@ struct OutboxQueue: Sendable {
         enterTurn(key.business)
     }
 
-    /// Adds a business to the turns if it has a ready conversation and is below its limit in flight.
+    /// Adds a business to the turns while it has a ready conversation and is below its limit in flight.
     private mutating func enterTurn(_ id: BusinessID) {
         guard let business = businesses[id], !business.isInTurn, !business.ready.isEmpty,
             business.inFlight < maximumInFlightPerBusiness

@@ -1,6 +1,6 @@
 package import BusinessMessages
 
-/// The rule that chooses the next reply to lease from the outbox.
+/// The rule for leasing the next due reply of the outbox.
 package enum OutboxSelection: Hashable, Sendable {
     /// The next due reply of the business whose turn it is, within the limits of replies in flight.
     case any(excludingBusinesses: Set<BusinessID> = [])

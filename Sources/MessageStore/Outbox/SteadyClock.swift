@@ -1,6 +1,6 @@
 package import BalloonPOSIX
 
-/// A clock for pauses: it starts with the wall clock's time, and ignores all later changes of the wall clock.
+/// A clock for pauses: it starts at the wall clock's time, and ignores later changes of that clock.
 package enum SteadyClock {
     /// The first time, plus 1 ms, so that a pause that has just ended is never in the future.
     private static let start = (

@@ -146,7 +146,7 @@ extension Store {
 }
 
 extension ReplyState.Status {
-    /// Whether an operator may drop a reply in this state, or has dropped it.
+    /// Whether an operator may drop a reply in this state, or has.
     fileprivate var isDroppable: Bool {
         switch self {
         case .queued, .refused, .expired, .failed, .dropped: true

@@ -35,7 +35,7 @@ package struct OpenRequest: Hashable, Sendable {
         case consumed
         /// The result is on disk, and the customer has not confirmed the sign-in yet.
         case recorded
-        /// The result is on disk, and waits for Apple's event, which releases it.
+        /// The result is on disk, and Apple's event releases it.
         case confirmed
         /// Apple's event arrived.
         case released
@@ -104,7 +104,7 @@ package struct OpenRequest: Hashable, Sendable {
     /// Whether a charge of a payment may have to be reversed.
     package private(set) var isBusy = false
 
-    /// How long a message may wait for the gateway; longer than the outbox keeps a reply.
+    /// How long a message may wait for the gateway; longer than the outbox keeps one.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
     /// How long an ended request is kept.
     ///

@@ -102,7 +102,7 @@ package struct RequestName: Hashable, Sendable {
     /// Computes the name of the request with this state or path token.
     package init(of secret: String) { digits = Hex.encode(SHA256.hash(Array(secret.utf8))) }
 
-    /// Parses 64 lower-case hexadecimal digits; nil for any other text.
+    /// Accepts 64 lower-case hexadecimal digits; nil for anything else.
     package init?(_ digits: some StringProtocol) {
         let isHexadecimal = digits.utf8.allSatisfy { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

@@ -10,7 +10,7 @@ import Synchronization
 /// the sweep once a minute. Changes run one after another on a queue, and several of them share the syncs of
 /// their folders. A function returns when its change is durable; after an error, nothing has changed.
 package final class OpenRequests: Sendable {
-    /// The maximum number of operations that wait for the disk; above it, operations are refused.
+    /// The maximum number of operations that wait for the disk; further ones are refused.
     private static let maximumWaiting = 10_000
     /// The maximum number of operations that share a sync.
     private static let maximumBatch = 256
@@ -50,7 +50,7 @@ package final class OpenRequests: Sendable {
         unread = Mutex(try files.names().requests)
     }
 
-    /// Starts the sweep of late requests, once a minute.
+    /// Begins the removal of late requests, once a minute.
     func begin() { scheduleSweep() }
 
     /// Returns the request of a queued reply; when there is none, creates one with `make` durably.

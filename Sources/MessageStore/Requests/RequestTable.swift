@@ -7,7 +7,7 @@ struct RequestTable {
     static let maximumOfCustomer = 5
     /// The maximum number of open requests of a business.
     static let maximumOfBusiness = 10_000
-    /// The maximum number of requests, including the ended ones that are still kept.
+    /// The maximum number of requests with the ended ones that are still kept.
     static let maximum = 100_000
 
     private struct Row {
