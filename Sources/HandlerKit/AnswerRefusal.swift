@@ -2,16 +2,16 @@ public import BusinessMessages
 
 /// The reason why the server refuses a handler's answer, or a message that answers no event.
 ///
-/// One problem refuses the whole answer: nothing of it is sent, and the event becomes a dead letter, because the
-/// same handler would give the same answer again.
+/// A single problem refuses the whole answer: none of its replies is sent. The event becomes a dead letter at
+/// once, because the handler would give the same answer at the next attempt.
 public struct AnswerRefusal: Error, Hashable, Sendable {
     /// A broken rule.
     public struct Problem: Hashable, Sendable {
-        /// The rule's name: a `MessageRule`, or one of the handler protocol.
+        /// The name of the rule: a `MessageRule`, or a rule of the handler protocol.
         public let rule: String
         /// The place in the answer, as a JSON Pointer (RFC 6901).
         public let pointer: String
-        /// The found value, shortened; it may quote the answer.
+        /// The found value, shortened; it may contain text of the answer.
         public let found: String
         /// The allowed values.
         public let allowed: String
@@ -41,19 +41,22 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
     /// Creates a refusal with these problems; there must be at least one.
     public init(_ problems: [Problem]) { self.problems = problems }
 
-    /// The errors among the problems of the message at `pointer`; nil when Apple would accept the message.
+    /// Creates a refusal from the errors among `problems` of the message at `pointer`.
+    ///
+    /// Returns nil when there is no error, so that Apple would accept the message.
     public init?(_ problems: [MessageProblem], at pointer: String) {
         let errors = problems.filter { $0.severity == .error }
         if errors.isEmpty { return nil }
         self.init(errors.map { Problem($0, at: pointer) })
     }
 
-    /// Every problem, for the handler's author; it may quote the answer.
+    /// All problems in one text for the handler's author; it may contain text of the answer.
     public var explanation: String { problems.map { $0.text(found: $0.found) }.joined(separator: "; ") }
 }
 
 extension AnswerRefusal: LoggableError {
-    /// The first problem without quoted texts, which may be a customer's, and the number of the others.
+    /// The first problem, and the number of further problems; quoted texts are omitted, because customers may
+    /// be quoted.
     public var reason: String {
         guard let first = problems.first else { return "the answer was refused" }
         let others = problems.count > 1 ? ", and \(problems.count - 1) more" : ""

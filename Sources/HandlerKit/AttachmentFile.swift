@@ -1,10 +1,11 @@
 /// One file of the event's message, as the server stored it.
 ///
-/// The message contains the file's name and media type. Both are claims of the device: never use them as a path, and
-/// do not trust them.
+/// The message itself contains a file name and a media type. The customer's device chooses both: do not trust
+/// them, and never use the name as a path.
 public enum AttachmentFile: Hashable, Sendable {
-    /// The content is at `path`, which the handler may read but must not change; the hash has 64 lower-case
-    /// hexadecimal digits.
+    /// The content is at `path`, and its hash has 64 lower-case hexadecimal digits.
+    ///
+    /// The handler may read the file but must not change it.
     case stored(path: String, sizeBytes: Int, sha256: String)
     /// The file could not be downloaded; the reason is for the log.
     case missing(reason: String)

@@ -12,7 +12,7 @@ public import BusinessMessages
 /// await Server.run(configurationFile: "config/server.json", handlers: [HandlerMaker<Bakery>("bakery")])
 /// ```
 public protocol ConfigurableHandler: Handler {
-    /// The type that `config` is decoded to; the empty object stands for a missing `config`.
+    /// The type that `config` is decoded to; a missing `config` is decoded as an empty object.
     associatedtype Configuration: Decodable
 
     /// Creates a handler; throws when the configuration is wrong.
@@ -27,16 +27,17 @@ public struct HandlerMaker<Made: ConfigurableHandler>: HandlerFactory {
     /// Creates a factory with this name in configurations.
     public init(_ name: String, of type: Made.Type = Made.self) { self.name = name }
 
-    /// Decodes the configuration and creates a handler; throws a ``HandlerConfigurationError``, or the error
-    /// of the handler.
+    /// Decodes the configuration and creates a handler.
+    ///
+    /// Throws a ``HandlerConfigurationError``, or the error of the handler's initializer.
     public func make(configuration: JSONValue?) throws -> any Handler {
         try Made(configuration: try HandlerConfiguration.decode(Made.Configuration.self, from: configuration))
     }
 }
 
-/// Decodes a handler's own configuration.
+/// The decoding of the configuration that a handler defines itself.
 public enum HandlerConfiguration {
-    /// Decodes an object, or the empty one when there is none; throws a ``HandlerConfigurationError``.
+    /// Decodes `configuration`, or an empty object if that is nil; throws a ``HandlerConfigurationError``.
     public static func decode<Value: Decodable>(_ type: Value.Type, from configuration: JSONValue?) throws
         -> Value
     {
@@ -49,7 +50,7 @@ public enum HandlerConfiguration {
     }
 }
 
-/// A problem in a handler's own configuration, for the operator to correct.
+/// A problem in the configuration that a handler defines itself, for the operator to correct.
 public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The place, as a JSON pointer (RFC 6901); empty for the whole configuration.
     public let pointer: String

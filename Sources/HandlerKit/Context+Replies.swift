@@ -1,7 +1,7 @@
 public import BusinessMessages
 
 extension Context {
-    /// Whether the customer's device can show `reply`; every device shows texts and links.
+    /// Returns whether the customer's device can show `reply`; every device shows texts and links.
     public func canShow(_ reply: Reply) -> Bool {
         do {
             try reply.require(capabilities)
@@ -13,7 +13,8 @@ extension Context {
 
     /// Handles the event with `reply`, or with a text when the customer's device cannot show `reply`.
     ///
-    /// Without `words` the text is the message's `fallback`, or its own headline with a line for each choice.
+    /// Without `words` the text is the message's `fallback`. Without a `fallback` it is the headline of the
+    /// message with a line for each choice.
     public func reply(_ reply: Reply, orText words: String? = nil) -> Outcome {
         .handled([showable(reply, words)])
     }
@@ -27,8 +28,8 @@ extension Context {
             return reply
         } catch {
             let text = words ?? reply.fallback ?? error.fallback
-            // A message without any text has no replacement; Apple's refusal of the message then names the
-            // broken rule.
+            // A message without any text cannot be replaced. Return it: the server then refuses it and names
+            // the broken rule.
             return text.isEmpty ? reply : .text(text)
         }
     }

@@ -5,48 +5,56 @@ public import Logging
 public struct Context: Sendable {
     /// The event, with its raw message.
     public let event: InboundEvent
-    /// The failed reply, when the event reports one; nil for a customer's message.
+    /// The reply that failed, if the event reports a failed reply; nil for a customer's message.
     public let replyFailure: ReplyFailure?
-    /// The conversation so far; the event itself is the last entry, if the server recorded it already.
+    /// The conversation so far; its last entry is the event itself, if the server has already recorded it.
     public let conversation: Conversation
     /// The handler's state of the conversation, readable and writable.
     public let state: ConversationState
     /// The files of the message, in the order of its attachments.
     public let files: [AttachmentFile]
-    /// The delivery's identity; it is the same on every attempt, so it serves as a key for work that must be
-    /// done once.
+    /// The identity of the delivery, which is the same on every attempt.
+    ///
+    /// Use it as the idempotency key for work that must be done only once.
     public let deliveryID: DeliveryID
     /// The number of this attempt, from 1.
     public let attempt: Int
-    /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
+    /// Whether an earlier event of the conversation was parked after many failures and may be delivered
+    /// later.
     public let isAfterGap: Bool
-    /// For the first event after a person answered: the number of the conversation's first line without the handler; nil
-    /// otherwise.
+    /// The number of the first message that did not go to the handler, in the first event after a person
+    /// answered.
     ///
-    /// The lines from there on are what the customer and the person said. The handler's state is as it was before.
+    /// Nil for other events. The messages from that number on are those of the customer and the person. The
+    /// handler's state is the same as before the person took over.
     public let afterPerson: Int?
-    /// Whether an operator delivers the event again.
+    /// Whether an operator has requested another delivery of the event.
     public let isReplay: Bool
-    /// When the server received the event, as `2026-11-21T10:00:00.123Z`; nil in a handler's tests.
+    /// The time at which the server received the event, as `2026-11-21T10:00:00.123Z`; nil in a handler's
+    /// tests.
     public let receivedAt: String?
-    /// Why the event is `unrecognized`; nil for every other kind.
+    /// The reason why the event's kind is `unrecognized`; nil for every other kind.
     public let unrecognizedReason: UnrecognizedReason?
-    /// The result of the sign-in that the event ends; nil for every other event.
+    /// The result of the sign-in that this event completes; nil for every other event.
     ///
-    /// It is there for an `authentication` event of a business with `authentication` in its file. A customer can send the
-    /// address of a sign-in to another person: read "Sign a customer in" before you trust an identity alone.
+    /// An `authentication` event has a result when the business has `authentication` in its file. A customer
+    /// can send the address of a sign-in to another person: read "Sign a customer in" before you trust an
+    /// identity alone.
     public package(set) var signIn: SignInResult?
-    /// The server's record of the payment that the event ends; nil for every other event.
+    /// The server's record of the payment that this event completes; nil for every other event.
     ///
-    /// It is there for an `applePay` event of a business with `applePay` in its file, when the server made the request.
+    /// An `applePay` event has a record when the business has `applePay` in its file and the server made the
+    /// request.
     public package(set) var payment: PaymentResult?
-    /// The trace and the span of this attempt, as the header `traceparent` of W3C Trace Context; nil in a handler's tests.
+    /// The trace and the span of this attempt in the format of the header `traceparent` (W3C Trace Context).
     ///
-    /// Send it with your own requests. The trace is derived from business and message, and the server's log lines have it as `trace_id`.
+    /// Nil in a handler's tests. Send the value with your own requests. The trace is derived from the
+    /// business and the message; the server's log lines have it as `trace_id`.
     public package(set) var traceparent: String?
-    /// The time after which the answer is dropped and the handler's task cancelled.
+    /// The time after which the server drops the answer and cancels the handler's task.
     public private(set) var deadline: ContinuousClock.Instant
-    /// The number that the server wrote into the event, for a handler in a process of its own.
+    /// The value of ``seq`` that the server sent with the event; only in a handler that is a separate
+    /// process.
     package var receivedSeq: Int?
     private let handlerLogger: Logger
 
@@ -85,31 +93,33 @@ public struct Context: Sendable {
         handlerLogger = logger
     }
 
-    /// The same context with another deadline; it shares the handler's state.
+    /// Returns the same context with another deadline; both share the handler's state.
     package func beginning(deadline: ContinuousClock.Instant) -> Context {
         var context = self
         context.deadline = deadline
         return context
     }
 
-    /// The number of the event's line in the whole conversation: 1, 2, 3, without gaps; a replay has the number of the
-    /// original.
+    /// The number of the event's message in the whole conversation: 1, 2, 3, without gaps.
     ///
-    /// Nil for a failed reply. A server reads it from its disk, as it reads ``conversation``.
+    /// A replay has the number of the original. Nil for a failed reply. A server may have to read the number
+    /// from its disk, like ``conversation``.
     public var seq: Int? {
         if let receivedSeq { return receivedSeq }
         return replyFailure == nil ? conversation.seq(of: event.id) : nil
     }
 
-    /// The subscription that a handler needs for the event.
+    /// The subscription that a handler must have to receive the event.
     public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
     /// The number of the delivery's record, as operators name it: the last part of ``deliveryID``.
     package var record: Substring { deliveryID.rawValue.split(separator: ".").last ?? "" }
-    /// A logger that names the delivery, its trace and, inside a server, the business; never log customer text.
+    /// A logger with the delivery, its trace and, inside a server, the business as metadata.
+    ///
+    /// Never log customer text.
     public var logger: Logger {
         var logger = handlerLogger
         logger[metadataKey: "delivery"] = "\(record)"
-        // The trace is between the version and the span.
+        // The version and a hyphen come before the 32 digits of the trace, and the span follows.
         if let traceparent, traceparent.utf8.count == 55 {
             logger[metadataKey: "trace_id"] = "\(traceparent.dropFirst(3).prefix(32))"
         }

@@ -3,13 +3,15 @@ internal import Synchronization
 
 /// The messages of a business and a customer so far, the oldest first.
 ///
-/// The server provides the latest entries only; ``Entry/seq`` of the first entry tells how many are omitted.
+/// The server provides only the latest entries; ``Entry/seq`` of the first entry shows how many are omitted.
 public struct Conversation: Sendable {
     /// One message of the conversation.
     public struct Entry: Sendable {
         /// The message's number in the whole conversation: 1, 2, 3, without gaps; nil for a queued reply.
         public let seq: Int?
-        /// When the message was recorded, or a queued reply was decided, in UTC: `2026-07-10T17:00:00.000Z` (RFC 3339).
+        /// The time in UTC, `2026-07-10T17:00:00.000Z` (RFC 3339), at which the message was recorded.
+        ///
+        /// For a queued reply it is the time of the handler's answer.
         public let at: String
         /// The sender: the customer or the business.
         public let direction: Direction
@@ -23,7 +25,7 @@ public struct Conversation: Sendable {
         /// The message's JSON.
         public let message: JSONValue
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(
             seq: Int?, at: String, direction: Direction, kind: Kind, id: MessageID, outcome: String? = nil,
             message: JSONValue
@@ -43,7 +45,7 @@ public struct Conversation: Sendable {
         case reading(Reading)
     }
 
-    /// Entries that are read once, at the first access.
+    /// The entries of a conversation, which are read at the first access and then kept.
     private final class Reading: Sendable {
         private let read: @Sendable () throws -> [Entry]
         private let locate: @Sendable (MessageID) throws -> Int?
@@ -82,13 +84,13 @@ public struct Conversation: Sendable {
 
     private let source: Source
 
-    /// Makes a conversation.
+    /// Creates a conversation from its entries.
     public init(entries: [Entry] = []) { source = .entries(entries) }
 
-    /// Creates a conversation that reads its entries at the first access; `read` is called once, and may wait
-    /// for the disk.
+    /// Creates a conversation that reads its entries at the first access.
     ///
-    /// `locate` finds the number of a customer's message that is older than the entries.
+    /// `read` is called at most once, and may wait for the disk. `locate` returns the number of a customer's
+    /// message that is older than the entries.
     package init(
         reading read: @escaping @Sendable () throws -> [Entry],
         locating locate: @escaping @Sendable (MessageID) throws -> Int? = { _ in nil }
@@ -96,9 +98,9 @@ public struct Conversation: Sendable {
 
     /// The latest messages, the oldest first, followed by the queued replies; empty when they cannot be read.
     ///
-    /// A server reads them from its disk at the first access, on the caller's thread; an event whose handler
-    /// does not use them costs no read. When the read fails, the handler's answer is dropped and the event is
-    /// delivered again. A handler that must not act on an empty history calls ``read()``.
+    /// A server reads the entries from its disk at the first access, on the caller's thread, so a handler
+    /// that does not use them costs no read. If the read fails, the server drops the handler's answer and
+    /// delivers the event again. A handler that must not act on an empty history calls ``read()``.
     public var entries: [Entry] { (try? read()) ?? [] }
 
     /// Returns the same as ``entries``; throws when they cannot be read.
@@ -109,15 +111,15 @@ public struct Conversation: Sendable {
         }
     }
 
-    /// The number of a customer's message in the conversation; nil when the conversation has no readable line for it.
+    /// Returns the number of a customer's message; nil when the conversation has no readable record of it.
     func seq(of id: MessageID) -> Int? {
         if let entry = entries.last(where: { $0.direction == .inbound && $0.id == id }) { return entry.seq }
         guard case .reading(let reading) = source else { return nil }
-        // An error is kept in `failure`; the server then drops the handler's answer.
+        // Drop the error here: `failure` has it, and the server drops the handler's answer because of it.
         return try? reading.seq(of: id)
     }
 
-    /// The error of a read; nil before the first access and after a successful one.
+    /// The error of the first read; nil before that read and after a successful one.
     package var failure: (any Error)? {
         if case .reading(let reading) = source { reading.failure } else { nil }
     }

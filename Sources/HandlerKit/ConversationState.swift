@@ -1,14 +1,14 @@
 public import BusinessMessages
 internal import Synchronization
 
-/// The handler's own state of one conversation: a JSON object of at most 32 KiB.
+/// The state that a handler keeps for one conversation: a JSON object of at most 32 KiB.
 ///
 /// ```swift
 /// context.state["step"] = "colour"
 /// ```
-/// Changes made before the handler returns are stored together with its ``Outcome``, on disk before the first
-/// reply is sent. They are discarded when the event will be delivered again. The next event of the
-/// conversation sees them, also after a restart.
+/// Changes made before the handler returns are stored with its ``Outcome``, on disk before the first reply is
+/// sent. They are discarded when the event will be delivered again. The next event of the conversation sees
+/// the stored state, also after a restart.
 public final class ConversationState: Sendable {
     /// The size limit of the JSON.
     public static let maximumBytes = 32 << 10
@@ -25,9 +25,9 @@ public final class ConversationState: Sendable {
         members = Mutex(Members(json: object.map(Self.members) ?? []))
     }
 
-    /// A member that is a text; nil when it is absent or not a text.
+    /// The text of the member with this name; nil when the member is absent or not a text.
     ///
-    /// Assign nil to remove it.
+    /// Assigning nil removes the member.
     public subscript(name: String) -> String? {
         get {
             members.withLock { $0.json.last { $0.name == name }?.text }
@@ -50,7 +50,7 @@ public final class ConversationState: Sendable {
     /// The whole object, as JSON; nil when it is empty.
     public var json: JSONValue? {
         let text = members.withLock { $0.json.isEmpty ? nil : Self.text($0.json) }
-        // A JSON writer produced these bytes, so that parsing succeeds.
+        // This type wrote the JSON, so parsing it succeeds.
         return text.flatMap { try? JSONDocument($0) }?.root
     }
 
@@ -66,7 +66,7 @@ public final class ConversationState: Sendable {
     /// Removes all members.
     public func clear() { members.withLock { $0 = Members(isChanged: true) } }
 
-    /// The changed object as JSON, `null` when it is now empty; nil when it was not changed.
+    /// The state as JSON if it was changed, `null` if it is now empty; nil if it was not changed.
     package var change: [UInt8]? {
         members.withLock { members in
             guard members.isChanged else { return nil }

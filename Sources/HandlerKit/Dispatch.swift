@@ -1,10 +1,9 @@
 public import BusinessMessages
 
-/// Calls the handler's method for the event's kind; returns nil when the handler does not conform to the
-/// kind's protocol.
+/// Calls the handler's method for the event's kind.
 ///
-/// The method runs on the caller's executor, so a blocking handler blocks that executor. Errors of the
-/// handler are rethrown.
+/// Returns nil when the handler does not conform to the protocol of that kind. The method runs on the
+/// caller's executor, so a blocking handler blocks that executor. Errors of the handler are rethrown.
 public func dispatch(_ context: Context, to handler: any Handler) async throws -> Outcome? {
     if let handler = handler as? any EventHandler {
         return isSubscribed(handler, to: context.subscription) ? try await handler.handle(context) : nil

@@ -1,9 +1,9 @@
 public import BusinessMessages
 
-/// A handler that receives events of every kind through one method; it represents code outside the process.
+/// A handler that receives events of every kind through one method; it stands for code outside the process.
 ///
-/// Handlers in the process conform to the protocol of each kind instead. For a type that conforms to both,
-/// only this protocol is used.
+/// Handlers inside the process conform to the protocol of each kind instead. If a type conforms to both, only
+/// this protocol is used.
 public protocol EventHandler: Handler {
     /// The current subscriptions, which may change while the handler runs.
     var subscriptions: Set<Subscription> { get }
@@ -11,42 +11,47 @@ public protocol EventHandler: Handler {
     /// The maximum number of concurrent events; nil leaves the limit to the server.
     var maximumInFlight: Int? { get }
 
-    /// Waits until the handler can receive an event; returns false when it never will again, or when the task
-    /// is cancelled.
+    /// Waits until the handler can receive an event.
     ///
-    /// Meanwhile events wait in order, and no attempt is counted.
+    /// Returns false when the handler will never be ready again, or when the task is cancelled. While this
+    /// method waits, events wait in order, and no attempt is counted.
     func waitUntilReady() async -> Bool
 
-    /// Makes ``waitUntilReady()`` return false from now on, because the server is stopping.
+    /// Makes all current and later calls of ``waitUntilReady()`` return false, because the server is
+    /// stopping.
     func stopWaiting()
 
     /// Answers an event.
     func handle(_ context: Context) async throws -> Outcome
 
-    /// The callbacks of payments that the handler answers; nil while it has not told them yet.
+    /// The payment callbacks that the handler answers; nil until the handler has reported them.
     var payments: Set<PaymentCallback.Kind>? { get }
 
-    /// Answers a callback of a payment; it is not tried again.
+    /// Answers a payment callback; the server does not retry it.
     func payment(_ context: PaymentContext) async throws -> PaymentAnswer
 
-    /// Returns the money of an attempt; throws to be called again.
+    /// Returns the money of a payment attempt to the customer; if it throws, the server calls it again.
     func reversal(_ reversal: PaymentReversal) async throws
 
-    /// Since when the handler has been unable to receive or answer events; nil while it works.
+    /// The time since which the handler has been unable to receive or answer events; nil while it works.
     var downSince: ContinuousClock.Instant? { get }
 
     /// The handler's status, for an operator.
     var report: HandlerReport { get async }
 
-    /// Restarts the handler on behalf of an operator; events in flight are delivered again.
+    /// Restarts the handler at an operator's request; events in flight are delivered again.
     func restart() async
 
-    /// Ends the handler's process as a crash would, without a warning; returns whether there was a process.
+    /// Kills the handler's process without a warning, as a crash would end it; returns whether there was a
+    /// process.
     ///
-    /// The server then restarts it as after a crash. Developers try with it what their customers see.
+    /// The server then restarts the process as after a crash. Developers use this to see what their customers
+    /// would see.
     func crash() async -> Bool
 
-    /// Records for the handler's author why its answer was refused; the server's log has it already.
+    /// Records the reason why an answer was refused, for the handler's author.
+    ///
+    /// The server has already logged the refusal.
     func recordRefusal(_ refusal: AnswerRefusal, of delivery: DeliveryID)
 }
 
@@ -54,7 +59,7 @@ extension EventHandler {
     /// Returns false: the handler has no process.
     public func crash() async -> Bool { false }
 
-    /// None: the handler answers no payments.
+    /// An empty set: the handler answers no payments.
     public var payments: Set<PaymentCallback.Kind>? { [] }
 
     /// Always throws, because ``payments`` is empty.
@@ -75,11 +80,12 @@ private struct NoPayments: LoggableError {
 public struct HandlerReport: Sendable {
     /// The state of the handler's lifecycle.
     public let health: HandlerHealth
-    /// How often the server has restarted the handler.
+    /// The number of times that the server has restarted the handler.
     public let restarts: Int
-    /// The id of the handler's process, if it has one.
+    /// The id of the handler's process; nil when it has none.
     public let processID: Int32?
-    /// The number of lines on its standard output that were not protocol messages, in all of its processes.
+    /// The number of lines on standard output that were not protocol messages, over all processes of the
+    /// handler.
     public let noiseLines: Int
     /// The latest log lines, the oldest first.
     public let lines: [HandlerLogLine]
@@ -103,9 +109,9 @@ public struct HandlerReport: Sendable {
 public struct HandlerLogLine: Hashable, Sendable {
     /// The number of the line, from 1 without gaps, over all processes of the handler.
     public let number: Int
-    /// When the server read the line.
+    /// The time at which the server read the line.
     public let at: ContinuousClock.Instant
-    /// The line; it may quote a customer.
+    /// The text of the line, which may quote a customer.
     public let text: String
 
     /// Creates a line.

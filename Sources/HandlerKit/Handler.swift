@@ -2,10 +2,10 @@ public import BusinessMessages
 
 /// The code of a business that answers its customers.
 ///
-/// A handler subscribes to a kind by conforming to the kind's protocol. Its method is called after the event
-/// is on disk, and again when it throws. Calls for one conversation never overlap. The handler controls the
-/// next step only through its ``Outcome``. It should return before ``Context/deadline``; a later answer is
-/// dropped.
+/// A handler subscribes to a kind of message by conforming to the protocol of that kind. The server calls the
+/// protocol's method after the event is on disk, and again when the method throws. Calls for one conversation
+/// never overlap. Only the returned ``Outcome`` decides the next step. The handler should return before
+/// ``Context/deadline``, because a later answer is dropped.
 public protocol Handler: Sendable {}
 
 /// A handler of texts, with or without attachments.
@@ -64,27 +64,30 @@ public protocol InvitationHandler: Handler {
 
 /// A handler that is called when a customer begins to type.
 public protocol TypingStartHandler: Handler {
-    /// Records the event; a reply before the first message is impolite.
+    /// Records that the customer types; a reply before the customer's first message would be impolite.
     func typingStart(_ typingStart: TypingStart, _ context: Context) async throws -> Outcome
 }
 
 /// A handler that is called when a customer stops typing.
 public protocol TypingEndHandler: Handler {
-    /// Records the event; a reply before the first message is impolite.
+    /// Records that the customer stopped typing; a reply before the customer's first message would be
+    /// impolite.
     func typingEnd(_ typingEnd: TypingEnd, _ context: Context) async throws -> Outcome
 }
 
 /// A handler of closed conversations and declined invitations.
 public protocol CloseHandler: Handler {
-    /// Records the event; Apple's policy forbids replies until the customer writes again.
+    /// Records that the conversation is closed; Apple's policy forbids replies until the customer writes
+    /// again.
     func close(_ close: Close, _ context: Context) async throws -> Outcome
 }
 
 /// A handler that is called when one of its replies did not reach the customer.
 public protocol ReplyFailedHandler: Handler {
-    /// Answers the failure of a reply: in the same conversation, most often in plain words.
+    /// Answers the failure of a reply with other replies in the same conversation, most often plain text.
     ///
-    /// The replies of this answer are sent like others; when one of them fails too, this method is not called for it.
+    /// The replies of this answer are sent like any others. If one of them fails too, this method is not
+    /// called again.
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
 }
 

@@ -1,29 +1,31 @@
 public import BusinessMessages
 public import Logging
 
-/// A factory for one kind of binding.
+/// A factory for the handlers of one type of binding, such as `exec` or `http`.
 ///
 /// The binder named `exec` creates the handlers of `"handler": {"exec": …}`.
 public protocol HandlerBinder: HandlerFactory {
-    /// Creates a handler without lasting side effects, which begin when it is started; throws when the
-    /// binding is wrong.
+    /// Creates a handler; throws when the binding is wrong.
+    ///
+    /// The handler must not have lasting side effects, such as a process, before it is started.
     func make(_ binding: HandlerBindingRequest) throws -> any Handler
 
-    /// Returns the values besides the binding that the handler depends on, such as the content of a secret file.
+    /// Returns all values that the handler depends on besides its binding, such as the content of a secret
+    /// file.
     ///
     /// When they change, a reload recreates the handler. They are never stored or shown.
     func ingredients(of binding: HandlerBindingRequest) -> [UInt8]
 }
 
 extension HandlerBinder {
-    /// Returns nothing: the handler depends on its binding only.
+    /// Returns no bytes: the handler depends only on its binding.
     public func ingredients(of binding: HandlerBindingRequest) -> [UInt8] { [] }
 
-    /// Always throws: a binder cannot be named by `builtin`.
+    /// Always throws, because `builtin` must not name a binder.
     public func make(configuration: JSONValue?) throws -> any Handler { throw HandlerBinderError.notBuiltin }
 }
 
-/// The reason why a binder created no handler.
+/// The reason why a binder cannot create a handler.
 public enum HandlerBinderError: Error, Equatable {
     /// The configuration names the binder with `builtin` instead of its own key.
     case notBuiltin
@@ -37,7 +39,7 @@ public struct HandlerBindingRequest: Sendable {
     public let business: BusinessID
     /// The business's name in commands and logs.
     public let slug: String
-    /// The folder of the business's file, to which paths in it are relative.
+    /// The folder of the business's file; relative paths in the file start there.
     public let directory: String
     /// A folder for temporary files of the handler; it may not exist yet.
     public let scratchDirectory: String

@@ -5,7 +5,7 @@ public protocol HandlerFactory: Sendable {
     /// The handler's name in configurations.
     var name: String { get }
 
-    /// Creates a handler from the business's own configuration; throws when the configuration is wrong.
+    /// Creates a handler from the configuration of its business; throws when the configuration is wrong.
     ///
     /// Called once for each business when the server starts, and when a configuration is checked. It should
     /// not block.

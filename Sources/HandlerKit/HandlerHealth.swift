@@ -1,12 +1,13 @@
 /// The lifecycle state of a handler outside the process.
 public enum HandlerHealth: String, Sendable, CaseIterable {
-    /// Started, but the handshake is not complete.
+    /// The process is started, but the handshake is not complete.
     case starting
-    /// Receiving events.
+    /// The handler receives events.
     case ready
-    /// Ended; the next start follows after a pause.
+    /// The process has ended; it is started again after a pause.
     case restarting
-    /// Ended too often: restarts are suspended for a while, or until an operator restarts the handler.
+    /// The process ended too often: restarts are suspended for a while, or until an operator restarts the
+    /// handler.
     case open
     /// The handler has stopped and does not start again.
     case stopped

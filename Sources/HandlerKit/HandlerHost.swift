@@ -1,7 +1,7 @@
 public import BusinessMessages
 public import Logging
 
-/// The server's services for a handler outside an event.
+/// The services that the server offers to a handler outside an event.
 public struct HandlerHost: Sendable {
     /// The implementation of ``send(_:to:key:)``: returns the id of the message.
     public typealias Send = @Sendable (Reply, CustomerID, String) async throws -> MessageID
@@ -17,7 +17,9 @@ public struct HandlerHost: Sendable {
     private let take: Send
     private let withdraw: WithdrawPayment
 
-    /// Creates a host, in a server or in a handler's tests; without `withdrawPayment` no request is open.
+    /// Creates a host, in a server or in a handler's tests.
+    ///
+    /// Without `withdrawPayment`, every payment request counts as not open.
     public init(
         business: BusinessID, slug: String, logger: Logger,
         withdrawPayment: @escaping WithdrawPayment = { _ in false }, send: @escaping Send
@@ -32,17 +34,20 @@ public struct HandlerHost: Sendable {
     /// Sends a message that answers no event, such as "the parcel has arrived".
     ///
     /// Returns when the message is on disk; it is sent after the replies that are already queued in its
-    /// conversation. The same `key` for the same customer means the same message for at least three days: it
-    /// is sent once, and every call returns its id. `key` has 1 to 200 bytes. Throws a ``HandlerHostError``.
+    /// conversation.
+    ///
+    /// For at least three days, calls with the same `key` for the same customer mean the same message: it is
+    /// sent once, and every call returns its id. `key` has 1 to 200 bytes. Throws a ``HandlerHostError``.
     @discardableResult
     public func send(_ message: Reply, to customer: CustomerID, key: String) async throws -> MessageID {
         try await take(message, customer, key)
     }
 
-    /// Ends a payment request before it is paid, such as one that the customer paid in another way.
+    /// Ends a payment request before it is paid, for example because the customer has paid in another way.
     ///
-    /// Returns false when the request is unknown, has ended, is paid, or has an attempt whose result is open. From then on
-    /// the payment sheet fails without a call of the handler. Throws a ``HandlerHostError``.
+    /// Returns false when the request is unknown, has ended, is paid, or has an attempt whose result is not
+    /// known yet. After a withdrawal, the payment sheet fails without a call of the handler. Throws a
+    /// ``HandlerHostError``.
     public func withdrawPayment(_ requestIdentifier: String) async throws -> Bool {
         try await withdraw(requestIdentifier)
     }

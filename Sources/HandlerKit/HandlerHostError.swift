@@ -4,10 +4,11 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     case unusableKey
     /// The customer's identifier is empty, longer than 512 bytes, or has a control character; correct the handler.
     case unusableCustomer
-    /// Apple would refuse the message, because it breaks these rules; correct the handler.
+    /// Apple would refuse the message, because it breaks the rules in the refusal; correct the handler.
     case unusableMessage(AnswerRefusal)
-    /// A person has the conversation, or it waits for one: drop the message, or send it with the outcome of the event that
-    /// has ``Context/afterPerson``.
+    /// A person answers the conversation, or the conversation waits for a person.
+    ///
+    /// Drop the message, or send it with the outcome of the event that has ``Context/afterPerson``.
     case withPerson
     /// The handler belongs to an app of the App Store, which has no conversations; correct the handler.
     case noConversations

@@ -5,27 +5,30 @@ public typealias Reply = OutboundMessage
 
 /// The result of an event, as its handler decides it.
 ///
-/// The outcome is decided once: it is stored with its replies before the first of them is sent, and the
-/// handler is not called again.
+/// Every outcome except ``retry(after:)`` is final. The server stores the outcome with its replies before the
+/// first reply is sent, and does not call the handler for this event again.
 public enum Outcome: Hashable, Sendable {
     /// The event is done; these replies are sent in order.
     case handled([Reply])
-    /// Call the handler again, after the server's own delay or this one, whichever is longer; at most five minutes
-    /// are honoured.
-    case retry(after: Duration?)
-    /// The event can never be handled and becomes a dead letter. The reason is logged: include no customer
-    /// text.
-    case reject(reason: String)
-    /// A person continues the conversation; these replies are sent in order.
+    /// The handler must be called again after a delay.
     ///
-    /// Without replies the customer gets the business's own text for this. The reason is logged: include no customer
-    /// text.
+    /// The delay is the server's own or this one, whichever is longer; at most five minutes of this one
+    /// count.
+    case retry(after: Duration?)
+    /// The event can never be handled and becomes a dead letter.
+    ///
+    /// The reason is logged: include no customer text.
+    case reject(reason: String)
+    /// A person must continue the conversation; these replies are sent in order.
+    ///
+    /// Without replies the customer gets the text that the business has configured for a handoff. The reason
+    /// is logged: include no customer text.
     case handoff(reason: String, replies: [Reply] = [])
 
     /// The event is done and needs no reply.
     public static var handled: Outcome { .handled([]) }
 
-    /// Call the handler again after the server's own delay.
+    /// The handler must be called again after the server's own delay.
     public static var retry: Outcome { .retry(after: nil) }
 
     /// The event is done; these replies are sent in order.
@@ -42,7 +45,7 @@ public enum Outcome: Hashable, Sendable {
         }
     }
 
-    /// The same outcome with other replies; an outcome that has none is unchanged.
+    /// Returns the same outcome with other replies; an outcome without replies is returned unchanged.
     package func replacing(replies: [Reply]) -> Outcome {
         switch self {
         case .handled: .handled(replies)

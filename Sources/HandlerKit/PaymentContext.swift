@@ -1,29 +1,33 @@
 public import BusinessMessages
 public import Logging
 
-/// The information about a payment besides the data of one callback.
+/// The information about a payment that does not come from the callback itself.
 public struct PaymentContext: Sendable {
-    /// The business that asked for the payment.
+    /// The business that requested the payment.
     public let business: BusinessID
     /// The customer.
     public let customer: CustomerID
-    /// The identifier of the message that asked for the payment, which sending it returned.
+    /// The identifier of the message that requested the payment.
+    ///
+    /// Sending the message returned the same identifier.
     public let message: MessageID
     /// The request.
     public let request: PaymentRequest
-    /// The sums that the customer sees now; charge its total.
+    /// The sums that the customer sees now; charge the total of the sheet.
     public let sheet: PaymentSheet
-    /// The device's call, with contacts and shipping method.
+    /// The callback of the customer's device, with contacts and shipping method.
     public let callback: PaymentCallback
-    /// The attempt to pay, 64 hexadecimal digits; empty for other callbacks than `paymentGateway`.
+    /// The identifier of the attempt to pay, 64 hexadecimal digits; empty except in a `paymentGateway`
+    /// callback.
     ///
-    /// The same token has the same attempt, so it serves as the idempotency key at the payment provider.
+    /// The same token always gives the same identifier: use it as the idempotency key at the payment
+    /// provider.
     public let attempt: String
-    /// The decrypted token of a `paymentGateway` call; nil unless the business's file has `decrypt`.
+    /// The decrypted token of a `paymentGateway` callback; nil unless the business's file has `decrypt`.
     ///
-    /// It has the number of the card (Apple, "Payment token format reference"): never store or log it.
+    /// The token contains the card number (Apple, "Payment token format reference"): never store or log it.
     public let decryptedToken: JSONValue?
-    /// The time after which the answer is dropped and the handler's task cancelled.
+    /// The time after which the server drops the answer and cancels the handler's task.
     public let deadline: ContinuousClock.Instant
     /// A logger; never log the token or a contact.
     public let logger: Logger
@@ -50,21 +54,22 @@ public struct PaymentContext: Sendable {
     public var requestIdentifier: String { callback.requestIdentifier }
 }
 
-/// An attempt to pay whose money goes back to the customer.
+/// An attempt to pay whose money must be returned to the customer.
 public struct PaymentReversal: Hashable, Sendable {
     /// The business.
     public let business: BusinessID
     /// The customer.
     public let customer: CustomerID
-    /// The identifier of the message that asked for the payment.
+    /// The identifier of the message that requested the payment.
     public let message: MessageID
-    /// The attempt, 64 hexadecimal digits: the key that ``PaymentGatewayHandler/paymentGateway(_:_:)`` had.
+    /// The identifier of the attempt, as ``PaymentGatewayHandler/paymentGateway(_:_:)`` got it in its
+    /// context.
     public let attempt: String
     /// The sum that the sheet showed, a decimal text.
     public let amount: String
     /// The currency, three letters of ISO 4217.
     public let currencyCode: String
-    /// The provider's reference, when the handler named one.
+    /// The payment provider's reference for the charge; nil when the handler returned none.
     public let reference: String?
     /// The time after which the call counts as failed.
     public let deadline: ContinuousClock.Instant

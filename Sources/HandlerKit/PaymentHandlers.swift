@@ -2,30 +2,32 @@ public import BusinessMessages
 
 /// A handler that charges customers who pay with Apple Pay; a business needs it to send a `PaymentRequest`.
 ///
-/// The server writes each attempt to disk before it calls ``paymentGateway(_:_:)``. After a late answer, a crash or a wrong
-/// sum, the customer's device is told that the payment failed, and the server calls ``reversal(_:)`` until it succeeds.
+/// The server writes each attempt to disk before it calls ``paymentGateway(_:_:)``. If the answer is late,
+/// the process crashes, or the charged sum is wrong, the server tells the customer's device that the payment
+/// failed. It then calls ``reversal(_:)`` until that succeeds.
 public protocol PaymentGatewayHandler: Handler {
-    /// Charges the customer through the payment provider, and returns what was charged.
+    /// Charges the customer through the payment provider, and returns the charged sum.
     ///
     /// Use ``PaymentContext/attempt`` as the provider's idempotency key. The sum to charge is the total of
-    /// ``PaymentContext/sheet``. The server waits 25 s.
+    /// ``PaymentContext/sheet``. The server waits at most 25 s for the answer.
     func paymentGateway(_ token: PaymentToken, _ context: PaymentContext) async throws -> PaymentOutcome
 
-    /// Returns the money of an attempt whose success the device did not see; throws to be called again.
+    /// Returns the money of an attempt that the customer's device did not see succeed.
     ///
-    /// The attempt may not have charged anything, and may be reversed already: both are a success.
+    /// If the attempt charged nothing, or was reversed already, return normally: this is a success too. If
+    /// the method throws, the server calls it again.
     func reversal(_ reversal: PaymentReversal) async throws
 }
 
 /// A handler that adapts the sums to the customer's card.
 public protocol PaymentMethodUpdateHandler: Handler {
-    /// Answers the selection of another card; before the payment the server waits 25 s.
+    /// Answers the selection of another card; the server waits at most 25 s for the answer.
     func paymentMethodUpdate(_ method: PaymentMethod, _ context: PaymentContext) async throws -> SheetUpdate
 }
 
 /// A handler that adapts the sums to the shipping method; a request with shipping methods needs it.
 public protocol ShippingMethodUpdateHandler: Handler {
-    /// Answers the selection of another shipping method, whose identifier is one that the handler gave.
+    /// Answers the selection of another shipping method, one of those that the handler offered.
     func shippingMethodUpdate(
         _ method: PaymentSheet.ShippingMethod, _ context: PaymentContext
     ) async throws -> SheetUpdate
@@ -33,13 +35,13 @@ public protocol ShippingMethodUpdateHandler: Handler {
 
 /// A handler that adapts the sums and the shipping methods to the customer's address.
 public protocol ShippingContactUpdateHandler: Handler {
-    /// Answers the selection of another address, which has no name and no street before the payment.
+    /// Answers the selection of another address; before the payment, the address has no name and no street.
     func shippingContactUpdate(
         _ contact: PaymentContact, _ context: PaymentContext
     ) async throws -> SheetUpdate
 }
 
-/// A handler that learns of the order after the payment.
+/// A handler that is told about the order after the payment.
 public protocol OrderTrackingHandler: Handler {
     /// Records the order; the device ignores the answer.
     func orderTracking(_ callback: PaymentCallback, _ context: PaymentContext) async throws
@@ -55,9 +57,10 @@ public enum PaymentAnswer: Hashable, Sendable {
     case received
 }
 
-/// Calls the handler's method for a payment's callback; returns nil when the handler does not conform to its protocol.
+/// Calls the handler's method for a payment callback.
 ///
-/// Errors of the handler are rethrown.
+/// Returns nil when the handler does not conform to the protocol of that callback. Errors of the handler are
+/// rethrown.
 public func dispatch(
     _ context: PaymentContext, to handler: any Handler
 ) async throws -> PaymentAnswer? {
@@ -104,7 +107,8 @@ public func dispatch(_ reversal: PaymentReversal, to handler: any Handler) async
     return true
 }
 
-/// Returns the callbacks of payments that a handler answers; nil while a program has not told them yet.
+/// Returns the payment callbacks that a handler answers; nil until a handler outside the process has reported
+/// them.
 public func payments(of handler: any Handler) -> Set<PaymentCallback.Kind>? {
     if let handler = handler as? any EventHandler { return handler.payments }
     return Set(
