@@ -3,7 +3,7 @@ package import BalloonTransport
 package import HandlerKit
 package import HandlerProtocol
 
-/// The reason why a handler outside the process returned no outcome; the event is tried again.
+/// The reason why a handler outside the process returned no outcome; the server delivers the event again.
 package enum BridgeError: Error, Equatable, Sendable {
     /// The handler is not running: it is restarting, or an operator must restart it.
     case notRunning
@@ -19,13 +19,13 @@ package enum BridgeError: Error, Equatable, Sendable {
     case cancelled
     /// The handler answered with an error.
     case refused(RPCFailure)
-    /// The handler's `events` do not list `retention`.
+    /// The handler does not answer the App Store's questions: its `events` do not list `retention`.
     case noRetention
-    /// The event of a check could not be written to a file for the handler.
+    /// `balloon` could not write the event of a handler check to a file for the handler.
     case noScratchFile(SystemError)
     /// The service answered with this status.
     case status(Int)
-    /// The service was unreachable, or its answer incomplete; the error is nil when the transport gave none.
+    /// The service was unreachable, or its answer incomplete; nil when the transport gave no reason.
     case transport(TransportError?)
     /// The service's answer exceeds this size limit.
     case answerTooLarge(maximumBytes: Int)
@@ -36,7 +36,7 @@ package enum BridgeError: Error, Equatable, Sendable {
 }
 
 extension BridgeError: LoggableError {
-    /// The failure in words; contains no text of the handler, which may quote a customer.
+    /// The failure in words, without text of the handler, which may quote a customer.
     package var reason: String {
         switch self {
         case .notRunning: "the handler is not running"

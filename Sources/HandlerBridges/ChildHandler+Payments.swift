@@ -4,7 +4,7 @@ import HandlerProtocol
 import Synchronization
 
 extension ChildHandler {
-    /// Sends a callback of a payment to the process and returns its answer.
+    /// Sends a payment callback to the process and returns its answer.
     package func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
         let result = try await callPayment { PaymentCall.write(context, to: &$0) }
         do throws(PaymentAnswerProblem) {
@@ -14,7 +14,7 @@ extension ChildHandler {
         }
     }
 
-    /// Asks the process for a reversal; throws when it does not confirm it.
+    /// Asks the process to reverse a payment attempt; throws when the process does not confirm the reversal.
     package func reversal(_ reversal: PaymentReversal) async throws {
         _ = try await callPayment { PaymentCall.write(reversal, to: &$0) }
     }
@@ -41,7 +41,7 @@ extension ChildHandler {
         case .failure(.notReading):
             await session.checkForLife()
             throw BridgeError.notReading
-        // The program's message may quote a customer, so nothing keeps it.
+        // Keep the program's message nowhere, not even in memory: it may quote a customer.
         case .failure(let error): throw error
         }
     }

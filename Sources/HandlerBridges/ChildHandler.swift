@@ -12,14 +12,14 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         var introduction: Introduction?
         var session: ChildSession?
         var supervisor: Task<Void, Never>?
-        /// The current restart pause; cancel it to restart at once.
+        /// The pause before the next start of the process; cancelling it starts the process at once.
         var pause: Task<Void, Never>?
         var restarts = 0
-        /// The number of lines that previous processes wrote to standard output and that are no protocol
+        /// The number of lines that earlier processes wrote to standard output and that were not protocol
         /// messages.
         var noiseLines = 0
         var isStopping = false
-        /// Whether ``restart()`` ended the process, so that it is started again without a pause.
+        /// Whether ``restart()`` is ending the process, which is then started again without a pause.
         var isRestarting = false
         var host: HandlerHost?
         /// The time since when the process is not ready; nil while it is ready.
@@ -51,15 +51,15 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         self.logger = logger
     }
 
-    /// The subscriptions that the process reported; before the first report, all that exist.
+    /// The subscriptions that the process reported; all subscriptions before its first report.
     package var subscriptions: Set<Subscription> {
         state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
 
-    /// The callbacks of payments that the process reported; nil before the first report.
+    /// The payment callbacks that the process reported; nil before its first report.
     package var payments: Set<PaymentCallback.Kind>? { state.withLock { $0.introduction?.payments } }
 
-    /// The limit of concurrent events that the process reported; nil before it did.
+    /// The limit of concurrent events that the process reported; nil before its first report.
     package var maximumInFlight: Int? { state.withLock { $0.introduction?.maximumInFlight } }
 
     /// The lifecycle state.
@@ -71,7 +71,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// The time since when the process is not ready; nil while it is ready.
     package var downSince: ContinuousClock.Instant? { state.withLock { $0.downSince } }
 
-    /// The status, with the process id while a process runs.
+    /// The status of the handler, with the process id if a process is running.
     package var report: HandlerReport {
         get async {
             let state = self.state.withLock { $0 }
@@ -89,10 +89,11 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// the task is cancelled.
     package func waitUntilReady() async -> Bool { await gate.wait() }
 
-    /// Makes ``waitUntilReady()`` return false, now and later, so that no further event is sent.
+    /// Makes all current and later calls of ``waitUntilReady()`` return false, so that no further event is
+    /// sent.
     package func stopWaiting() { gate.closeForGood() }
 
-    /// Starts the process and restarts it whenever it ends; returns at once.
+    /// Starts a task that starts the process and restarts it whenever it ends; returns at once.
     package func provision(_ host: HandlerHost) async {
         state.withLock { state in
             guard state.supervisor == nil else { return }
@@ -101,8 +102,10 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         }
     }
 
-    /// Ends the process: closes its input, then sends SIGTERM, then SIGKILL, each after its grace period;
-    /// sends SIGKILL at once when the task is cancelled.
+    /// Ends the process: closes its standard input, and then sends SIGTERM and SIGKILL, each after a grace
+    /// period.
+    ///
+    /// Sends SIGKILL at once when the task is cancelled.
     package func shutdown() async {
         gate.closeForGood()
         let (session, supervisor, pause) = state.withLock { state in
@@ -114,7 +117,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
             await session?.stop()
             await supervisor?.value
         } onCancel: {
-            // The kill is not awaited: the process cannot ignore SIGKILL.
+            // Do not wait for the kill: the process cannot ignore SIGKILL.
             Task { await session?.kill() }
         }
     }
@@ -129,7 +132,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         await session?.stop()
     }
 
-    /// Kills the process; it is restarted after the pause of a crash.
+    /// Kills the process; the server restarts it after the same pause as after a crash.
     package func crash() async -> Bool {
         guard let session else { return false }
         await session.kill()
@@ -144,8 +147,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// Sends the event to the process and returns its outcome.
     package func handle(_ context: Context) async throws -> Outcome {
         guard let session else { throw BridgeError.notRunning }
-        // Read the history here, where the thread may wait for the disk. When it is unreadable, fail before
-        // the handler is called.
+        // Read the history before the handler is called, so that an unreadable history fails the event. The
+        // thread here may wait for the disk.
         _ = try context.conversation.read()
         let message = context.event.message.text
         let file =
@@ -212,7 +215,7 @@ extension ChildHandler: RetentionHandler {
         switch answer {
         case .success(let result): return try RetentionCall.choice(result)
         case .failure(.cancelled), .failure(.notReading):
-            // A handler that hangs is killed, and restarted.
+            // If the handler hangs, kill it; it is then restarted.
             await session.checkForLife()
             throw BridgeError.timedOut
         case .failure(let error): throw error
@@ -255,7 +258,7 @@ extension ChildHandler {
         }
     }
 
-    /// Runs one process, from its start to its end.
+    /// Starts a process, completes the handshake with it, and waits until it ends.
     private func live() async {
         let session = ChildSession(
             label: "balloon.child.\(request.slug)", loop: loop, timings: timings,
@@ -294,8 +297,8 @@ extension ChildHandler {
         gate.close()
         let noise = await session.noiseCount
         let isWanted = state.withLock { state in
-            // From here on `noiseLines` includes the lines of this process, so the session must not be
-            // counted as well.
+            // `noiseLines` now includes the lines of this process, so remove the session, whose lines would
+            // otherwise be counted twice.
             state.session = nil
             state.noiseLines += noise
             if state.downSince == nil { state.downSince = .now }
@@ -336,7 +339,7 @@ extension ChildHandler {
         let pause = state.withLock { state -> Task<Void, Never>? in
             guard !state.isStopping else { return nil }
             state.health = health
-            // A cancellation ends the pause early.
+            // Cancelling the task ends the pause early.
             let pause = Task { _ = try? await Task.sleep(for: time) }
             state.pause = pause
             return pause

@@ -5,27 +5,28 @@ package import HandlerKit
 import HandlerProtocol
 package import Logging
 
-/// One child process from start to end, with its calls and messages.
+/// One run of a child process from start to end, with the calls to it and its messages.
 package actor ChildSession {
     /// The answer to a call, or the reason why it has no answer.
     package typealias Answer = Result<JSONValue, BridgeError>
 
-    /// How many noise lines of a process `handlers logs` shows.
+    /// The maximum number of noise lines of a process that `handlers logs` shows.
     ///
-    /// A noise line is a line on standard output that is no protocol message.
+    /// A noise line is a line on standard output that is not a protocol message.
     private static let maximumKeptNoise = 20
     /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
     private static let maximumNoiseBeforeHandshake = 50
-    /// How long a call that could not be written waits for the exit of the process, which would explain the
-    /// failure.
+    /// The time that a call waits for the end of the process after writing the call failed.
+    ///
+    /// If the process ends in this time, the call fails with `ended`, otherwise with `notReading`.
     private static let patienceForEnd = Duration.seconds(5)
-    /// How long reading from a child that floods its output is paused.
+    /// The length of a pause in reading from a child that writes too many lines.
     private static let floodPause = Duration.milliseconds(100)
-    /// The limit of unread input bytes.
+    /// The maximum bytes for the child that may wait in memory because it does not read its input.
     private static let maximumPendingBytes = 8 << 20
 
     nonisolated let executor: QueueExecutor
-    /// The queue of the process's events.
+    /// The executor of this actor, whose queue also runs the callbacks of the process and its pipes.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
     }
@@ -39,9 +40,9 @@ package actor ChildSession {
     private var errors: PipeReader?
     private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
     private var relay: StandardErrorRelay
-    /// The host that accepts the messages which the program sends on its own, not as the answer to an event.
+    /// The host that accepts messages which the program sends without an event.
     private let host: HandlerHost?
-    /// The file that records the process id, if any.
+    /// The file that records the process id; nil when there is no scratch directory.
     private let orphan: OrphanProcessFile?
     private var repliesInFlight = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
@@ -55,20 +56,23 @@ package actor ChildSession {
     package private(set) var firstNoise: String?
     /// The number of answers whose id matched no open call.
     package private(set) var strayAnswerCount = 0
-    /// Counts all lines that are not awaited answers.
+    /// Counts all lines that are not the answer to a pending call.
     private var unaskedRate = FloodGauge()
     private var isFlooding = false
-    /// Whether the child is being killed for lines that are no protocol messages; its later lines are ignored.
+    /// Whether the child is being killed because it writes no protocol messages; its further lines are
+    /// ignored.
     private var isCondemned = false
     private var isWatched = false
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
-    /// The maximum number of messages without an event that may wait for the disk.
+    /// The maximum number of calls of the program, such as messages without an event, that may wait for the
+    /// disk.
     private static let maximumReplies = 256
 
-    /// Prepares one run of the program; ``start(_:)`` starts it and records its process in `scratchDirectory`, unless
-    /// that is nil.
+    /// Prepares one run of the program, which ``start(_:)`` starts.
+    ///
+    /// The process is recorded in `scratchDirectory`, unless that is nil.
     package init(
         label: String, loop: DescriptorLoop, timings: ChildTimings, host: HandlerHost?, tail: LogTail,
         scratchDirectory: String? = nil, logger: Logger
@@ -100,7 +104,7 @@ package actor ChildSession {
         input = PipeWriter(
             owning: streams.input, queue: queue, loop: loop, maximumPendingBytes: Self.maximumPendingBytes)
         do throws(SystemError) {
-            // The pipes own their descriptors from here on, also when watching them fails.
+            // From here on these values close the descriptors, even if watching them fails.
             let (output, errors) = (
                 PipeReader.Source(owning: streams.output), PipeReader.Source(owning: streams.error)
             )
@@ -111,7 +115,7 @@ package actor ChildSession {
                 self.assumeIsolated { $0.takeLog(bytes) }
             }
         } catch {
-            // A process whose output cannot be read must not continue; its end is still detected.
+            // Kill a process whose output cannot be read; its end is still detected.
             process.signalGroup(TerminationSignal.final)
             throw error
         }
@@ -126,12 +130,13 @@ package actor ChildSession {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard exit == nil, let input else { return continuation.resume(returning: .failure(.ended)) }
-                // When the task was cancelled before this point, `onCancel` found no entry in `pending`.
+                // If the task was cancelled before this point, `onCancel` has not found the call in
+                // `pending`.
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
                 watch()
-                // Writing also fails when the process has ended. The pending call then fails with `ended` as
-                // soon as the exit is reported.
+                // If writing failed because the process has ended, the call fails with `ended` as soon as the
+                // end is reported. Otherwise the child does not read its input.
                 guard input.write(line) else {
                     return expire(id, after: Self.patienceForEnd, as: .notReading)
                 }
@@ -142,22 +147,21 @@ package actor ChildSession {
         }
     }
 
-    /// Writes a line that needs no answer; it is lost when it cannot be written.
+    /// Writes a line that needs no answer; the line is lost if it cannot be written.
     package func notify(_ line: [UInt8]) { _ = input?.write(line) }
 
     /// Whether the child has read all of its input; also true when its input is closed.
     package var hasReadAll: Bool { input?.isDrained ?? true }
 
-    /// Marks the handshake as complete; noise is tolerated from here on.
+    /// Marks the handshake as complete; from then on the child is not killed for noise lines.
     package func introduced() { isIntroduced = true }
 
-    /// Sends a ping; kills the process and all that it started unless it writes any line within the time
-    /// limit.
+    /// Sends a ping, and kills the process group unless the process writes something within the time limit.
     func checkForLife() {
         guard !isChecking, exit == nil else { return }
         isChecking = true
         let before = heard
-        // Any line counts as a sign of life, so this answer is not awaited.
+        // Do not wait for this answer: any output counts as a sign of life.
         notify(RPCLine.request(id: nextID, method: Method.ping))
         nextID += 1
         executor.queue.asyncAfter(deadline: .now() + timings.signOfLife.dispatchInterval) {
@@ -165,7 +169,8 @@ package actor ChildSession {
         }
     }
 
-    /// Sends a ping whenever a call is in flight and the child was silent for a while.
+    /// Checks periodically, while calls are pending, and sends a ping when the child has written nothing
+    /// since.
     private func watch() {
         guard !isWatched else { return }
         isWatched = true
@@ -198,14 +203,15 @@ package actor ChildSession {
         }
     }
 
-    /// Ends the process: sends a last call and closes its input, then sends SIGTERM, then SIGKILL.
+    /// Ends the process: sends `shutdown`, closes its input, and then sends SIGTERM and SIGKILL after grace
+    /// periods.
     package func stop() async {
         isStopped = true
         // A process that never started has no exit to wait for.
         guard exit == nil, process != nil else { return }
         notify(RPCLine.request(id: nextID, method: Method.shutdown))
         nextID += 1
-        // A program that ignores the call still notices the end of its input.
+        // A program that ignores `shutdown` can still notice the end of its input.
         input?.close()
         let queue = executor.queue
         queue.asyncAfter(deadline: .now() + timings.grace.dispatchInterval) {
@@ -217,7 +223,7 @@ package actor ChildSession {
         _ = await waitForExit()
     }
 
-    /// Kills the process and all that it started at once.
+    /// Kills the process and everything that it started, at once, and waits for its end.
     package func kill() async {
         signal(TerminationSignal.final)
         if process != nil { _ = await waitForExit() }
@@ -255,7 +261,7 @@ package actor ChildSession {
         }
     }
 
-    /// Handles a line; returns whether it was an awaited answer.
+    /// Handles a line; returns whether the line answered a pending call.
     private func take(line: [UInt8]) -> Bool {
         switch RPCMessage(line: line) {
         case .result(let id, let result): return answer(id, .success(result))
@@ -271,7 +277,7 @@ package actor ChildSession {
         return false
     }
 
-    /// Pauses reading: a server that reads a flood at full speed has no time for anything else.
+    /// Pauses reading, because reading a flood of lines at full speed would use the server's processor time.
     private func slowDown() {
         output?.pause(for: Self.floodPause)
         guard !isFlooding else { return }
@@ -279,8 +285,9 @@ package actor ChildSession {
         logger.warning("handler floods standard output; reading it slowly")
     }
 
-    /// Accepts a message that the handler sends without an event, and answers the handler when the message is
-    /// on disk.
+    /// Accepts a message that the handler sends without an event.
+    ///
+    /// The handler gets its answer when the message is on disk.
     private func reply(_ id: JSONValue, _ params: JSONValue) {
         let call: ReplyCall
         do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
@@ -292,7 +299,7 @@ package actor ChildSession {
         }
     }
 
-    /// Ends a payment request, and answers the handler when the end is on disk.
+    /// Ends a payment request; the handler gets its answer when the end is on disk.
     private func withdrawPayment(_ id: JSONValue, _ params: JSONValue) {
         guard let identifier = params["requestIdentifier"]?.string else {
             return refuse(id, RPCFailure(HandlerProtocolError.malformed("requestIdentifier")))
@@ -303,7 +310,7 @@ package actor ChildSession {
         }
     }
 
-    /// Lets the host answer a call of the handler, unless too many such calls wait.
+    /// Answers a call of the handler with the result of `answer`, unless too many such calls wait.
     private func ask(
         _ id: JSONValue, _ answer: @escaping @Sendable (HandlerHost) async throws -> [UInt8]
     ) {
@@ -312,7 +319,7 @@ package actor ChildSession {
                 id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
         }
         repliesInFlight += 1
-        // Nothing cancels this task: it ends when the disk has the change.
+        // This task is never cancelled; it ends when the change is on disk.
         Task {
             let line: [UInt8]
             do {
@@ -333,7 +340,7 @@ package actor ChildSession {
     private func answer(_ id: Int, _ answer: Answer) -> Bool {
         guard pending[id] != nil else {
             strayAnswerCount += 1
-            // Answers to cancelled events and second answers are too common for a warning.
+            // Do not warn: answers to cancelled events and repeated answers are common.
             logger.debug("handler answered a call that is not pending")
             return false
         }
@@ -353,7 +360,7 @@ package actor ChildSession {
         if noiseCount <= Self.maximumKeptNoise { relay.keep("[warning] no protocol message: \(beginning)") }
         if noiseCount == 1 {
             firstNoise = beginning
-            // Before the handshake the process knows no customer, so the line may be quoted.
+            // Quote the line only before the handshake, when the process knows no customer yet.
             let quoted = isIntroduced ? "" : beginning
             logger.warning(
                 "handler wrote a line to standard output that is not a protocol message",
@@ -368,7 +375,7 @@ package actor ChildSession {
 
     private func ended(_ exit: SpawnedProcess.Exit) {
         orphan?.remove()
-        // First process the output that the child wrote before its exit.
+        // First read the output that the child wrote before it ended.
         output?.finish()
         errors?.finish()
         input?.close()

@@ -2,20 +2,23 @@ package import BalloonJSON
 package import BalloonPOSIX
 package import HandlerKit
 
-/// Creates handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"},
+/// A binder for handlers that are programs: `"handler": {"exec": ["./bot.py"], "environment": {"TZ": "UTC"},
 /// "config": {}}`.
 ///
-/// The program runs in the folder of the business's file. Its environment has the variables of ``inherited``, those
-/// of `environment`, and `BALLOON_HANDLER_PROTOCOL`, `BALLOON_HANDLER_COOKIE` and `BALLOON_BUSINESS`.
+/// The program runs in the folder of the business's file. Its environment consists of the variables in
+/// ``inherited``, those in `environment`, and `BALLOON_HANDLER_PROTOCOL`, `BALLOON_HANDLER_COOKIE` and
+/// `BALLOON_BUSINESS`.
 package struct ExecBinder: HandlerBinder {
     /// The variables of the server's environment that a child inherits; none of them is a secret.
     package static let inherited = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
 
-    /// The key of such a binding in a business's file: `"handler": {"exec": …}`.
+    /// The key that selects this binder in a business's file: `"handler": {"exec": …}`.
     package let name = "exec"
     private let timings: ChildTimings
     private let environment: [String: String]
-    /// Watches the children; nil when no descriptors were left, and then no handler can be created.
+    /// The loop that watches the pipes of all children.
+    ///
+    /// Nil when no descriptors were left; then no handler can be created.
     private let loop: DescriptorLoop?
 
     /// Creates a binder whose children inherit from `environment`.
@@ -33,11 +36,11 @@ package struct ExecBinder: HandlerBinder {
         try child(request)
     }
 
-    /// The program of a binding, the reason why it cannot be started, and a hint; nil when no problem was
+    /// Returns the reason why a binding's program cannot be started, with a hint; nil when no problem was
     /// found.
     ///
-    /// A server starts nevertheless: the program may be installed later, and other businesses are not
-    /// affected.
+    /// A server starts in spite of such a problem: the program may be installed later, and other businesses
+    /// are not affected.
     package static func obstacle(
         of binding: JSONValue, in directory: String
     ) -> (program: String, error: SystemError, advice: String)? {
@@ -59,11 +62,13 @@ package struct ExecBinder: HandlerBinder {
 
     private static let cookieName = "BALLOON_HANDLER_COOKIE"
     private static let cookieValue = "balloon-handler"
-    /// A variable in the environment of a child and of all processes that it starts; it identifies them as a
-    /// handler's processes.
+    /// A variable in the environment of each child, which its descendants inherit.
+    ///
+    /// It shows that a process was started by a handler.
     static var cookie: String { "\(cookieName)=\(cookieValue)" }
 
-    /// The environment of a child: inherited variables, those of its binding, and its business.
+    /// Returns the environment of a child: inherited variables, those of the binding, and those about the
+    /// business.
     package static func environment(
         for slug: String, from inherited: [String: String] = ProcessEnvironment.variables(),
         adding variables: [(String, String)] = []

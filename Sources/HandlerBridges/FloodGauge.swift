@@ -1,4 +1,4 @@
-/// Detects a line rate that is too high to process.
+/// A line counter that detects when more lines arrive per second than the server should process.
 struct FloodGauge {
     private static let maximumPerSecond = 2000
     private var second: ContinuousClock.Instant
@@ -10,7 +10,7 @@ struct FloodGauge {
     /// Counts a line; returns whether the limit for one second is exceeded.
     mutating func add(at clock: @autoclosure () -> ContinuousClock.Instant = .now) -> Bool {
         count += 1
-        // Read the clock for every 128th line only.
+        // Read the clock only at every 128th line, because reading it for each line costs too much.
         guard count % 128 == 0 else { return false }
         let now = clock()
         if now - second >= .seconds(1) {

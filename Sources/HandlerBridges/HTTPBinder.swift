@@ -4,14 +4,14 @@ import BalloonTransport
 import BalloonWire
 package import HandlerKit
 
-/// Creates handlers that are services: `"handler": {"http": {"url": "https://…", "secret": {"env":
+/// A binder for handlers that are HTTP services: `"handler": {"http": {"url": "https://…", "secret": {"env":
 /// "NAME"}}}`.
 ///
-/// `secret` may be a list of two secrets, the new one first. `events` may be a list of kinds and `replyFailed`;
-/// without it every kind is sent. `payments` may list callbacks of payments, such as `paymentGateway`; without it none is
-/// sent.
+/// `secret` may be a list of two secrets, the new one first. `events` may be a list of kinds and
+/// `replyFailed`; without it, events of every kind are sent. `payments` may list payment callbacks, such as
+/// `paymentGateway`; without it, no callback is sent.
 package struct HTTPBinder: HandlerBinder {
-    /// The key of such a binding in a business's file: `"handler": {"http": …}`.
+    /// The key that selects this binder in a business's file: `"handler": {"http": …}`.
     package let name = "http"
     private let environment: [String: String]
 
@@ -20,7 +20,7 @@ package struct HTTPBinder: HandlerBinder {
         self.environment = environment
     }
 
-    /// Creates a handler; does not call the service.
+    /// Creates a handler without calling its service.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
         guard let http = request.binding["http"],
             let address = http["url"]?.string.flatMap({ ServiceAddress($0, from: request.directory) })
@@ -32,9 +32,9 @@ package struct HTTPBinder: HandlerBinder {
             logger: request.logger)
     }
 
-    /// The hashes of the secrets, so that a reload recreates the handler when a secret has changed.
+    /// Returns the hashes of the secrets, so that a reload recreates the handler when a secret has changed.
     package func ingredients(of request: HandlerBindingRequest) -> [UInt8] {
-        // Errors are reported when the handler is created.
+        // Ignore errors here: creating the handler reports them.
         let secrets = try? secrets(request.binding["http"]?["secret"], request.directory)
         return (secrets ?? []).flatMap { SHA256.hash($0.bytes) }
     }
@@ -74,7 +74,7 @@ package struct HTTPBinder: HandlerBinder {
             throw BindingError.secretExpected
         }
         let trimmed = text?.split(whereSeparator: \.isWhitespace).first.map(String.init)
-        // The cause of a read failure is omitted, because its text could quote the secret.
+        // Omit the cause of the error, because its text could quote the secret.
         guard let trimmed, let secret = try? Secret(webhook: trimmed) else {
             throw BindingError.secretUnusable
         }

@@ -21,7 +21,8 @@ package final class LogTail: Sendable {
 
     func append(_ line: String) {
         kept.withLock { kept in
-            // Remove a tenth at once, so that a flood does not move all lines for each new one.
+            // Remove a tenth of the lines at once: removing one for each new line would move all lines each
+            // time.
             if kept.lines.count >= Self.maximumLines { kept.lines.removeFirst(Self.maximumLines / 10) }
             kept.last += 1
             kept.lines.append(HandlerLogLine(number: kept.last, at: .now, text: line))

@@ -1,22 +1,22 @@
 import BalloonPOSIX
 import Dispatch
 
-/// The file with a handler's process id: after a server was killed, the next server ends the surviving
-/// process.
+/// The file with the id of a handler's process, for the case that the server is killed and the process
+/// survives.
 ///
-/// The file `DIRECTORY/process` has one ``ProcessRecord``. Most programs end by themselves when their
-/// standard input ends, so a surviving process is rare.
+/// The next server ends the surviving process. The file `DIRECTORY/process` has one ``ProcessRecord``. Most
+/// programs end by themselves when their standard input ends, so a surviving process is rare.
 struct OrphanProcessFile {
     let directory: String
 
     private var path: String { directory + "/process" }
 
-    /// Ends the recorded process and all that it started, if any of them still runs: SIGTERM to its group,
-    /// and SIGKILL after `grace`.
+    /// Ends the recorded process and all processes that it started, if any of them is still running.
     ///
-    /// Returns at once; true means that the recorded process, or one that it started, still ran.
+    /// Sends SIGTERM to the process group, and SIGKILL after `grace`. Returns at once; true means that one of
+    /// the processes was still running.
     func end(grace: Duration, queue: DispatchQueue) -> Bool {
-        // A missing file is normal; an unreadable file is treated like a missing one.
+        // Most often there is no file; an unreadable file is treated in the same way.
         guard let bytes = try? Descriptor.open(reading: path).readToEnd(maximumBytes: 4096),
             let record = ProcessRecord(String(decoding: bytes, as: UTF8.self)),
             record.signalGroup(TerminationSignal.polite, startedWith: ExecBinder.cookie)
@@ -27,19 +27,19 @@ struct OrphanProcessFile {
         return true
     }
 
-    /// Records that `process` runs.
+    /// Records `process` as the running process.
     func record(_ process: Int32) {
         guard let record = ProcessRecord(of: process) else { return }
-        // The file is not synced, because no process survives a power failure. Errors are ignored, because a
-        // full disk must not prevent the start of a handler.
+        // Do not sync the file, because no process survives a power failure. Ignore errors, because a full
+        // disk must not prevent the start of a handler.
         _ = try? Directory.make(directory)
         try? Directory.remove(path)
         try? File(path, for: .creating).append(Array((record.text + "\n").utf8))
     }
 
-    /// Removes the record: the process has ended.
+    /// Removes the record after the process has ended.
     func remove() {
-        // A file that remains names an ended process, which is harmless.
+        // If the removal fails, the file names an ended process, which is harmless.
         try? Directory.remove(path)
     }
 }

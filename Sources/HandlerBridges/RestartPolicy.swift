@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// Decides when a process that ended is restarted; reads no clock, because each caller passes the time.
+/// The rules that decide when an ended process is restarted; each caller passes the current time.
 package struct RestartPolicy: Sendable {
     /// The next step after an exit.
     package enum Decision: Hashable, Sendable {
@@ -10,24 +10,24 @@ package struct RestartPolicy: Sendable {
         case giveRest(Duration)
     }
 
-    /// The pauses after consecutive exits.
+    /// The pauses before restarts, which grow with consecutive exits.
     var backoff = Backoff(from: .milliseconds(500), to: .seconds(30), jitter: 0.8...1.2)
-    /// A process that ran at least this long has recovered: after its exit, the pauses begin with the
-    /// shortest again.
+    /// The running time after which a process counts as healthy, so that the next pause is the shortest one.
     var healthyAfter = Duration.seconds(60)
-    /// More exits than this within ``window`` suspend restarts for ``rest``.
+    /// The maximum number of exits within ``window``; one more suspends restarts for ``rest``.
     var maximumEnds = 5
     /// The period in which exits are counted.
     var window = Duration.seconds(60)
-    /// How long restarts are suspended after too many exits.
+    /// The time for which restarts are suspended after too many exits.
     var rest = Duration.seconds(300)
 
     private var ends: [ContinuousClock.Instant] = []
 
     package init() {}
 
-    /// Records an exit at `now` of a process that ran for `ran`, and returns the next step; `random` is
-    /// between 0 and 1.
+    /// Records an exit at `now` of a process that ran for the time `ran`, and returns the next step.
+    ///
+    /// `random` is between 0 and 1.
     package mutating func decide(
         at now: ContinuousClock.Instant, ran: Duration, random: Double
     ) -> Decision {

@@ -1,11 +1,11 @@
 package import BalloonPOSIX
 
-/// A file that holds a long message until its event is answered.
+/// A file with a message that is too long for a protocol line; it exists until the event is answered.
 package struct ScratchFile {
     /// The file's path.
     package let path: String
 
-    /// Writes `bytes`, readable by this user only.
+    /// Writes `bytes` to a file that only this user can read.
     package static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String)
         throws(SystemError)
         -> ScratchFile
@@ -18,7 +18,7 @@ package struct ScratchFile {
 
     /// Removes the file.
     package func remove() {
-        // An error is ignored: the folder is private, and the next attempt overwrites the file.
+        // Ignore an error: the folder is private, and the next attempt overwrites the file.
         try? Directory.remove(path)
     }
 }

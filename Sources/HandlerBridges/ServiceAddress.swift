@@ -1,10 +1,11 @@
 /// The address of a service: `https://HOST/PATH`, `http://HOST/PATH`, or `unix:SOCKET:/PATH`.
 ///
-/// The first `:/` separates a socket's path from the request's path; without one the request's path is `/`.
+/// The first `:/` separates the path of the socket from the path of the request, which is `/` if there is no
+/// `:/`.
 struct ServiceAddress: Hashable, Sendable {
-    /// The requested URL; for a socket its host is `localhost`.
+    /// The URL to request; its host is `localhost` if the service listens on a unix socket.
     let url: String
-    /// The socket's path; nil for TCP.
+    /// The path of the unix socket; nil for TCP.
     let socket: String?
 
     /// Parses an address; nil when the text has none of these forms.

@@ -4,7 +4,7 @@ import HandlerKit
 import HandlerProtocol
 
 extension ServiceHandler {
-    /// Posts a callback of a payment once and returns the answer.
+    /// Posts a payment callback once, and returns the answer.
     func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
         let body = JSONWriter.object(reservingCapacity: 1024) { PaymentCall.write(context, to: &$0) }
         let id = context.attempt.isEmpty ? MessageID.random().rawValue : context.attempt
@@ -18,7 +18,7 @@ extension ServiceHandler {
         }
     }
 
-    /// Posts a reversal; every status of success confirms it.
+    /// Posts a reversal; any 2xx status confirms it.
     func reversal(_ reversal: PaymentReversal) async throws {
         let body = JSONWriter.object { PaymentCall.write(reversal, to: &$0) }
         _ = try await post(

@@ -7,13 +7,14 @@ import HandlerProtocol
 import Logging
 import Synchronization
 
-/// A handler that is a service: every event is posted to it, signed, and its answer is the outcome.
+/// A handler that is an HTTP service: each event is posted with a signature, and the answer is the outcome.
 final class ServiceHandler: EventHandler {
     private struct State {
-        /// When the first failed call since the last answer began.
+        /// The time at which the first of the current consecutive failures began; nil when the last call
+        /// succeeded.
         var downSince: ContinuousClock.Instant?
         var failures = 0
-        /// The probes to send after a status that concerns every event, such as 401.
+        /// The schedule of probes after a status that concerns every event, such as 401.
         var probes = ProbeSchedule()
 
         var isDown: Bool { failures >= ServiceHandler.maximumFailures || probes.isRefused }
@@ -21,7 +22,7 @@ final class ServiceHandler: EventHandler {
 
     /// The number of consecutive failures after which the service counts as down.
     private static let maximumFailures = 3
-    /// The interval at which a waiting event checks whether the service accepts events again.
+    /// The longest time that a waiting event sleeps before it checks the state of the service again.
     private static let longestSleep = Duration.milliseconds(250)
     /// The maximum number of bytes of an answer's body that a log line quotes.
     private static let maximumQuoteBytes = 200
@@ -58,7 +59,7 @@ final class ServiceHandler: EventHandler {
     func waitUntilReady() async -> Bool {
         while !Task.isCancelled, !isStopping.load(ordering: .relaxed) {
             guard let delay = state.withLock({ $0.probes.delay(at: .now) }) else { return true }
-            // An error is ignored: the task was cancelled, which the loop checks.
+            // Ignore the error: it means that the task was cancelled, which the loop checks.
             try? await Task.sleep(for: min(delay, Self.longestSleep))
         }
         return false
@@ -78,7 +79,7 @@ final class ServiceHandler: EventHandler {
     func restart() { state.withLock { $0 = State() } }
 
     func handle(_ context: Context) async throws -> Outcome {
-        // When the history is unreadable, fail before the service is called.
+        // Read the history before the service is called, so that an unreadable history fails the event.
         _ = try context.conversation.read()
         let begun = ContinuousClock.now
         let request = request(context)
@@ -87,8 +88,8 @@ final class ServiceHandler: EventHandler {
             response = try await transport.send(request)
         } catch {
             recordAnswer(isFailure: true, since: begun)
-            // The transport's clock is coarser than ours, so the transport may time out a few milliseconds
-            // before the deadline.
+            // The transport measures time less precisely, so its timeout may occur a few milliseconds before
+            // the deadline.
             let isOver = ContinuousClock.now - begun >= request.timeout - .milliseconds(10)
             let failure = isOver ? BridgeError.overran : Self.failure(error as? TransportError)
             tail.append("[warning] delivery \(context.record): \(failure.reason)")
@@ -98,8 +99,8 @@ final class ServiceHandler: EventHandler {
             recordRefusal(response, since: begun)
             throw ServiceRefusal(status: response.status)
         }
-        // A redirect usually leads to a login page, so it counts as a failure: the service has not handled
-        // the event.
+        // Count a redirect as a failure: it usually leads to a login page, so the service has not handled the
+        // event.
         recordAnswer(isFailure: response.status >= 500 || (300..<400).contains(response.status), since: begun)
         if !(200..<300).contains(response.status) {
             quote(
@@ -113,7 +114,7 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Adds a line with the beginning of the answer's body.
+    /// Adds a line, followed by the beginning of the answer's body, to the lines that `handlers logs` shows.
     ///
     /// The body may quote a customer, so the line is kept in memory only.
     private func quote(_ response: TransportResponse, _ line: String) {
@@ -154,7 +155,7 @@ final class ServiceHandler: EventHandler {
         }
     }
 
-    /// Makes the request for an event.
+    /// Returns the request for an event.
     func request(_ context: Context, now: Int = SystemClock.secondsSince1970()) -> TransportRequest {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.deliveryID.rawValue
@@ -164,7 +165,7 @@ final class ServiceHandler: EventHandler {
         return request
     }
 
-    /// Makes a request; its signature covers the exact bytes of the body, as Standard Webhooks specifies.
+    /// Returns a request whose signature covers the exact bytes of `body`, as Standard Webhooks specifies.
     func request(
         _ body: [UInt8], id: String, until deadline: ContinuousClock.Instant,
         now: Int = SystemClock.secondsSince1970()
@@ -201,7 +202,8 @@ final class ServiceHandler: EventHandler {
 extension ServiceHandler: RetentionHandler {
     /// Posts the App Store's question to the service and returns its choice.
     ///
-    /// A service that is down is asked nevertheless: the question cannot wait, and the rule file decides meanwhile.
+    /// The question is sent even when the service counts as down, because the App Store does not wait. If the
+    /// service does not answer, the app's rule file decides.
     func retention(
         _ request: RetentionRequest, _ context: RetentionContext
     ) async throws -> RetentionChoice? {

@@ -1,7 +1,7 @@
 import HandlerProtocol
 import Logging
 
-/// Copies a child's standard error to the log, with a rate limit, and keeps its latest lines.
+/// A relay that copies a child's standard error to the log, with a rate limit, and keeps the latest lines.
 struct StandardErrorRelay {
     private static let maximumLineBytes = 4 << 10
     private static let maximumLinesPerSecond = 100
@@ -19,7 +19,7 @@ struct StandardErrorRelay {
         self.tail = tail
     }
 
-    /// Handles bytes of standard error; returns true when too many lines arrive per second.
+    /// Processes bytes of standard error; returns true when more lines arrive per second than allowed.
     @discardableResult
     mutating func take(_ bytes: [UInt8]) -> Bool {
         var isFlood = false
@@ -33,7 +33,7 @@ struct StandardErrorRelay {
         return isFlood
     }
 
-    /// Keeps a line in memory only, because it may quote a customer.
+    /// Keeps a line in memory without logging it, because the line may quote a customer.
     func keep(_ line: String) { tail.append(line) }
 
     private mutating func relay(_ line: String) {
@@ -58,7 +58,8 @@ struct StandardErrorRelay {
         return linesThisSecond <= Self.maximumLinesPerSecond
     }
 
-    /// The level at the beginning of a line, as in `[warn] the shop is closed`; info when there is none.
+    /// Returns the level at the beginning of a line, as in `[warn] the shop is closed`; info when there is
+    /// none.
     static func level(of line: String) -> Logger.Level {
         guard line.hasPrefix("["), let end = line.firstIndex(of: "]") else { return .info }
         let word = line[line.index(after: line.startIndex)..<end].lowercased()
