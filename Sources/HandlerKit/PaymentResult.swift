@@ -1,23 +1,25 @@
 import BusinessMessages
 
-/// The server's own record of a payment that Apple's event ends; see ``Context/payment``.
+/// The server's own record of a payment that Apple's event completes; see ``Context/payment``.
 ///
 /// ```json
 /// {"state": "paid", "amount": "63.99", "currency": "EUR", "reference": "ch_3Nk…", "attempt": "5f1c…", "agrees": true}
 /// ```
-/// The event itself says what the customer's device shows, and proves no charge.
+/// The event itself says only what the customer's device shows, and does not prove that the customer was
+/// charged.
 public struct PaymentResult: Hashable, Sendable {
     /// The state of the last attempt.
     public enum State: String, CaseIterable, Sendable {
-        /// The customer authorised nothing.
+        /// The customer has not authorised a payment.
         case unpaid
-        /// The handler is being asked to charge.
+        /// The server has asked the handler to charge, and waits for the answer.
         case pending
         /// The handler charged the sum.
         case paid
         /// The handler declined.
         case declined
-        /// The charge is uncertain, and the handler is asked to reverse it.
+        /// It is uncertain whether the customer was charged, and the server asks the handler to reverse the
+        /// charge.
         case reversing
         /// The handler reversed the charge, or found none.
         case reversed
@@ -27,15 +29,17 @@ public struct PaymentResult: Hashable, Sendable {
 
     /// The state of the last attempt.
     public let state: State
-    /// The sum of the last attempt, or without one that of the sheet, as decimal text.
+    /// The sum of the last attempt as decimal text; the sum of the sheet when there was no attempt.
     public let amount: String
     /// The currency, three letters of ISO 4217.
     public let currency: String
-    /// The payment provider's name of the charge, as the handler reported it.
+    /// The payment provider's reference for the charge, as the handler reported it.
     public let reference: String?
-    /// The key of the last attempt at the payment provider: 64 hexadecimal digits.
+    /// The identifier of the last attempt, 64 hexadecimal digits, which is the idempotency key at the
+    /// provider.
     public let attempt: String?
-    /// Whether the device shows the same: paid if and only if the state is `paid`.
+    /// Whether the event agrees with ``state``: the device shows a payment if and only if the state is
+    /// `paid`.
     public let agrees: Bool
 
     /// Creates a result, in a server or in a handler's tests.

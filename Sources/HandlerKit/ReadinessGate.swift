@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Holds callers while a handler is not ready.
+/// A gate at which callers wait while a handler is not ready.
 ///
-/// Invariant: a caller waits only while the gate is closed, and not at all once it is closed for good.
+/// Invariant: a caller waits only while the gate is closed. After ``closeForGood()`` no caller waits.
 package final class ReadinessGate: Sendable {
     private struct State {
         var isOpen = false
@@ -16,7 +16,7 @@ package final class ReadinessGate: Sendable {
     /// Creates a closed gate.
     package init() {}
 
-    /// Waits until the gate is open; returns false when it is closed for good, or when the task is cancelled.
+    /// Waits until the gate is open; returns false after ``closeForGood()``, or when the task is cancelled.
     package func wait() async -> Bool {
         let (isOpen, ticket) = state.withLock { state in
             state.nextTicket += 1

@@ -6,11 +6,11 @@ public import BusinessMessages
 /// {"reply": "…", "inReplyTo": "…", "kind": "listPicker", "status": "refused", "httpStatus": 400,
 /// "reason": "Bad Request", "attempts": 1}
 /// ```
-/// The conversation's history has the reply itself, under the id in `reply`.
+/// The history of the conversation contains the reply's message under the id in `reply`.
 public struct ReplyFailure: Hashable, Sendable {
-    /// How a reply fails.
+    /// The way in which a reply failed.
     public enum Status: String, CaseIterable, Sendable {
-        /// Apple's gateway refused it, or it broke a rule that the gateway enforces.
+        /// Apple's gateway refused the reply, or the reply broke a rule that the gateway enforces.
         case refused
         /// The reply could not be sent in time.
         case expired
@@ -22,13 +22,13 @@ public struct ReplyFailure: Hashable, Sendable {
     public let inReplyTo: MessageID?
     /// The reply's kind.
     public let kind: Kind
-    /// How the reply failed.
+    /// The way in which the reply failed.
     public let status: Status
-    /// The gateway's HTTP status, when it answered.
+    /// The HTTP status of the gateway's answer; nil when there was none.
     public let httpStatus: Int?
     /// The reason, for a log; contains no customer text.
     public let reason: String
-    /// How many attempts were made to send the reply.
+    /// The number of attempts to send the reply.
     public let attempts: Int
 
     /// Creates a failure, in a server or in a handler's tests.

@@ -1,7 +1,7 @@
 public import Logging
 public import RetentionMessages
 
-/// A handler that chooses the message which a subscriber sees before a cancellation.
+/// A handler that chooses the message that a subscriber sees before cancelling a subscription.
 ///
 /// ```swift
 /// struct Loyalty: RetentionHandler {
@@ -13,19 +13,19 @@ public import RetentionMessages
 public protocol RetentionHandler: Handler {
     /// Chooses an answer to the App Store's question; nil leaves the decision to the app's rule file.
     ///
-    /// The rule file decides too when this method throws, returns after ``RetentionContext/deadline``, or names a
-    /// message that the app's folder lacks, that Apple has not approved, or that an offer may not have. The server
-    /// signs the offer. Calls overlap.
+    /// The rule file decides when this method throws or returns after ``RetentionContext/deadline``. It
+    /// decides, too, when the named message is missing from the app's folder, is not approved by Apple, or
+    /// may not be combined with an offer. The server signs the offer. Several calls may run at the same time.
     func retention(
         _ request: RetentionRequest, _ context: RetentionContext
     ) async throws -> RetentionChoice?
 }
 
-/// The facts beside the App Store's question.
+/// The information about a question of the App Store that is not part of the question.
 public struct RetentionContext: Sendable {
     /// The app's name in commands and logs.
     public let app: String
-    /// The time after which the rule file decides and the task is cancelled.
+    /// The time after which the rule file decides and the handler's task is cancelled.
     public let deadline: ContinuousClock.Instant
     /// A logger that names the app.
     public let logger: Logger

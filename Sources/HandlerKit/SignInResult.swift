@@ -1,17 +1,18 @@
 public import BusinessMessages
 
-/// The result of a request to sign in, which the server checked; see ``Context/signIn``.
+/// The result of a request to sign in, after the server has checked it; see ``Context/signIn``.
 ///
 /// ```json
 /// {"result": "signedIn", "issuer": "https://login.example.com", "subject": "24400320", "claims": {"email": "…"}}
 /// {"result": "unverified", "claims": {"email": "…"}}
 /// {"result": "failed", "code": "401"}
 /// ```
-/// The other results are `declined`, `expired` and `unproven`, without further members.
+/// The results `declined`, `expired` and `unproven` have no further members.
 public enum SignInResult: Sendable {
-    /// The customer at the provider.
+    /// The account of the customer at the identity provider.
     public struct Identity: Sendable {
-        /// The provider: its issuer, or without OpenID Connect the address of its claims.
+        /// The issuer of the identity provider; without OpenID Connect, the URL from which its claims are
+        /// read.
         public let issuer: String
         /// The customer's identifier at that provider; together with ``issuer`` it names one account.
         public let subject: String
@@ -33,11 +34,11 @@ public enum SignInResult: Sendable {
     public struct Tokens: Hashable, Sendable {
         /// The bearer token for the provider's interfaces.
         public let access: String
-        /// The token that gets new access tokens.
+        /// The token with which to request a new access token.
         public let refresh: String?
         /// The provider's ID token, a signed statement about the customer (OpenID Connect Core §2).
         public let id: String?
-        /// The life of the access token in seconds.
+        /// The lifetime of the access token in seconds.
         public let expiresInSeconds: Int?
 
         /// Creates tokens, in a server or in a handler's tests.
@@ -51,19 +52,21 @@ public enum SignInResult: Sendable {
         }
     }
 
-    /// The provider identified the customer, and the account that closed the window is the one that got the request.
+    /// The provider identified the customer, and the account that finished the sign-in is the one that got
+    /// the request.
     case signedIn(Identity)
-    /// Version 1 without introspection: the provider accepted the device's token, but may have issued it to another program.
+    /// The provider accepted the device's token, but may have issued the token to another program.
     ///
-    /// The claims are a JSON object. Treat them as the customer's own statement.
+    /// This is the result of version 1 without introspection. The claims are a JSON object: treat them as the
+    /// customer's own statement.
     case unverified(claims: JSONValue)
     /// The customer declined, or closed the window.
     case declined
-    /// The sign-in failed; the code is that of the server or of the device, such as `401`.
+    /// The sign-in failed; the code comes from the server or from the device, for example `401`.
     case failed(code: String)
     /// The event arrived too late, or the delivery took longer than 24 hours.
     case expired
-    /// The device reports success without a sign-in that the server checked: treat the customer as unknown.
+    /// The device reports success, but the server has checked no sign-in: treat the customer as unknown.
     case unproven
 
     /// The name of the result in JSON.
@@ -135,6 +138,6 @@ extension SignInResult.Tokens {
 }
 
 extension SignInResult.Tokens: CustomStringConvertible {
-    /// A mask of constant length.
+    /// A mask that shows neither the tokens nor their length.
     public var description: String { "********" }
 }

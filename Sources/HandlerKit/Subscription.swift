@@ -6,10 +6,11 @@ public enum Subscription: Hashable, Sendable {
     case kind(Kind)
     /// The handler's replies that did not reach the customer.
     ///
-    /// A handler must name it: `"*"` means every kind of message, and a failed reply is not a message.
+    /// A handler must list this subscription by its name: `"*"` means every kind of message, and a failed
+    /// reply is not a message.
     case replyFailed
 
-    /// The messages of every kind, which `"*"` stands for.
+    /// The subscriptions to every kind of message, which `"*"` stands for.
     public static let everyKind = Set(Kind.allCases.map(Subscription.kind))
 
     /// All subscriptions, in the order in which pages and commands list them.
@@ -17,7 +18,8 @@ public enum Subscription: Hashable, Sendable {
 
     private static let replyFailedName = "replyFailed"
 
-    /// Creates the subscription that has this name in configurations and handlers; nil for an unknown name.
+    /// Creates the subscription with this name in configurations and in the protocol; nil for an unknown
+    /// name.
     public init?(name: String) {
         if name == Self.replyFailedName {
             self = .replyFailed
@@ -28,7 +30,7 @@ public enum Subscription: Hashable, Sendable {
         }
     }
 
-    /// The name that configurations and handlers use: the kind's, or `replyFailed`.
+    /// The name in configurations and in the protocol: the name of the kind, or `replyFailed`.
     public var name: String {
         switch self {
         case .kind(let kind): kind.rawValue
