@@ -36,8 +36,8 @@ package struct ExecBinder: HandlerBinder {
         try child(request)
     }
 
-    /// Returns the reason why a binding's program cannot be started, with a hint; nil when no problem was
-    /// found.
+    /// Returns the program of a binding with the error and a hint if it cannot be started; nil when no
+    /// problem was found.
     ///
     /// A server starts in spite of such a problem: the program may be installed later, and other businesses
     /// are not affected.
