@@ -1,13 +1,13 @@
 import BalloonJSON
 import HandlerKit
 
-/// Reads the members of an answer and collects its problems.
+/// The reading of an answer: parses its members and collects all problems.
 struct AnswerReading {
     private(set) var problems: [AnswerRefusal.Problem] = []
-    /// The JSON pointer of the answer within its line; the pointers of problems begin behind it.
+    /// The JSON Pointer of the answer within its protocol line; the pointers of problems are relative to it.
     private let base: String
 
-    /// Creates a reading of the answer `root`.
+    /// Starts reading the answer `root`.
     init(_ root: JSONValue) { base = root.pointer }
 
     private static let passage = "balloon-handler/1, \"The answer\""
@@ -16,7 +16,7 @@ struct AnswerReading {
         "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
-    /// The maximum number of characters that the log shows of a handler's reason.
+    /// The maximum number of characters of a handler's reason in the log.
     private static let maximumReasonLength = 200
 
     mutating func report(_ rule: String, at value: JSONValue, found: String? = nil, allowed: String) {
@@ -28,7 +28,7 @@ struct AnswerReading {
 
     private func pointer(of value: JSONValue) -> String { String(value.pointer.dropFirst(base.count)) }
 
-    /// Reports `value` when it is not an object, and each of its members whose name is not in `names`.
+    /// Reports a problem if `value` is not an object, and one for each member whose name is not in `names`.
     mutating func check(_ value: JSONValue, as names: [String]) {
         guard value.kind == .object else { return report("type", at: value, allowed: "an object") }
         for (name, member) in value.members where !names.contains(name) {
@@ -80,7 +80,8 @@ struct AnswerReading {
         return nil
     }
 
-    /// Converts LivePerson's metadata to the bubble of an iMessage app, as `balloon convert liveperson` does.
+    /// Converts LivePerson's metadata to the message bubble of an iMessage app, as `balloon convert
+    /// liveperson` does.
     ///
     /// Returns nil after reporting a problem.
     private mutating func livePerson(_ metadata: JSONValue, at value: JSONValue) -> Reply? {
@@ -89,7 +90,7 @@ struct AnswerReading {
         return reading.message.map { .app($0.request) }
     }
 
-    /// Reads a text whose attachments are files with absolute paths; nil after reporting a problem.
+    /// Reads a text whose attachments are files with absolute paths; returns nil after reporting a problem.
     private mutating func textWithFiles(_ value: JSONValue, _ attachments: JSONValue) -> Reply? {
         let before = problems.count
         check(value, as: Self.textMembers)
@@ -128,7 +129,9 @@ struct AnswerReading {
         return String(text.prefix(Self.maximumReasonLength))
     }
 
-    /// Reads the new state, an object or null; nil when the state does not change, or after reporting a problem.
+    /// Reads the new state: an object, or null to delete the state.
+    ///
+    /// Returns nil when the state does not change, or after reporting a problem.
     mutating func state(_ value: JSONValue?) -> JSONValue? {
         guard let value, !value.isNull else { return value }
         guard value.kind == .object else {

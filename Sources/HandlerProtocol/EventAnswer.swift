@@ -17,18 +17,18 @@ package enum EventAnswer {
     private static let members = ["outcome", "replies", "retryAfterMs", "reason", "state"]
     private static let outcomes = ["handled", "retry", "reject", "handoff"]
 
-    /// Parses the result.
+    /// Parses the result of an event.
     ///
     /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
-    /// "…", "mimeType": "…"}]`. Use it only for handlers that may read those files anyway. Throws every problem
-    /// of the result at once.
+    /// "…", "mimeType": "…"}]`. Use it only for handlers that can read the server's files anyway. A single
+    /// ``AnswerRefusal`` lists all problems of the result.
     package static func outcome(
         _ result: JSONValue, allowingFiles: Bool = false
     ) throws(AnswerRefusal) -> Outcome {
         try outcome(result, changing: ConversationState(), allowingFiles: allowingFiles)
     }
 
-    /// Parses the result and applies its `state`.
+    /// Parses the result of an event, and applies its member `state` to the handler's state.
     package static func outcome(
         _ result: JSONValue, changing state: ConversationState, allowingFiles: Bool = false
     ) throws(AnswerRefusal) -> Outcome {
@@ -55,14 +55,14 @@ package enum EventAnswer {
         }
     }
 
-    /// Reads the message of `reply`: a text, or a message in Apple's format.
+    /// Reads the message of a `reply` call: a text, or a message in Apple's format.
     static func reply(_ value: JSONValue, in params: JSONValue) throws(AnswerRefusal) -> Reply {
         var reading = AnswerReading(params)
         guard let reply = reading.reply(value, false) else { throw AnswerRefusal(reading.problems) }
         return reply
     }
 
-    /// Writes the members of an outcome; the server replaces ids and addresses in the replies.
+    /// Writes the members of an outcome; the server later replaces the ids and addresses in the replies.
     package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
         if let state = context.state.change {
             writer.key("state")

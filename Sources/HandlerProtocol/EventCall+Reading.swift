@@ -3,7 +3,7 @@ package import HandlerKit
 package import Logging
 
 extension EventCall {
-    /// Parses the members; `file` returns the bytes of the file that `messagePath` names.
+    /// Parses the `params` of `event`; `file` must return the bytes of the file that `messagePath` names.
     package static func context(
         _ params: JSONValue, logger: Logger, file: (String) throws -> [UInt8]
     ) throws -> Context {

@@ -11,25 +11,28 @@ package import HandlerKit
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
-/// Handlers that subscribe to it get the kind `replyFailed`, whose `message` is a `ReplyFailure`. For other kinds
-/// `message` is the message as Apple sent it, with its resolved payload. For a long message, `messagePath`
-/// names a file instead, which exists until the event is answered. `files` is present when the message has
-/// attachments, in their order. `state` is the handler's state of the conversation. `locale`, `intent` and
-/// `group` may be missing; `afterGap` is present when an earlier event of the conversation was parked, and
-/// `signIn` is the checked result of a sign-in (`SignInResult`), `paymentRecord` the server's record of a payment
-/// (`PaymentResult`), and
-/// `afterPerson` in the first event after a person: the `seq` of the first line without the handler.
-/// In `history`, messages of the business have an `outcome`; a `queued` reply follows the others and has no `seq`.
+/// In an event of the kind `replyFailed`, which only its subscribers get, `message` is a `ReplyFailure`. For
+/// other kinds, `message` is the message as Apple sent it, with its resolved payload. For a long message,
+/// `messagePath` names a file instead, which exists until the event is answered.
+///
+/// `files` is present when the message has attachments, and has their order. `state` is the handler's state
+/// of the conversation. `locale`, `intent` and `group` may be missing. `afterGap` is present when an earlier
+/// event of the conversation was parked. `signIn` is the checked result of a sign-in (`SignInResult`), and
+/// `paymentRecord` the server's record of a payment (`PaymentResult`). `afterPerson` is present in the first
+/// event after a person answered: the `seq` of the first message that did not go to the handler.
+///
+/// In `history`, messages of the business have an `outcome`. Messages with the outcome `queued` are the last
+/// ones and have no `seq`.
 package enum EventCall {
-    /// The size limit of the included history; the latest entries have priority.
+    /// The maximum bytes of the included history; the oldest entries are omitted first.
     private static let maximumHistoryBytes = 32 << 10
-    /// The size limit of the values that repeat parts of a long message.
+    /// The maximum bytes of the separate values when the message itself is too long for the line.
     private static let maximumHighlightBytes = 16 << 10
-    /// The size limit of an attribute, which a device may make as long as a message.
+    /// The maximum bytes of an attribute such as `locale`, which a device may make as long as a message.
     private static let maximumAttributeBytes = 1024
     private static let maximumSummaryLength = 1000
 
-    /// Writes the members of the `params` of `event`; `messagePath` replaces the message when it is given.
+    /// Writes the `params` of `event`; if `messagePath` is given, it is written instead of the message.
     package static func write(_ context: Context, messagePath: String? = nil, to writer: inout JSONWriter) {
         writer.field("deliveryId", context.deliveryID.rawValue)
         writer.field("attempt", context.attempt)
@@ -95,7 +98,8 @@ package enum EventCall {
         attribute.flatMap { $0.utf8.count <= maximumAttributeBytes ? $0 : nil }
     }
 
-    /// Shortens a summary to a number of Unicode scalars, because one character may have any number of combining marks.
+    /// Shortens a summary to a number of Unicode scalars, because one character may have many combining
+    /// marks.
     private static func shortened(_ summary: String) -> String {
         let scalars = summary.unicodeScalars
         guard
@@ -106,15 +110,16 @@ package enum EventCall {
         return String(scalars[..<end]) + "…"
     }
 
-    /// Whether a program's line has room for the values that repeat parts of the message.
+    /// Returns whether the protocol line has room for the values that repeat parts of the message.
     private static func areShort(_ event: InboundEvent) -> Bool {
         event.message.text.count <= ProtocolVersion.maximumInlineBytes
             || JSONWriter.object { writeHighlights(of: event.content, to: &$0) }.count
                 <= maximumHighlightBytes
     }
 
-    /// Writes the most used values separately, so that a shell script finds them without knowing Apple's
-    /// JSON.
+    /// Writes the values that handlers need most often as separate members.
+    ///
+    /// A shell script can then read them without knowing the format of Apple's messages.
     private static func writeHighlights(of content: Content, to writer: inout JSONWriter) {
         switch content {
         case .text(let text):
@@ -215,7 +220,7 @@ package enum EventCall {
 }
 
 extension Tapback.Reaction {
-    /// The name in the protocol: an English word, or the emoji.
+    /// The name in the protocol: an English word, or the emoji itself.
     fileprivate var name: String {
         switch self {
         case .loved: "loved"
@@ -231,7 +236,7 @@ extension Tapback.Reaction {
 }
 
 extension Tapback.Target {
-    /// The text of the message, or Apple's words for another target.
+    /// The text of the message that the reaction is about, or Apple's description of another target.
     fileprivate var words: String {
         switch self {
         case .text(let text): text
@@ -254,7 +259,7 @@ extension Authentication.Result {
 }
 
 extension Authentication.Problem {
-    /// The domain and the code, as far as they are known.
+    /// The domain and the code, if known, separated by a blank.
     fileprivate var name: String? {
         let parts = [domain, code.map { "\($0)" }].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: " ")

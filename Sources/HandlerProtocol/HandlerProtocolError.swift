@@ -1,12 +1,12 @@
 package import HandlerKit
 
-/// A violation of the protocol outside the answers to events; the side that wrote the line is always at fault.
+/// A violation of the protocol outside the answers to events; the writer of the line is at fault.
 package enum HandlerProtocolError: Error, Hashable, Sendable {
-    /// A member is missing or of the wrong type; the payload is its name.
+    /// The member with this name is missing or of the wrong type.
     case malformed(String)
     /// The handler supports no version that the server offered.
     case unsupportedVersion
-    /// The handler names a kind that does not exist.
+    /// The handler names a kind that does not exist, which is the associated text.
     case unknownKind(String)
     /// The message of a `reply` call breaks a rule for messages to customers.
     case refused(AnswerRefusal)

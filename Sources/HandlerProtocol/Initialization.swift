@@ -12,7 +12,7 @@ package struct Initialization: Sendable {
     package let business: BusinessID
     /// The business's name in commands and logs.
     package let slug: String
-    /// The handler's own configuration, an object.
+    /// The object `config` of the business's file, which the handler defines itself.
     package let configuration: JSONValue?
     /// The maximum number of concurrent events.
     package let maximumInFlight: Int

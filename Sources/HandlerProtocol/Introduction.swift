@@ -7,11 +7,10 @@ package import HandlerKit
 /// {"protocolVersion": "1", "handler": {"name": "bakery", "version": "2"}, "events": ["text"], "payments": ["paymentGateway"],
 ///  "maxInFlight": 4}
 /// ```
-/// `events` lists kinds, `replyFailed` and `retention`, or is `"*"` for every kind; without `maxInFlight` the server's limit
-/// applies.
-/// `payments` lists the callbacks of payments; without it the handler answers none.
+/// `events` lists kinds, `replyFailed` and `retention`, or is `"*"` for every kind. Without `maxInFlight` the
+/// server's limit applies. `payments` lists payment callbacks; without it the handler answers none.
 package struct Introduction: Hashable, Sendable {
-    /// The handler's own name.
+    /// The name that the handler gives itself.
     package let name: String?
     /// The handler's version.
     package let version: String?
@@ -21,7 +20,7 @@ package struct Introduction: Hashable, Sendable {
     package let answersRetention: Bool
     /// The callbacks of payments that the handler answers.
     package let payments: Set<PaymentCallback.Kind>
-    /// The maximum number of concurrent events.
+    /// The maximum number of concurrent events; nil when the server's limit applies.
     package let maximumInFlight: Int?
 
     /// Creates an introduction.

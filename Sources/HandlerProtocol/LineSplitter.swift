@@ -1,10 +1,10 @@
-/// Splits a byte stream into lines; buffers at most one line of the maximum length.
+/// A splitter of a byte stream into lines, which buffers at most one line of the maximum length.
 package struct LineSplitter: Sendable {
     /// One line of the stream, or the beginning of a line that is too long.
     package enum Piece: Hashable, Sendable {
         /// A complete line without its line feed and without a carriage return before it.
         case line([UInt8])
-        /// A line over the length limit, of which only the beginning is kept.
+        /// A line that exceeds the maximum length; only its beginning is kept.
         case tooLong(beginning: [UInt8])
     }
 
@@ -28,7 +28,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// Whether the bytes so far end inside a line.
+    /// Whether the bytes so far end in the middle of a line.
     package var hasPartialLine: Bool { !partial.isEmpty }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) {

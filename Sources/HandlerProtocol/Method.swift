@@ -1,23 +1,24 @@
 /// The method names of the protocol.
 package enum Method {
-    /// Server to handler, first: the business and its configuration.
+    /// The first call from the server to the handler: the business and its configuration.
     package static let initialize = "initialize"
-    /// Server to handler: an event.
+    /// A call from the server to the handler: an event.
     package static let event = "event"
-    /// Server to handler: the App Store's question before a cancellation.
+    /// A call from the server to the handler: the App Store's question before a cancellation.
     package static let retention = "retention"
-    /// Server to handler: a callback of a payment, or a reversal.
+    /// A call from the server to the handler: a payment callback, or a reversal.
     package static let payment = "payment"
-    /// Server to handler, a notification: the server no longer waits for the answer to that event, question or payment.
+    /// A notification from the server to the handler: the server no longer waits for an answer to an event or
+    /// payment.
     package static let cancel = "cancel"
-    /// Server to handler: a request for a sign of life.
+    /// A call from the server to the handler, which must answer to show that it works.
     package static let ping = "ping"
-    /// Server to handler, last: finish the calls in flight; standard input closes next.
+    /// The last call from the server to the handler: finish the calls in flight; standard input closes next.
     package static let shutdown = "shutdown"
-    /// Handler to server, at any time: a message that answers no event.
+    /// A call from the handler to the server, at any time: a message that answers no event.
     package static let reply = "reply"
-    /// Handler to server, at any time: the end of a payment request that is not paid.
+    /// A call from the handler to the server, at any time: the end of a payment request that is not paid.
     package static let withdrawPayment = "withdrawPayment"
-    /// Handler to server, a notification: a line for the log.
+    /// A notification from the handler to the server: a line for the log.
     package static let log = "log"
 }

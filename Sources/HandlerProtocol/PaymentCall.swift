@@ -12,15 +12,18 @@ package import Logging
 /// {"call": "reversal", "business": "…", "customer": "…", "messageId": "…", "attempt": "…", "amount": "63.99",
 ///  "currency": "USD", "reference": "ch_1", "deadlineMs": 25000}
 /// ```
-/// `call` is the last component of the endpoint's path, or `reversal`. A `paymentGateway` has `attempt`, and `payment` is
-/// the device's object; `decryptedToken` is the token's content where the business decrypts it. `request` has no images. The answer to an update is `newTotal`, `newLineItems`,
-/// `newShippingMethods` and `errors`, each optional; to `paymentGateway`, `{"status": "STATUS_SUCCESS", "charged":
-/// "63.99", "reference": "…"}` or `{"status": "STATUS_FAILURE", "errors": […]}`; to the others, any object.
+/// `call` is the last component of the endpoint's path, or `reversal`. `payment` is the object that the
+/// device sent, and `request` has no images. A `paymentGateway` call has `attempt`, and `decryptedToken` (the
+/// token's content) if the business decrypts tokens.
+///
+/// The answer to an update may have `newTotal`, `newLineItems`, `newShippingMethods` and `errors`. The answer
+/// to `paymentGateway` is `{"status": "STATUS_SUCCESS", "charged": "63.99", "reference": "…"}` or `{"status":
+/// "STATUS_FAILURE", "errors": […]}`. The answer to `orderTracking` and `reversal` is any object.
 package enum PaymentCall {
-    /// The value of `call` for a reversal.
+    /// The value of the member `call` for a reversal.
     package static let reversalName = "reversal"
 
-    /// Writes the members for a callback.
+    /// Writes the `params` for a payment callback.
     package static func write(_ context: PaymentContext, to writer: inout JSONWriter) {
         writer.field("call", context.callback.kind.rawValue)
         writer.field("business", context.business.rawValue)
@@ -31,9 +34,9 @@ package enum PaymentCall {
         if let token = context.decryptedToken { writer.field("decryptedToken", token) }
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         var request = context.request
-        // A line has no room for images, and a payment's callback does not need them.
+        // Omit images: a line has no room for them, and a callback does not need them.
         request.images = []
-        // The request's own writer made this JSON.
+        // `request.json` is written by our own code, so parsing it succeeds.
         if let json = try? JSONDocument(request.json) { writer.field("request", json.root["payment"]) }
         writer.key("sheet")
         writer.object { writer in
@@ -46,7 +49,7 @@ package enum PaymentCall {
         writer.field("payment", context.callback.payment)
     }
 
-    /// Writes the members for a reversal.
+    /// Writes the `params` for a reversal.
     package static func write(_ reversal: PaymentReversal, to writer: inout JSONWriter) {
         writer.field("call", Self.reversalName)
         writer.field("business", reversal.business.rawValue)
@@ -59,7 +62,7 @@ package enum PaymentCall {
         writer.field("deadlineMs", max(0, (reversal.deadline - .now).milliseconds))
     }
 
-    /// Reads a handler's answer to a callback of this kind.
+    /// Reads a handler's answer to a payment callback of this kind.
     package static func answer(
         _ result: JSONValue, to kind: PaymentCallback.Kind
     ) throws(PaymentAnswerProblem) -> PaymentAnswer {
@@ -71,7 +74,7 @@ package enum PaymentCall {
         }
     }
 
-    /// Writes the members of an answer, as ``answer(_:to:)`` reads it.
+    /// Writes the members of an answer in the form that ``answer(_:to:)`` reads.
     package static func write(_ answer: PaymentAnswer, to writer: inout JSONWriter) {
         let json =
             switch answer {
@@ -79,12 +82,12 @@ package enum PaymentCall {
             case .update(let update): update.json
             case .received: Array("{}".utf8)
             }
-        // The answer's own writer made this JSON.
+        // `json` is written by our own code, so parsing it succeeds.
         guard let document = try? JSONDocument(json) else { return }
         for (name, value) in document.root.members { writer.field(name, value) }
     }
 
-    /// Parses the members of a callback; nil when they are those of a reversal.
+    /// Parses the `params` of a payment callback; returns nil when they are those of a reversal.
     package static func context(
         _ params: JSONValue, logger: Logger
     ) throws -> PaymentContext? {
@@ -113,7 +116,7 @@ package enum PaymentCall {
             deadline: deadline(params), logger: logger)
     }
 
-    /// Parses the members of a reversal.
+    /// Parses the `params` of a reversal.
     package static func reversal(_ params: JSONValue) throws(HandlerProtocolError) -> PaymentReversal {
         guard let attempt = params["attempt"]?.string, let amount = params["amount"]?.string,
             let currency = params["currency"]?.string

@@ -2,9 +2,9 @@
 package enum ProtocolVersion {
     /// The version that both sides must support.
     package static let current = "1"
-    /// The longest line of either side, without its line feed.
+    /// The maximum bytes of a line in either direction, without its line feed.
     package static let maximumLineBytes = 1 << 20
-    /// The maximum size of a message inside a line; a longer message is passed as a file.
+    /// The maximum bytes of a message inside a line; a longer message is passed as a file.
     package static let maximumInlineBytes = 64 << 10
     /// The maximum number of replies in one answer.
     package static let maximumReplies = 32

@@ -1,7 +1,7 @@
 package import BalloonJSON
 import HandlerKit
 
-/// Writes protocol lines; each ends with its line feed.
+/// The writing of protocol lines; each line ends with a line feed.
 package enum RPCLine {
     /// Writes a call that expects an answer.
     package static func request(

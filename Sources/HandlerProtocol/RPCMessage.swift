@@ -1,18 +1,18 @@
 package import BalloonJSON
 package import HandlerKit
 
-/// One line: a message of JSON-RPC 2.0.
+/// A message of JSON-RPC 2.0, which is one protocol line.
 package enum RPCMessage: Sendable {
     /// A call that must be answered; the answer repeats its id unchanged.
     case request(id: JSONValue, method: String, params: JSONValue)
     /// A call without an answer.
     case notification(method: String, params: JSONValue)
-    /// The successful answer to our call with this number.
+    /// The successful answer to the call with this number, which this side made.
     case result(id: Int, JSONValue)
-    /// The error answer to our call with this number.
+    /// The error answer to the call with this number, which this side made.
     case failure(id: Int, RPCFailure)
 
-    /// Parses a line without its line feed; nil when the line is not a message.
+    /// Parses a line without its line feed; nil when the line is not a JSON-RPC message.
     package init?(line: [UInt8]) {
         guard let root = try? JSONDocument(line).root, root["jsonrpc"]?.string == "2.0" else { return nil }
         if let method = root["method"]?.string {
@@ -42,11 +42,11 @@ package struct RPCFailure: Error, Hashable, Sendable {
         package static let retryable = -32001
         /// The call will never succeed.
         package static let permanent = -32002
-        /// The configuration is wrong.
+        /// The handler's configuration is wrong.
         package static let badConfiguration = -32003
         /// The handler is overloaded; `data.retryAfterMs` gives the delay before a retry.
         package static let busy = -32004
-        /// A person has the conversation, or it waits for one.
+        /// A person answers the conversation, or the conversation waits for a person.
         package static let withPerson = -32005
         /// The method does not exist (JSON-RPC 2.0 §5.1).
         package static let unknownMethod = -32601
@@ -56,12 +56,12 @@ package struct RPCFailure: Error, Hashable, Sendable {
 
     /// The error code.
     package let code: Int
-    /// The other side's message.
+    /// The text that the other side gave for the error.
     package let message: String
     /// The requested delay before a retry, if any.
     package let retryAfter: Duration?
 
-    /// The broken rules of a refused message; `data.problems`.
+    /// The rules that a refused message broke, from `data.problems`.
     package let problems: [AnswerRefusal.Problem]
 
     /// Creates an error answer.

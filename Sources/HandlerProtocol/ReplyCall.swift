@@ -6,12 +6,12 @@ package import HandlerKit
 /// ```json
 /// {"customer": "…", "key": "order-12-ready", "message": "Your bread is ready."}
 /// ```
-/// `customer` is the customer of an event. The same key for the same customer means the same message. The
-/// result is `{"messageId": "…"}`, sent when the message is on disk.
+/// `customer` is the value from an event. Calls with the same key for the same customer mean the same
+/// message. The server answers with `{"messageId": "…"}` when the message is on disk.
 package struct ReplyCall: Hashable, Sendable {
     /// The receiver.
     package let customer: CustomerID
-    /// The key that identifies a repetition of the same message.
+    /// The key by which the server recognizes a repeated call for the same message.
     package let key: String
     /// The content.
     package let message: Reply
@@ -46,7 +46,7 @@ package struct ReplyCall: Hashable, Sendable {
 }
 
 extension RPCFailure {
-    /// Maps a refusal of the server to the error that the handler receives.
+    /// Creates the error that the handler receives when the server refuses its message.
     package init(_ error: HandlerHostError) {
         switch error {
         case .unusableMessage(let refusal): self.init(refusal)
@@ -58,13 +58,13 @@ extension RPCFailure {
         }
     }
 
-    /// The error for a message that breaks rules, with all of them.
+    /// Creates the error for a message that breaks rules; the error lists all of them.
     package init(_ refusal: AnswerRefusal) {
         self.init(
             code: Code.invalidParameters, message: refusal.explanation, problems: refusal.problems)
     }
 
-    /// The error for parameters that cannot be read.
+    /// Creates the error for parameters that cannot be read.
     package init(_ error: HandlerProtocolError) {
         if case .refused(let refusal) = error {
             self.init(refusal)

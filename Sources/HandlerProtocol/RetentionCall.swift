@@ -9,7 +9,7 @@ package import Logging
 ///  "requestIdentifier": "…", "environment": "Production", "signedDate": 1790000000000, "appAppleId": 1234567890}}
 /// {"message": "stay"}
 /// ```
-/// The answer is a `RetentionChoice`; `null` or an empty object leaves the decision to the app's rule file.
+/// The answer is a `RetentionChoice`; with `null` or an empty object, the app's rule file decides.
 package enum RetentionCall {
     /// Writes the members of the `params` of `retention`.
     package static func write(
@@ -37,7 +37,7 @@ package enum RetentionCall {
         return (request, context)
     }
 
-    /// Parses the answer; throws every problem at once.
+    /// Parses the answer; a single ``AnswerRefusal`` lists all problems.
     package static func choice(_ result: JSONValue) throws(AnswerRefusal) -> RetentionChoice? {
         if result.isNull || (result.kind == .object && result.count == 0) { return nil }
         let (choice, problems) = RetentionChoice.read(result)
@@ -53,6 +53,6 @@ package enum RetentionCall {
             found: problem.found, allowed: problem.allowed, passage: problem.rule.passage)
     }
 
-    /// The answer's JSON.
+    /// Returns the answer as JSON.
     package static func json(_ choice: RetentionChoice?) -> [UInt8] { choice?.json ?? Array("{}".utf8) }
 }
