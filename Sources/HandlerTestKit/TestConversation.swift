@@ -10,7 +10,7 @@ import Synchronization
 /// let replies = try await customer.says("Is there cod?")
 /// let answer = try await customer.says(.quickReply("collect"))
 /// ```
-/// The messages and the handler's state persist from one message to the next, as in a server.
+/// As in a server, each message sees the earlier messages and the handler's state.
 public final class TestConversation: Sendable {
     private struct Kept {
         var entries: [Conversation.Entry] = []
@@ -57,11 +57,10 @@ public final class TestConversation: Sendable {
         return replies
     }
 
-    /// Sends a message to the handler and returns the outcome; nil when the handler does not subscribe to the
-    /// kind.
+    /// Sends a message to the handler and returns the outcome.
     ///
-    /// `attempt` is the number of the attempt that the handler sees. The outcome and the handler's state are
-    /// stored only when the outcome ends the event. Throws
+    /// Returns nil when the handler does not subscribe to the kind. The handler sees `attempt` as the number
+    /// of its attempt. The messages and the handler's state are stored unless the outcome is a retry. Throws
     /// ``TestConversationError/unusableReply(index:problems:)`` as well.
     public func outcome(of message: TestMessage, attempt: Int = 1) async throws -> Outcome? {
         try await outcome(of: context(message, attempt))
@@ -77,8 +76,8 @@ public final class TestConversation: Sendable {
             keep(context.event.kind, context.event.id, context.event.message, .inbound)
         }
         kept.withLock { $0.state = ConversationState(context.state.json) }
-        // As in a server, a fallback replaces a reply that the device cannot show. A reply without a fallback
-        // becomes a problem below.
+        // As in a server, replace a reply that the device cannot show with its fallback. A reply without a
+        // fallback stays, and becomes a problem below.
         let shown = outcome.replies.map { (try? $0.showable(on: capabilities)) ?? $0 }
         for (index, reply) in shown.enumerated() {
             let problems = reply.problems(for: capabilities)
@@ -92,9 +91,10 @@ public final class TestConversation: Sendable {
         return outcome.replacing(replies: shown)
     }
 
-    /// Reports the failure of the handler's last reply to the handler, and returns its replies.
+    /// Tells the handler that its last reply has failed, and returns the handler's new replies.
     ///
-    /// Throws ``TestConversationError/noReply`` when it has not replied yet, and what ``says(_:)-(TestMessage)`` throws.
+    /// Throws ``TestConversationError/noReply`` when the handler has not replied yet, and the errors of
+    /// ``says(_:)-(TestMessage)``.
     @discardableResult
     public func lastReplyFails(
         _ status: ReplyFailure.Status = .refused, httpStatus: Int? = 400, reason: String = "Bad Request"

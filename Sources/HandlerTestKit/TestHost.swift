@@ -10,8 +10,9 @@ public final class TestHost: Sendable {
         public let message: Reply
         /// The receiver.
         public let customer: CustomerID
-        /// The key with which the handler sent the message; a message with the same key and customer is a
-        /// repetition.
+        /// The key that the handler gave for the message.
+        ///
+        /// Another message with the same key and customer counts as a repetition.
         public let key: String
     }
 
@@ -24,10 +25,10 @@ public final class TestHost: Sendable {
     /// The messages in the order of sending, without repetitions.
     public var sent: [Sent] { kept.withLock { $0 } }
 
-    /// The payment requests that the handler withdrew, in order; each was open until then.
+    /// The payment requests that the handler withdrew, in order; each of them was open before.
     public var withdrawnPayments: [String] { ended.withLock { $0 } }
 
-    /// The host to pass to `provision`.
+    /// The host to pass to the handler's method `provision`.
     public var host: HandlerHost {
         HandlerHost(
             business: BusinessID("business"), slug: "business", logger: Logger(label: "handler"),

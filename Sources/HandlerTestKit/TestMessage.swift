@@ -4,7 +4,7 @@ public import HandlerKit
 public struct TestMessage: Sendable {
     let json: [UInt8]
 
-    /// A message from custom JSON.
+    /// Creates a message from custom JSON.
     public init(json: String) { self.json = Array(json.utf8) }
 
     private init(type: String, _ members: (inout JSONWriter) -> Void = { _ in }) {
@@ -14,7 +14,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// An answer to one of Apple's interactive types: `data` writes the member of its kind.
+    /// Creates an answer to an interactive message; `data` writes the member that belongs to its kind.
     private init(data: @escaping (inout JSONWriter) -> Void) {
         self.init(type: "interactive") { writer in
             writer.key("interactiveData")
@@ -34,12 +34,12 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// A text message.
+    /// Returns a text message.
     public static func text(_ text: String) -> TestMessage {
         TestMessage(type: "text") { $0.field("body", text) }
     }
 
-    /// A choice in a quick reply.
+    /// Returns the choice of an item in a quick reply.
     public static func quickReply(_ identifier: String, title: String? = nil) -> TestMessage {
         TestMessage { writer in
             writer.key("quick-reply")
@@ -53,7 +53,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// Items chosen in a list picker, by identifier.
+    /// Returns the choice of items in a list picker, by their identifiers.
     public static func listPicker(_ identifiers: String...) -> TestMessage {
         TestMessage { writer in
             writer.key("listPicker")
@@ -76,7 +76,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// A time slot; `startTime` is as Apple writes it: `2026-12-10T17:00+0000`.
+    /// Returns the choice of a time slot; `startTime` has Apple's form, such as `2026-12-10T17:00+0000`.
     public static func timePicker(_ identifier: String, startTime: String = "2030-01-01T12:00+0000")
         -> TestMessage
     {
@@ -97,7 +97,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// The answers of a form: each page's identifier and the values given there.
+    /// Returns a submitted form: the identifier of each page with the values given on that page.
     public static func form(_ answers: KeyValuePairs<String, [String]>) -> TestMessage {
         TestMessage { writer in
             writer.key("dynamic")
@@ -112,7 +112,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// The result of a sign-in.
+    /// Returns the result of a sign-in.
     public static func authentication(isSuccess: Bool = true) -> TestMessage {
         TestMessage { writer in
             writer.key("authenticate")
@@ -120,7 +120,7 @@ public struct TestMessage: Sendable {
         }
     }
 
-    /// The result of a payment.
+    /// Returns the result of a payment.
     public static func applePay(_ state: ApplePay.State = .paid) -> TestMessage {
         TestMessage { writer in
             writer.key("payment")

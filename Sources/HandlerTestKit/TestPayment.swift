@@ -40,7 +40,7 @@ public final class TestPayment: Sendable {
         try await update(.shippingMethodUpdate) { $0.shippingMethod(identifier) }
     }
 
-    /// Selects an address, of which the handler sees town, postal code and country.
+    /// Selects an address; the handler sees only town, postal code and country.
     @discardableResult
     public func selectsAddress(
         locality: String? = nil, postalCode: String? = nil, countryCode: String
@@ -55,7 +55,9 @@ public final class TestPayment: Sendable {
         }
     }
 
-    /// Authorizes the payment with a token that no bank accepts; the same `attempt` is the same charge.
+    /// Authorizes the payment with a token that no bank accepts.
+    ///
+    /// Calls with the same `attempt` mean the same charge.
     public func authorizes(
         shippingMethod: String? = nil, attempt: String = "attempt"
     ) async throws -> PaymentOutcome {
@@ -73,7 +75,7 @@ public final class TestPayment: Sendable {
         return outcome
     }
 
-    /// Asks the handler to return the money of an attempt; throws what the handler throws.
+    /// Asks the handler to return the money of an attempt; rethrows the handler's errors.
     public func isReversed(attempt: String = "attempt", reference: String? = nil) async throws {
         let sheet = sheet
         let reversal = PaymentReversal(

@@ -7,9 +7,9 @@ import Logging
 /// let choice = try await TestQuestion(product: "com.example.monthly", locale: "de-DE").ask(Loyalty())
 /// ```
 public struct TestQuestion: Sendable {
-    /// A name that the App Store cannot send.
+    /// The reason why a question is impossible: the App Store cannot send such a name.
     public enum Malformed: Error, Hashable, Sendable {
-        /// The product has other characters than letters, digits, `.`, `-` and `_`.
+        /// The product contains a character other than letters, digits, `.`, `-` and `_`.
         case product(String)
         /// The locale is not a locale short code of the App Store, such as `en-US`.
         case locale(String)
@@ -18,14 +18,16 @@ public struct TestQuestion: Sendable {
     private let request: RetentionRequest
     private let time: Duration
 
-    /// Creates a question of the sandbox, which the handler should answer within `time`; throws ``Malformed``.
+    /// Creates a question of the sandbox environment; throws ``Malformed``.
+    ///
+    /// The handler must answer within `time`.
     public init(
         product: String, locale: String = "en-US", subscription: String = "1",
         within time: Duration = .milliseconds(450)
     ) throws(Malformed) {
         guard let productID = ProductID(product) else { throw .product(product) }
         guard let storeLocale = StoreLocale(locale) else { throw .locale(locale) }
-        // The identifier has the form of a UUID, so it is one.
+        // Never fails: the text has the form of a UUID.
         guard let identifier = RetentionID("00000000-0000-4000-8000-000000000001") else {
             throw .product(product)
         }
@@ -35,7 +37,7 @@ public struct TestQuestion: Sendable {
         self.time = time
     }
 
-    /// Asks the handler, and returns its choice; nil leaves the decision to the rule file.
+    /// Asks the handler and returns its choice; nil means that the app's rule file decides.
     ///
     /// Errors of the handler are rethrown.
     public func ask(_ handler: any RetentionHandler) async throws -> RetentionChoice? {
