@@ -7,8 +7,8 @@ import Logging
 /// ```swift
 /// await StdioHandler.run(Bakery())
 /// ```
-/// Standard output carries the protocol. Printed text is redirected to standard error, which is the
-/// log.
+/// Standard output carries the protocol. Text that the handler prints is redirected to standard error, which
+/// the server logs.
 public func run(_ handler: any Handler) async {
     await run(FixedFactory(handler: handler))
 }

@@ -2,7 +2,7 @@ import BalloonJSON
 import HandlerProtocol
 import Synchronization
 
-/// The handler's open calls to the server, with their waiting callers.
+/// The handler's pending calls to the server, with the tasks that wait for the answers.
 final class ServerCalls: Sendable {
     typealias Answer = Result<JSONValue, RPCFailure>
 
@@ -33,12 +33,12 @@ final class ServerCalls: Sendable {
         }
     }
 
-    /// Resumes the caller with the answer.
+    /// Resumes the caller of call `id` with the answer.
     func settle(_ id: Int, _ answer: Answer) {
         state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
     }
 
-    /// Fails all open calls, and all later ones.
+    /// Fails all pending and all later calls.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

@@ -5,7 +5,7 @@ import HandlerProtocol
 import Logging
 import Synchronization
 
-/// The handler's side of `balloon-handler/1`.
+/// The handler's side of the protocol `balloon-handler/1`.
 final class Session: Sendable {
     private struct State {
         var handler: (any Handler)?
@@ -24,13 +24,14 @@ final class Session: Sendable {
         calls = ServerCalls(output)
     }
 
-    /// Answers calls until the input ends, and then finishes the calls in flight.
+    /// Answers the server's calls until the input ends; then waits for the calls in flight and shuts down the
+    /// handler.
     func run(_ input: AsyncStream<[UInt8]>) async {
         var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
         for await bytes in input {
             for case .line(let line) in splitter.take(bytes) { take(line) }
         }
-        // The server's output has ended, so open calls get no answer any more.
+        // The input has ended, so pending calls to the server can get no answer any more.
         calls.close()
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
         await (handler as? any LifecycleHandler)?.shutdown()
@@ -41,7 +42,7 @@ final class Session: Sendable {
     private func take(_ line: [UInt8]) {
         switch RPCMessage(line: line) {
         case .request(let id, Method.initialize, let params):
-            // The task is not awaited, because provisioning may call the server, and only this loop reads the
+            // Do not wait for this task: provisioning may call the server, and only this loop reads the
             // server's answers.
             let task = Task { await initialize(id, params) }
             state.withLock { $0.tasks[Method.initialize] = task }
@@ -62,9 +63,9 @@ final class Session: Sendable {
         }
     }
 
-    /// Creates and provisions the handler, then sends its subscriptions.
+    /// Creates and provisions the handler, and then reports its subscriptions to the server.
     ///
-    /// Until then the server sends no events and counts no attempts.
+    /// The server sends no events before that, and counts no attempts.
     private func initialize(_ id: JSONValue, _ params: JSONValue) async {
         do {
             let initialization = try Initialization(params)
@@ -149,7 +150,7 @@ final class Session: Sendable {
         }
         do {
             let (request, context) = try RetentionCall.read(params, logger: logger)
-            // The prefix keeps this name apart from deliveries.
+            // The prefix distinguishes this task from those of deliveries.
             let name = "retention \(request.requestIdentifier)"
             state.withLock { state in
                 state.tasks[name] = Task {
@@ -170,7 +171,7 @@ final class Session: Sendable {
             let choice = try await handler.retention(request, context)
             output.write(RPCLine.result(id: id, raw: RetentionCall.json(choice)))
         } catch {
-            // Send only the error's type, because its text may quote a subscriber.
+            // Report only the type of the error, because its text may quote a subscriber.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -180,12 +181,12 @@ final class Session: Sendable {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
         } catch {
-            // Send only the error's type, because its text may quote a customer.
+            // Report only the type of the error, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
 
-    /// The name of a payment's task; deliveries have other names.
+    /// Returns the name of a payment's task, which no delivery has.
     private static func key(ofPayment id: Int) -> String { "payment \(id)" }
 
     private func beginPayment(_ id: JSONValue, _ params: JSONValue) {
@@ -214,7 +215,7 @@ final class Session: Sendable {
             }
             output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
         } catch {
-            // Send only the error's type, because its text may quote a customer.
+            // Report only the type of the error, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -225,7 +226,7 @@ final class Session: Sendable {
 }
 
 extension AnswerRefusal {
-    /// Uses the problems that the server listed; when it listed none, makes one problem of its message.
+    /// Uses the problems that the server listed; if it listed none, creates one problem from its message.
     fileprivate init(_ failure: RPCFailure) {
         let unnamed = Problem(
             rule: "parameters", pointer: "", found: "\"\(failure.message)\"", allowed: "valid parameters",

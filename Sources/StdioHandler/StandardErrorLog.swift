@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import Logging
 
-/// A log on standard error; each line begins with its level, which the server parses.
+/// A log handler that writes to standard error; each line begins with its level, which the server parses.
 struct StandardErrorLog: LogHandler {
     var logLevel = Logger.Level.debug
     var metadata: Logger.Metadata = [:]
