@@ -1,4 +1,4 @@
-/// Decodes a chunked body incrementally (RFC 9112 §7.1), without I/O and with limits on every length.
+/// An incremental decoder of a chunked body (RFC 9112 §7.1), without I/O and with limits on every length.
 struct ChunkedDecoder: Sendable {
     private enum State: Sendable {
         case size(Int, digits: Int)

@@ -20,7 +20,7 @@ func fieldLine(
     return (nameEnd, value)
 }
 
-/// The part of `range` without spaces and tabs at its ends.
+/// Returns the part of `range` without spaces and tabs at its ends.
 @inline(__always)
 func trimmed(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
     var start = range.lowerBound

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sends the same bytes to many streamed answers.
+/// A sender of the same bytes to many streamed answers.
 ///
 /// A batch is framed as a chunk once, and posted once to each shard that has subscribers. A subscriber needs
 /// no task and no queue. It gets every batch that is sent after its subscription, in the order of

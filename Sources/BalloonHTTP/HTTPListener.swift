@@ -1,7 +1,7 @@
 package import BalloonPOSIX
 package import BalloonTLS
 
-/// Returns the content of a refusal's answer, and may log the refusal.
+/// A closure that returns the content of a refusal's answer, and may log the refusal.
 ///
 /// The closure runs on a shard's queue, so it must not block.
 package typealias RefusalDescription = @Sendable (HTTPRefusal) -> HTTPContent

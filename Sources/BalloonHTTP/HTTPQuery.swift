@@ -46,7 +46,7 @@ package struct HTTPQuery: Sendable, Hashable {
     /// The first value of a name; nil when there is none.
     package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// All values of a name.
+    /// Returns all values of a name.
     package func values(of name: String) -> [String] {
         parameters.filter { $0.name == name }.map(\.value)
     }

@@ -34,7 +34,7 @@ package struct HTTPRequest: Sendable {
         return bytes[(base + Int(head.path.lowerBound))..<(base + Int(head.path.upperBound))]
     }
 
-    /// The decoded value of a parameter in the route's path; nil when the path has no parameter of that name.
+    /// Returns the decoded value of a parameter in the route's path; nil when the path has no such parameter.
     package func parameter(_ name: String) -> String? { template?.value(of: name, in: path) }
 
     /// The query of the target as sent, without `?`; empty when there is none.

@@ -1,4 +1,4 @@
-/// Sends the answer of one request after the handler has returned, from any thread.
+/// The way to answer one request after its handler has returned, from any thread.
 ///
 /// A second answer, or an answer to a disconnected client, is ignored.
 package struct HTTPResponder: Sendable {
@@ -27,7 +27,7 @@ package struct HTTPResponder: Sendable {
     }
 }
 
-/// Writes the body of a streamed answer.
+/// A writer of the body of a streamed answer.
 ///
 /// Without a known length, an HTTP/1.1 client gets chunks. An HTTP/1.0 client knows no chunks, so the
 /// connection closes at the end of the body.
@@ -58,7 +58,7 @@ package struct HTTPBodyWriter: Sendable {
     package func finish() { shard.post(.streamEnd(exchange)) }
 }
 
-/// Reads the body of a request in pieces, for a route that pulls it.
+/// A reader of the body of a request, piece by piece, for a route that pulls it.
 ///
 /// While the handler does not read, the server stops reading from the socket, which blocks the client.
 package struct HTTPBodyReader: Sendable {

@@ -1,4 +1,4 @@
-/// Handles the requests of one route on one shard, so it may hold state without locks.
+/// A closure that handles the requests of one route on one shard, so it may hold state without locks.
 ///
 /// The shard calls the handler on its queue, so the handler must not block. The handler returns the answer,
 /// or nil to answer later through `responder`.
@@ -12,7 +12,7 @@ package enum HTTPVerdict: Sendable {
     case refused(HTTPResponse)
 }
 
-/// Decides about a request from its head, on one shard.
+/// A closure that decides about a request from its head, on one shard.
 ///
 /// The shard calls the closure on its queue once for each request with valid framing and size, before it
 /// sends `100 Continue`. The closure must not block. The request has no body yet.
@@ -38,7 +38,7 @@ package struct HTTPRoute: Sendable {
 
     /// The closures of one shard for the requests of the route.
     package struct Handlers {
-        /// Decides about the head of a request; nil admits every request.
+        /// The decision about the head of a request; nil to admit every request.
         let admit: HTTPAdmission?
         let handle: HTTPHandler
 

@@ -1,4 +1,4 @@
-/// Parses request headers incrementally (RFC 9112), strictly and without I/O.
+/// An incremental and strict parser of request headers (RFC 9112), without I/O.
 ///
 /// The result does not depend on how the input is split into reads. Input that two parsers could interpret
 /// differently is refused, because a proxy in front of the server may be the other parser.

@@ -94,7 +94,7 @@ package enum Base64 {
         text[written + 3] = padding
     }
 
-    /// The number of characters before the padding; nil when the padding breaks the alphabet's rule.
+    /// Returns the number of characters before the padding; nil when the padding breaks the alphabet's rule.
     private static func digitCount(of text: Span<UInt8>, alphabet: Alphabet) -> Int? {
         guard alphabet == .standard else { return text.count }
         guard text.count.isMultiple(of: 4) else { return nil }

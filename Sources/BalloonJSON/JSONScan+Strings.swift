@@ -73,7 +73,7 @@ private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError)
     }
 }
 
-/// The value of a hexadecimal digit in either case; nil for any other byte.
+/// Returns the value of a hexadecimal digit in either case; nil for any other byte.
 @inline(__always)
 func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {

@@ -1,4 +1,4 @@
-/// Builds JSON text and inserts the commas.
+/// A writer of JSON text that inserts the commas.
 ///
 /// The output has no white space, and equal calls give equal bytes. In an object, each `key` call is followed
 /// by one value; in an array, values follow each other.

@@ -9,7 +9,7 @@ extension [UInt8] {
         firstPosition(of: byte, in: start..<Swift.max(start, count))
     }
 
-    /// The position of the first `byte` in `range`, found with `memchr`; nil when there is none.
+    /// Returns the position of the first `byte` in `range`, found with `memchr`; nil when there is none.
     @inline(__always)
     package func firstPosition(of byte: UInt8, in range: Range<Int>) -> Int? {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -22,7 +22,7 @@ extension [UInt8] {
         }
     }
 
-    /// The position of the last `byte` before `end`, found with `memrchr`; nil when there is none.
+    /// Returns the position of the last `byte` before `end`, found with `memrchr`; nil when there is none.
     @inline(__always)
     package func lastPosition(of byte: UInt8, before end: Int) -> Int? {
         precondition(end >= 0 && end <= count)
@@ -46,7 +46,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The position of the first occurrence of `text`, found with `memmem`; nil when there is none.
+    /// Returns the position of the first occurrence of `text`, found with `memmem`; nil when there is none.
     package func firstPosition(of text: [UInt8]) -> Int? {
         // Sound: memmem reads the slice and the text, both of which live during the call.
         unsafe withUnsafeBytes { buffer in

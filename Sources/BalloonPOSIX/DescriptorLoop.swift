@@ -3,7 +3,7 @@ package import Dispatch
 import Glibc
 import Synchronization
 
-/// Waits until pipes of child processes are ready, with one epoll set and one Dispatch source for all pipes.
+/// An event loop for the pipes of child processes, with one epoll set and one Dispatch source for all pipes.
 ///
 /// Invariant: each wait calls its handler at most once, on the queue given for the wait. After
 /// ``stopWaiting(_:)`` the handler runs only if its call was already enqueued.

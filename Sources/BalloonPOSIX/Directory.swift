@@ -54,7 +54,7 @@ package enum Directory {
     /// Whether anything exists at `path`; false when that cannot be determined.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// The names in the directory, sorted by bytes, without `.` and `..`.
+    /// Returns the names in the directory, sorted by bytes, without `.` and `..`.
     package static func names(in path: String) throws(SystemError) -> [String] {
         guard let stream = unsafe opendir(path) else { throw SystemError("opendir") }
         defer { unsafe closedir(stream) }
@@ -104,7 +104,7 @@ package enum Directory {
         _ = try uninterrupted("rmdir") { unsafe rmdir(path) }
     }
 
-    /// The directory that contains `path`: the part before its last slash.
+    /// Returns the directory that contains `path`: the part before its last slash.
     package static func parent(of path: String) -> String {
         let bytes = path.utf8
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }

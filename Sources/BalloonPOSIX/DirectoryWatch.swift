@@ -65,7 +65,7 @@ package final class DirectoryWatch {
         return false
     }
 
-    /// A number in native byte order; Linux is little-endian on the processors that Swift supports.
+    /// Returns a number in native byte order; Linux is little-endian on the processors that Swift supports.
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -73,7 +73,7 @@ package final class DirectoryWatch {
     deinit { source.cancel() }
 }
 
-/// Calls `over` when no change has occurred for a given time.
+/// A timer that calls `over` when no change has occurred for a given time.
 private final class QuietPause: Sendable {
     private let nanoseconds: UInt64
     private let queue: DispatchQueue

@@ -70,7 +70,7 @@ package struct Epoll: ~Copyable {
         return max(0, Int(count))
     }
 
-    /// The token and events at `index` of the last wait.
+    /// Returns the token and the events at `index` of the last wait.
     @inline(__always)
     package func ready(_ index: Int) -> (token: UInt64, events: Events) {
         (tokens[index], Events(rawValue: events[index]))

@@ -92,7 +92,7 @@ package final class File: Sendable {
     /// Unsynced data stays cached; call ``synchronizeData()`` first to drop everything.
     package func dropCache() { posix_fadvise(descriptor.raw, 0, 0, POSIX_FADV_DONTNEED) }
 
-    /// The file's size.
+    /// Returns the current size of the file.
     package func sizeBytes() throws(SystemError) -> Int {
         var status = stat()
         // Sound: fstat fills the value it is given.

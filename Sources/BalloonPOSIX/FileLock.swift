@@ -31,7 +31,7 @@ package final class FileLock: Sendable {
     // hold the lock until the child executes its program.
     deinit { flock(descriptor.raw, LOCK_UN) }
 
-    /// The process id in the lock file at `path`, if any.
+    /// Returns the process id in the lock file at `path`, if any.
     package static func owner(of path: String) -> Int32? {
         // The number is only for a message, so report the owner of an unreadable lock file as unknown.
         guard let bytes = try? File(path, for: .reading).readAll() else { return nil }

@@ -3,7 +3,7 @@ import Glibc
 
 /// The size of files that are not open.
 package enum FileSize {
-    /// The size of the file at `path`.
+    /// Returns the size of the file at `path`.
     package static func bytes(_ path: String) throws(SystemError) -> Int {
         var status = stat()
         // Sound: stat fills the given value.

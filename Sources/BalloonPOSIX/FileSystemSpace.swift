@@ -2,7 +2,7 @@ import Glibc
 
 /// The space of a file system.
 package enum FileSystemSpace {
-    /// The bytes that this process may still write to the file system of `path`.
+    /// Returns the number of bytes that this process may still write to the file system of `path`.
     package static func freeBytes(at path: String) throws(SystemError) -> UInt64 {
         var status = statvfs()
         // Sound: statvfs fills the given value.

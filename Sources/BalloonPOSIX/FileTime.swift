@@ -3,7 +3,7 @@ import Glibc
 
 /// The modification times of files.
 package enum FileTime {
-    /// The time of the last change of the content, in seconds since 1970.
+    /// Returns the time of the last change of the content, in seconds since 1970.
     package static func modifiedSecondsSince1970(_ path: String) throws(SystemError) -> Int {
         var status = stat()
         // Sound: stat fills the given value.

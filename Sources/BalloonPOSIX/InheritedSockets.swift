@@ -9,7 +9,7 @@ import Glibc
 package struct InheritedSockets: Sendable, Equatable {
     private let descriptors: [String: Int32]
 
-    /// No sockets.
+    /// Creates a value without sockets.
     package init() { descriptors = [:] }
 
     /// Reads the environment variables; if two sockets have the same name, only the first is used.

@@ -3,20 +3,20 @@ import Glibc
 
 /// The paths of the process.
 package enum ProcessPaths {
-    /// The absolute path of the running program, with links resolved.
+    /// Returns the absolute path of the running program, with links resolved.
     package static func executable() throws(SystemError) -> String {
         guard let path = resolved("/proc/self/exe") else { throw SystemError("realpath") }
         return path
     }
 
-    /// The absolute path of the working directory, with links resolved.
+    /// Returns the absolute path of the working directory, with links resolved.
     package static func workingDirectory() throws(SystemError) -> String {
         guard let path = unsafe getcwd(nil, 0) else { throw SystemError("getcwd") }
         defer { unsafe free(path) }
         return unsafe String(cString: path)
     }
 
-    /// The absolute path of `path`, with links resolved; nil when the file does not exist.
+    /// Returns the absolute path of `path`, with links resolved; nil when the file does not exist.
     package static func resolved(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Identifies a process even after its id is reused or the machine restarts.
+/// The identity of a process, which stays unique even after its id is reused or the machine restarts.
 package struct ProcessRecord: Hashable, Sendable {
     /// The process id.
     package let id: Int32
@@ -63,7 +63,8 @@ package struct ProcessRecord: Hashable, Sendable {
         }
     }
 
-    /// The fields of `/proc/ID/stat` after the name, which may contain blanks and parentheses.
+    /// Returns the fields of `/proc/ID/stat` after the program's name, which may contain blanks and
+    /// parentheses.
     private static func fields(of id: Int32) -> [Substring]? {
         text("/proc/\(id)/stat").map { $0.split(separator: ")").last?.split(separator: " ") ?? [] }
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Calls a closure for each arrival of one signal; once the value is destroyed, the signal is ignored.
+/// A source that calls a closure for each arrival of one signal; once it is destroyed, the signal is ignored.
 package final class SignalSource {
     private let source: any DispatchSourceSignal
 

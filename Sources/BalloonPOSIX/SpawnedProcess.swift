@@ -85,8 +85,9 @@ package final class SpawnedProcess: Sendable {
     /// Sends a signal to the whole group; must not be called after ``Exit`` was reported.
     package func signalGroup(_ number: Int32) { kill(-id, number) }
 
-    /// Ignores SIGPIPE, so that writing to a child that has ended fails with an error and does not end our
-    /// process.
+    /// The setting that ignores SIGPIPE, made once at the first access.
+    ///
+    /// Writing to a child that has ended then fails with an error and does not end our process.
     private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
     private static func reap(_ id: Int32) -> Exit {

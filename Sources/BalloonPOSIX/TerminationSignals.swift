@@ -2,7 +2,8 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// Handles SIGTERM and SIGINT: the first signal requests an orderly end, the second ends the process at once.
+/// The handling of SIGTERM and SIGINT: the first requests an orderly end, the second ends the process at
+/// once.
 package final class TerminationSignals {
     private let sources: [SignalSource]
 

@@ -11,7 +11,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Uses milliseconds since 1970-01-01T00:00:00Z.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// The current time of the machine's clock.
+    /// Returns the current time of the machine's clock.
     package static func now() -> Timestamp {
         var time = timespec()
         // Sound: clock_gettime fills the given value.
@@ -19,7 +19,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The instant after this duration, to the millisecond.
+    /// Returns the instant that is later by `duration`, to the millisecond.
     package func advanced(by duration: Duration) -> Timestamp {
         Timestamp(milliseconds: milliseconds + Int64(duration.wholeMilliseconds))
     }

@@ -1,7 +1,7 @@
 internal import BalloonPOSIX
 internal import CCurl
 
-/// Restricts one transfer to public internet addresses; libcurl's callbacks read and write its storage.
+/// A check that restricts one transfer to public internet addresses; libcurl's callbacks use its storage.
 @safe final class AddressGate {
     // libcurl's callbacks write to this storage, so it must not move.
     let pointer: UnsafeMutablePointer<balloon_curl_gate>

@@ -1,6 +1,6 @@
 /// Content that is produced in pieces while it is sent.
 package struct ContentSource: Sendable {
-    /// Produces the next piece, which has at least one byte and at most `maximumBytes`.
+    /// A closure that returns the next piece, which has at least one byte and at most `maximumBytes`.
     package typealias Reader = (_ maximumBytes: Int) throws -> [UInt8]
 
     /// The total number of bytes.
@@ -17,9 +17,9 @@ package struct ContentSource: Sendable {
     }
 }
 
-/// Consumes the content of a response in pieces.
+/// A consumer of the content of a response, piece by piece.
 package struct ContentSink: Sendable {
-    /// Consumes the next piece, and may change it.
+    /// A closure that consumes the next piece, and may change it.
     package typealias Writer = (_ piece: inout [UInt8]) throws -> Void
 
     package let open: @Sendable () throws -> Writer

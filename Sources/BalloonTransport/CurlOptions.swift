@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// Sets the options of one easy handle, and keeps the first error code.
+/// A setter of one easy handle's options, which keeps the first error code.
 @safe struct CurlOptions {
     /// `CURLE_OK`, or the first other code.
     private(set) var code = CURLE_OK

@@ -1,4 +1,4 @@
-/// Collects the parts of a response from libcurl, up to the limit.
+/// The parts of a response that libcurl has delivered so far, up to the size limit.
 struct ResponseCollector {
     private var headers: [(name: String, value: String)] = []
     private var body: [UInt8] = []

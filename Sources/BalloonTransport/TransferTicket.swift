@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Identifies one transfer, so that it can be cancelled even before it starts.
+/// The identity of one transfer, with which it can be cancelled even before it starts.
 final class TransferTicket: Sendable {
     private let isCancelledFlag = Atomic(false)
 

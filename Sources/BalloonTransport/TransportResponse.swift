@@ -16,7 +16,7 @@ package struct TransportResponse: Sendable {
         self.body = body
     }
 
-    /// The value of the first field with this name, ignoring case.
+    /// Returns the value of the first field with this name, ignoring case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) { $0.lowercased == $1.lowercased } }?.value
     }

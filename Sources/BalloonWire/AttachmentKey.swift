@@ -5,7 +5,7 @@ package struct AttachmentKey: Sendable, Equatable {
     /// The 32 bytes for `AES256CTR`.
     package let secret: Secret
 
-    /// A new random key.
+    /// Creates a new random key.
     package init() { secret = .random(byteCount: 32) }
 
     /// Parses the field `key` of an attachment or payload reference.

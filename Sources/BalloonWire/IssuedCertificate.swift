@@ -104,7 +104,7 @@ package struct IssuedCertificate: Sendable {
     }
 }
 
-/// Signs tokens and puts the signer's certificate chain into their headers, as the App Store does.
+/// A signer of tokens that puts its certificate chain into their headers, as the App Store does.
 package struct CertifiedTokenSigner: Sendable {
     private let key: SigningKey
     private let certificates: [[UInt8]]

@@ -1,7 +1,7 @@
 import BalloonJSON
 internal import COpenSSL
 
-/// Signs and encrypts payment tokens as Apple does, with the certificates of a simulation.
+/// An issuer that signs and encrypts payment tokens as Apple does, with the certificates of a simulation.
 package struct PaymentTokenIssuer: Sendable {
     private let leaf: IssuedCertificate
     private let intermediate: IssuedCertificate

@@ -1,6 +1,6 @@
 import BalloonJSON
 
-/// Signs JSON Web Tokens with HS256, as Apple's gateway expects them (RFC 7515, RFC 7518 §3.2).
+/// A signer of JSON Web Tokens with HS256, as Apple's gateway expects them (RFC 7515, RFC 7518 §3.2).
 package struct TokenSigner: Sendable {
     private let secret: Secret
 

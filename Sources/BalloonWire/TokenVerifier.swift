@@ -1,6 +1,6 @@
 import BalloonJSON
 
-/// Verifies JSON Web Tokens that were signed with HS256 and one secret (RFC 7515, RFC 7518 §3.2).
+/// A verifier of JSON Web Tokens that were signed with HS256 and one secret (RFC 7515, RFC 7518 §3.2).
 ///
 /// Creating a verifier computes the key schedule, so reuse the verifier. It belongs to one isolation domain.
 package final class TokenVerifier {

@@ -48,7 +48,7 @@ package final class AttachmentFiles: Sendable {
         path(of: sha256).flatMap { Directory.exists($0) ? $0 : nil }
     }
 
-    /// The hashes that begin with `prefix`, sorted.
+    /// Returns the hashes that begin with `prefix`, sorted.
     package func names(beginning prefix: String) throws(SystemError) -> [String] {
         guard Directory.exists(directory) else { return [] }
         var names: [String] = []

@@ -1,7 +1,7 @@
 import BalloonTransport
 import Synchronization
 
-/// Reports once that the clocks of this machine and the gateway differ.
+/// A check that reports once that the clocks of this machine and the gateway differ.
 ///
 /// Apple refuses the tokens of a machine whose clock is wrong, without naming the reason.
 final class ClockSkew: Sendable {

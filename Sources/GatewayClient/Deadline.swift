@@ -4,7 +4,7 @@ import BalloonPOSIX
 struct Deadline: Sendable {
     private let nanoseconds: UInt64
 
-    /// The instant `duration` from now.
+    /// Creates the deadline that is `duration` from now.
     init(in duration: Duration) {
         let (sum, overflows) = Int(clamping: SystemClock.nanoseconds())
             .addingReportingOverflow(duration.wholeNanoseconds)

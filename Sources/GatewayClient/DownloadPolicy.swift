@@ -1,7 +1,8 @@
 import BalloonPOSIX
 
-/// Decides which addresses the client may download from, so that a message cannot direct requests to our own
-/// network.
+/// The policy that decides which addresses the client may download from.
+///
+/// It prevents a message from directing requests to our own network.
 ///
 /// An entry of the list is one of two kinds. A host suffix (`icloud.com` means itself and all names below it)
 /// allows `https` on port 443. A literal address with a port allows exactly that address: plain `http` for a

@@ -2,7 +2,7 @@ import BalloonJSON
 import BalloonWire
 import Synchronization
 
-/// Mints the bearer token of our requests and reuses the token for at most five minutes.
+/// The bearer token of our requests, which is minted anew after at most five minutes.
 ///
 /// The maximum age that Apple accepts is not known; Apple's samples mint a token for each request.
 final class GatewayToken: Sendable {

@@ -29,8 +29,9 @@ final class IncomingFile: Sendable {
     /// The disk error of the last attempt; nil when there was none.
     var failure: SystemError? { state.withLock { $0.failure } }
 
-    /// Receives the encrypted file and decrypts it into the temporary file; each attempt starts with an empty
-    /// file.
+    /// The sink that receives the encrypted file and decrypts it into the temporary file.
+    ///
+    /// Each attempt to download starts with an empty file.
     var sink: ContentSink {
         ContentSink { [self] in
             let cipher = try CipherStream(key)

@@ -5,7 +5,7 @@ package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// Remembers contents that Apple stores, so that each content is uploaded only once.
+/// A memory of the contents that Apple stores, so that each content is uploaded only once.
 ///
 /// Apple stores an upload for 30 days (Apple MSP API, "Receiving an Interactive Message"); an entry is used
 /// for 25 days. When there are more than the maximum number of entries, the oldest is removed. With a path,

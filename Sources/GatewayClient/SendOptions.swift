@@ -7,6 +7,6 @@ package struct SendOptions: Sendable, Equatable {
     /// `include-data-ref: true`: Apple answers an interactive message with a reference to its content.
     package var wantsReference = false
 
-    /// The options of a reply that a program wrote.
+    /// Creates the options of a reply that a program wrote.
     package init() {}
 }

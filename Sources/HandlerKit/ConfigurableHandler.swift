@@ -19,7 +19,7 @@ public protocol ConfigurableHandler: Handler {
     init(configuration: Configuration) throws
 }
 
-/// Creates handlers of one type from the configurations of their businesses.
+/// A factory for handlers of one type, which it creates from the configurations of their businesses.
 public struct HandlerMaker<Made: ConfigurableHandler>: HandlerFactory {
     /// The handler's name in configurations.
     public let name: String
@@ -73,7 +73,7 @@ public struct HandlerConfigurationError: Error, Hashable, Sendable, CustomString
         self.reason = reason
     }
 
-    /// The type's name in JSON terms.
+    /// Returns the name of a type in JSON terms.
     private static func name(of type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a text"

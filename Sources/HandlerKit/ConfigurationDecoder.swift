@@ -1,6 +1,6 @@
 internal import BusinessMessages
 
-/// Decodes a JSON value to any `Decodable` type.
+/// A decoder of a JSON value to any `Decodable` type.
 struct ConfigurationDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]

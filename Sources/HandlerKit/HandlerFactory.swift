@@ -1,6 +1,6 @@
 public import BusinessMessages
 
-/// Creates a handler for each business that names it: `"handler": {"builtin": "demo"}`.
+/// A factory that creates a handler for each business that names it: `"handler": {"builtin": "demo"}`.
 public protocol HandlerFactory: Sendable {
     /// The handler's name in configurations.
     var name: String { get }

@@ -21,7 +21,7 @@ package enum EventAnswer {
     ///
     /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
     /// "…", "mimeType": "…"}]`. Use it only for handlers that can read the server's files anyway. A single
-    /// ``AnswerRefusal`` lists all problems of the result.
+    /// `AnswerRefusal` lists all problems of the result.
     package static func outcome(
         _ result: JSONValue, allowingFiles: Bool = false
     ) throws(AnswerRefusal) -> Outcome {

@@ -37,7 +37,7 @@ package enum RetentionCall {
         return (request, context)
     }
 
-    /// Parses the answer; a single ``AnswerRefusal`` lists all problems.
+    /// Parses the answer; a single `AnswerRefusal` lists all problems.
     package static func choice(_ result: JSONValue) throws(AnswerRefusal) -> RetentionChoice? {
         if result.isNull || (result.kind == .object && result.count == 0) { return nil }
         let (choice, problems) = RetentionChoice.read(result)
