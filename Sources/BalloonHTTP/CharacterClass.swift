@@ -31,14 +31,14 @@ struct CharacterClass: Sendable {
     static let tokenMembers =
         "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-    /// The bytes of a path and a query (RFC 3986 §3.3, §3.4): unreserved, sub-delims, `:@/?` and `%`.
+    /// Bytes of a path and query (RFC 3986 §3.3, §3.4): unreserved, sub-delims, `:@/?` and `%`.
     static var target: CharacterClass {
         CharacterClass(low: 0xafff_fff2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
     }
     static let targetMembers =
         "!$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
 
-    /// The bytes of a host name or an IPv4 address: the unreserved bytes (RFC 3986 §2.3).
+    /// Bytes of a host's name or IPv4 address: unreserved ones (RFC 3986 §2.3).
     static var host: CharacterClass {
         CharacterClass(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
     }

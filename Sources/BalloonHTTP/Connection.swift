@@ -22,7 +22,7 @@ final class Connection {
         /// The handler has the request and has not answered yet; more bytes of a pulled body may still
         /// arrive.
         case answering(Exchange)
-        /// The handler writes the answer in pieces; more bytes of a pulled body may still arrive.
+        /// The answer is sent in pieces; a pulled body may still arrive.
         case streaming(Exchange, StreamedAnswer)
         /// The last answer is queued, but the socket has not accepted all of it; further input is ignored.
         case closing
@@ -115,7 +115,7 @@ extension Connection {
         }
     }
 
-    /// Whether the current request is not complete yet and can still be refused.
+    /// Whether a request is incomplete, so that it can still be refused.
     var isReading: Bool {
         switch phase {
         case .head, .heldBack, .collecting, .collectingChunks: true

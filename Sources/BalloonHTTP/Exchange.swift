@@ -32,11 +32,11 @@ final class ChunkedRequest {
 final class StreamedAnswer {
     /// Whether the pieces are sent as chunks.
     let isChunked: Bool
-    /// Whether the answer ends at once when the server begins to stop.
+    /// Whether the answer ends when a stop of the server begins.
     var isOpenEnded: Bool
     /// The audience that the answer belongs to; nil when the answer is not subscribed to a broadcast.
     var audience: BroadcastAudience?
-    /// The handler that waits until the client has read enough to write the next piece; nil when none waits.
+    /// The handler that waits until the client has read enough for the next piece; nil when none waits.
     var writer: CheckedContinuation<Void, any Error>?
 
     init(isChunked: Bool, isOpenEnded: Bool) {

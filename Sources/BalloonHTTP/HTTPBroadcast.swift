@@ -11,9 +11,9 @@ import Synchronization
 /// buffer are not counted. When more than ``maximumWaitingBytes`` wait for a shard, all its subscribers are
 /// disconnected.
 package final class HTTPBroadcast: Sendable {
-    /// The maximum bytes that one subscriber may have pending; one batch alone may be larger.
+    /// The maximum bytes that may wait to be sent to one subscriber; a single batch may be larger.
     package static let maximumUntakenBytes = 65536
-    /// The maximum bytes of batches that may wait for one shard; one batch alone may be larger.
+    /// The maximum bytes of batches that may wait for one shard; a single batch may be larger.
     package static let maximumWaitingBytes = 1 << 20
     /// The maximum number of batches that may wait for one shard: each has a list of its subscribers.
     static let maximumWaitingBatches = 256
@@ -39,7 +39,7 @@ package final class HTTPBroadcast: Sendable {
         state.withLock { state in
             guard !state.sections.isEmpty else { return }
             let batch = BroadcastBatch(bytes)
-            // Post while holding the lock, so that all shards get the batches in the same order.
+            // Posted under the lock, so that all shards get batches in the same order.
             state.sections.removeAll { section in
                 if section.addWaiting(bytes.count) {
                     section.shard.post(.batch(batch, to: section))

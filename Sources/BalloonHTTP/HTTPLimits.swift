@@ -8,7 +8,7 @@ package struct HTTPLimits: Sendable, Equatable {
     package var maximumFieldCount = 100
     /// The maximum bytes of all field lines of one request; more get 431.
     package var maximumHeaderBytes = 65536
-    /// The maximum number of requests on one connection; the last one's answer says `Connection: close`.
+    /// The maximum number of requests on one connection; the answer to the last says `Connection: close`.
     package var maximumRequestsPerConnection = 1_000_000
     /// The maximum number of connections of the listener; at the limit it accepts none until one closes.
     package var maximumConnections = 65536
@@ -28,12 +28,12 @@ package struct HTTPLimits: Sendable, Equatable {
     /// pipelined requests and answers may use half of the limit, bodies of admitted requests all of it. TLS
     /// sessions are not counted.
     package var maximumBufferedBytes = 32 << 20
-    /// The maximum of ``maximumBufferedBytes`` for one IPv4 address or one IPv6 /64 network; nil means no
-    /// limit.
+    /// A limit like ``maximumBufferedBytes``, but for the connections of one IPv4 address or one IPv6 /64
+    /// network; nil means no limit.
     ///
     /// Loopback addresses and unix sockets are never counted, because a local proxy carries all clients.
     package var maximumBufferedBytesPerPeer: Int?
-    /// The maximum pending answer bytes of a connection at which its next pipelined request is still parsed.
+    /// While more answer bytes than this are pending on a connection, its next pipelined request waits.
     package var maximumPendingOutputBytes = 65536
 
     /// The time from accepting a connection to the first byte of its first request.

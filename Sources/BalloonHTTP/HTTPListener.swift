@@ -23,14 +23,14 @@ package struct HTTPContent: Sendable, Hashable {
     package init(text: String) { self.init(type: "text/plain; charset=utf-8", bytes: Array(text.utf8)) }
 }
 
-/// One address with its routes, its limits, and the text of its refusals.
+/// One address with its routes, its limits, and the wording of its refusals.
 package struct HTTPListener: Sendable {
     let address: SocketAddress
     let routes: [HTTPRoute]
     let limits: HTTPLimits
     let tls: TLSCredentials?
     let describeRefusal: RefusalDescription
-    /// The descriptor of a listening socket from a service manager; nil to open a socket.
+    /// The descriptor of a socket that a service manager opened; nil to open one.
     let inherited: Int32?
 
     /// Creates a listener for a TCP address or a unix socket, which uses TLS when `tls` has credentials.

@@ -10,8 +10,7 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
 
     /// Parses the exact spelling in `bytes[start..<end]`; methods are case-sensitive (RFC 9110 §9.1).
     init?(_ bytes: [UInt8], _ start: Int, _ end: Int) {
-        // Method names have at most seven bytes, so that each fits into one 64-bit word, which compares
-        // quickly.
+        // Method names have at most seven bytes, so that they fit into a word and compare quickly.
         guard end - start <= 7 else { return nil }
         var word: UInt64 = 0
         for index in start..<end { word = word << 8 | UInt64(bytes[index]) }

@@ -36,7 +36,7 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong
-    /// The path or query has a parameter over its limit, or the query has too many (RFC 9110 §15.5.15).
+    /// A parameter of the path or query is longer than its limit, or the query has too many (RFC 9110 §15.5.15).
     case parametersTooLong
     /// There are too many field lines, one of them is too long, or all together are (RFC 6585 §5).
     case fieldsTooLarge

@@ -14,7 +14,7 @@ package struct HTTPResponder: Sendable {
         shard.post(.answer(exchange, response, then))
     }
 
-    /// Closes the connection without an answer, or in the middle of a streamed answer.
+    /// Closes the connection without an answer, or in the middle of a streamed one.
     package func abort() { shard.post(.abort(exchange)) }
 
     /// Starts an answer whose body is written in pieces.
@@ -75,9 +75,9 @@ package struct HTTPBodyReader: Sendable {
 
 /// The reason why a body cannot be written or read completely.
 package enum HTTPStreamError: Error, Sendable, Hashable {
-    /// Nothing more can be read or written: the client disconnected or exceeded a time limit, or the answer
-    /// has ended.
+    /// The peer disconnected or exceeded a time limit, or the answer has ended: nothing more can be read or
+    /// written.
     case disconnected
-    /// The request's body is malformed or exceeds the route's limit.
+    /// The request's body is malformed, exceeds the route's limit, or arrived too slowly.
     case refused(HTTPRefusal)
 }

@@ -46,12 +46,12 @@ final class Mailbox: Sendable {
 
     /// Swaps the waiting posts with `posts`, which must be empty; the mailbox reuses its storage.
     func exchange(_ posts: inout [Post]) {
-        // Clear the signal before the swap, so that a post after the swap signals again.
+        // Clear the signal before the swap: a later post signals again.
         wakeUp.clear()
         state.withLock { swap(&$0.posts, &posts) }
     }
 
-    /// Closes the mailbox, and returns the posts that are still waiting.
+    /// Closes the mailbox, and returns its contents.
     func close() -> [Post] {
         state.withLock { state in
             state.isClosed = true

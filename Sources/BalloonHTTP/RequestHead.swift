@@ -1,4 +1,4 @@
-/// The header of one request, as offsets into the received bytes.
+/// The header of one request, as offsets into the bytes that it was parsed from.
 struct RequestHead: Sendable, Hashable {
     var method = HTTPMethod.get
     /// The path of the target; all offsets of the head count from the request's first byte.
@@ -14,17 +14,17 @@ struct RequestHead: Sendable, Hashable {
     var isPersistent = true
     /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     var expectsContinue = false
-    /// The bytes of the header, from the request's first byte to the end of the empty line.
+    /// The number of bytes from the request's first byte to the end of the empty line.
     var length = 0
 
-    /// Removes all values, but keeps the allocated storage.
+    /// Clears the head and keeps its storage.
     mutating func reset() {
         method = .get
         path = 0..<0
         query = nil
         isAsterisk = false
         minorVersion = 1
-        // If a handler still holds the request, both share the storage, and this call allocates new storage.
+        // When a handler has kept the request, the storage is shared, and this call allocates new storage.
         fields.removeAll(keepingCapacity: true)
         framing = .none
         isPersistent = true
@@ -33,7 +33,7 @@ struct RequestHead: Sendable, Hashable {
     }
 }
 
-/// The way in which the end of a request's body is found (RFC 9112 §6.3).
+/// The rule that determines the end of a request's body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
     case length(Int)

@@ -1,4 +1,4 @@
-/// The fields about framing and the connection that the parser has read so far.
+/// The fields about framing and the connection that were parsed so far.
 struct SeenFields: Sendable {
     var contentLength: Int?
     var hasHost = false
@@ -12,7 +12,7 @@ struct SeenFields: Sendable {
 }
 
 extension RequestParser {
-    /// Parses the field line `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
+    /// Reads the field line `name ":" OWS value OWS` (RFC 9112 §5) in `bytes[start..<end]`.
     mutating func readField(
         _ bytes: [UInt8], _ base: Int, _ start: Int, _ end: Int
     ) throws(HTTPRefusal) {

@@ -62,9 +62,8 @@ extension RequestParser {
         head.isAsterisk = path == end && head.method == .options
     }
 
-    /// Returns the offset after `http://host:port` of an absolute-form target, where the path begins.
-    ///
-    /// The path may be empty.
+    /// Returns the position after `http://host:port` of an absolute-form target, where the path begins; the
+    /// path may be empty.
     private func endOfAuthority(_ bytes: [UInt8], _ start: Int, _ end: Int) throws(HTTPRefusal) -> Int {
         var cursor = start
         for byte in "http".utf8 {

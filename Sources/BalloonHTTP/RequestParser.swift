@@ -12,7 +12,7 @@ struct RequestParser: Sendable {
     private var isInFields = false
     private var headerBytes = 0
 
-    /// Prepares the parser for the next request; keeps the allocated storage.
+    /// Prepares the parser for the next request; keeps its storage.
     mutating func reset() {
         head.reset()
         seen = SeenFields()
@@ -25,7 +25,7 @@ struct RequestParser: Sendable {
     /// Whether the parser has read nothing of a request, except empty lines before the request line.
     var isAtStart: Bool { !isInFields && scanned == lineStart }
 
-    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; returns true once ``head`` is
+    /// Parses `bytes[base..<end]`, where `base` is the request's first byte; returns true when ``head`` is
     /// complete.
     mutating func parse(
         _ bytes: [UInt8], from base: Int, to end: Int, _ limits: HTTPLimits
@@ -59,7 +59,7 @@ struct RequestParser: Sendable {
         }
     }
 
-    /// Handles an empty line; returns true when the line ends the header.
+    /// Handles an empty line; returns true when it ends the header.
     ///
     /// Up to two empty lines may precede a request line (RFC 9112 §2.2).
     private mutating func endOfHeader() throws(HTTPRefusal) -> Bool {
@@ -79,7 +79,7 @@ struct RequestParser: Sendable {
             return
         }
         if length > limits.maximumFieldLineBytes { throw .fieldsTooLarge }
-        // The empty line at the end is not a field, so it does not count.
+        // The empty line is not a field.
         if length > 0, headerBytes + length + 2 > limits.maximumHeaderBytes { throw .fieldsTooLarge }
     }
 }

@@ -167,7 +167,7 @@ extension Shard {
         guard let (connection, answered) = answering(exchange) else { return }
         var exchange = answered
         out += head.header
-        // RFC 9112 §6.1: HTTP/1.0 has no transfer codings; the end of the connection ends the body.
+        // RFC 9112 §6.1: no transfer coding towards HTTP/1.0; there the end of the connection ends the body.
         let isChunked = exchange.minorVersion == 1 && !head.hasLength
         exchange.isPersistent = mayPersist(exchange) && (isChunked || head.hasLength)
         appendConnectionFields(exchange, exchange.isPersistent)
@@ -195,7 +195,7 @@ extension Shard {
         close(connection)
     }
 
-    /// Closes the connection of a request, whether or not part of the answer was sent.
+    /// Closes the connection of a request, with or without a partial answer.
     func abort(_ exchange: ExchangeID) {
         guard let connection = answering(exchange)?.0 ?? streaming(exchange)?.0 else { return }
         close(connection)

@@ -1,4 +1,4 @@
-/// The subscribers of one broadcast on one shard, as the shard itself keeps them.
+/// The audience of one broadcast on one shard.
 final class BroadcastAudience {
     let section: BroadcastSection
     private var subscribers: Set<ExchangeID> = []
@@ -45,7 +45,7 @@ final class BroadcastDelivery {
     private(set) var content: Content
     let subscribers: [ExchangeID]
     private let subscriptions: Int
-    /// The number of subscribers that already got the content.
+    /// The number of subscribers that were served.
     private(set) var served = 0
 
     init(_ content: Content, to audience: BroadcastAudience) {
@@ -105,7 +105,7 @@ extension Shard {
         if isStopping { endOpenEnded(connection) }
     }
 
-    /// Removes an answer that ends from the audience of its broadcast.
+    /// Removes a streamed answer that ends from its audience.
     func unsubscribe(_ exchange: ExchangeID, _ answer: StreamedAnswer) {
         guard let audience = answer.audience else { return }
         answer.audience = nil

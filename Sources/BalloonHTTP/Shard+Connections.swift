@@ -84,7 +84,7 @@ extension Shard {
         }
     }
 
-    /// Starts serving an accepted connection that is already counted.
+    /// Starts serving a counted connection.
     func adopt(_ descriptor: consuming Descriptor, _ peer: PeerAddress, _ listener: Int) {
         let served = listeners[listener]
         // If the memory for a TLS session is missing, close the connection.
@@ -111,7 +111,7 @@ extension Shard {
         if connection.isOpen, connection.isIdle { close(connection) }
     }
 
-    /// Registers the events that the connection now waits for in the epoll set.
+    /// Updates the epoll set to the events that the connection now waits for.
     func updateInterest(_ connection: Connection) {
         let wanted = connection.wantedInterest
         guard connection.isOpen, wanted.rawValue != connection.interest.rawValue else { return }

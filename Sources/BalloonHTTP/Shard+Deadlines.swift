@@ -47,8 +47,8 @@ extension Shard {
         guard tick > wheel.now else { return }
         resumeAcceptors()
         for token in wheel.advance(to: tick) {
-            // Moving a deadline to an earlier tick adds an entry; skip the old entry, which is later than
-            // `scheduled`.
+            // Moving a deadline to an earlier tick leaves the old entry in the wheel. Skip the old entry:
+            // only the entry at `scheduled` is valid.
             guard let connection = slots[token], connection.scheduled <= tick else { continue }
             if connection.deadline > tick {
                 connection.scheduled = wheel.insert(token, at: connection.deadline)

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 
 extension Shard {
-    /// Reads from the socket once and serves every request that is then complete.
+    /// Reads once and serves every complete request.
     func receive(_ connection: Connection) {
         let received: Int
         do {
@@ -94,7 +94,7 @@ extension Shard {
         }
     }
 
-    /// Sends the queued answers, and updates the events that the connection waits for.
+    /// Sends the answers, and updates the events to wait for.
     func settle(_ connection: Connection) {
         while connection.isOpen {
             send(connection)
@@ -263,7 +263,7 @@ extension Shard {
         let framing = connection.parser.head.framing
         switch (body, framing) {
         case (.collected, .length(let length)):
-            // The common case is a complete body, which the next step dispatches without a copy.
+            // The common case, a complete body: one step, no copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(exchange, length: length)
         case (.collected, .none):

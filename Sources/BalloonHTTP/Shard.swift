@@ -24,14 +24,14 @@ actor Shard {
     var acceptors: [Int: Acceptor] = [:]
     var slots = ConnectionSlots()
     var audiences: [ObjectIdentifier: BroadcastAudience] = [:]
-    /// The batches that are not yet sent to all subscribers, oldest first.
+    /// The batches that subscribers still wait for, oldest first.
     var deliveries: [BroadcastDelivery] = []
 
-    /// The bytes of the last read; complete requests are parsed here, so an idle connection needs no buffer.
+    /// The bytes of one read; requests are parsed in this buffer, so an idle connection needs none.
     var scratch = [UInt8](repeating: 0, count: 65536)
     /// The queued answers of the current connection, which one system call sends.
     var out: [UInt8] = []
-    /// The decrypted bytes of the last read, and the encrypted bytes to send.
+    /// The decrypted bytes of one read, and the encrypted bytes to send.
     var opened: [UInt8] = []
     var sealed: [UInt8] = []
     var wheel = TimerWheel(now: SystemClock.coarseMilliseconds() >> TimerWheel.tickShift)

@@ -26,7 +26,7 @@ public struct JSONDocument: Sendable {
         if memory.words.count > JSONMemory.maximumKeptWords { memory.words = [] }
     }
 
-    /// The outermost value of the text.
+    /// The value that the text consists of.
     public var root: JSONValue { JSONValue(storage: storage, index: 0) }
 
     /// The text as given, including surrounding white space.

@@ -10,7 +10,7 @@ public enum JSONError: Error, Sendable, Equatable {
     case trailingBytes(offset: Int)
     /// The text begins with a byte order mark (RFC 8259 §8.1); save the file without one.
     case byteOrderMark(offset: Int)
-    /// A number has a leading zero, a sign without digits, or a missing digit (RFC 8259 §6).
+    /// A number has a leading zero, a lone sign, or a missing digit (RFC 8259 §6).
     case invalidNumber(offset: Int)
     /// A backslash is not followed by a valid escape (RFC 8259 §7).
     case invalidEscape(offset: Int)

@@ -1,6 +1,6 @@
 /// Scans a string that begins with a quotation mark at `start` (RFC 8259 §7).
 ///
-/// An escaped surrogate without its partner is accepted, as the grammar allows (RFC 8259 §8.2).
+/// An escaped surrogate without its other half is accepted, as the grammar allows (RFC 8259 §8.2).
 func scanString(_ bytes: Span<UInt8>, _ start: Int) throws(JSONError) -> JSONToken {
     var at = start &+ 1
     var tag = JSONTag.plainString
@@ -106,7 +106,8 @@ private func multibyteLength(_ bytes: Span<UInt8>, _ at: Int) -> Int {
         guard at &+ 2 < bytes.count, isContinuation(bytes[at &+ 1]), isContinuation(bytes[at &+ 2]) else {
             return 0
         }
-        // The 10 highest bits are enough: values below 0x20 are overlong, and 0x360 to 0x37F are surrogates.
+        // The 10 highest bits decide: values below 0x20 are overlong, those from 0x360 to 0x37F are
+        // surrogates.
         let high = UInt16(lead & 0x0F) << 6 | UInt16(bytes[at &+ 1] & 0x3F)
         return high < 0x20 || high & 0x3E0 == 0x360 ? 0 : 3
     }

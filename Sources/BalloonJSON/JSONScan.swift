@@ -136,7 +136,7 @@ private func close(_ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>) {
     }
 }
 
-/// Advances over the closing brackets and the comma after a value; returns true when another value follows.
+/// Advances over the comma or the closing brackets after a value; returns true when another value follows.
 @inline(__always)
 private func advanceToNextValue(
     _ bytes: Span<UInt8>, _ scan: inout JSONScan, _ tape: inout MutableSpan<UInt64>

@@ -21,7 +21,7 @@ enum JSONTag: UInt64 {
 /// While a container is open, its second word has the index of the enclosing container instead. Scanning
 /// therefore needs no stack.
 struct JSONTape: Sendable {
-    /// The words of the index; words after the end of the root value are undefined.
+    /// The words; those after the root's last one are undefined.
     let words: [UInt64]
 
     func tag(at index: Int) -> JSONTag {

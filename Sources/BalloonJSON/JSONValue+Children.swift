@@ -17,7 +17,7 @@ extension JSONValue {
         return found.map { JSONValue(storage: storage, index: $0) }
     }
 
-    /// Returns an array's element by its position from 0; nil when out of bounds or this is not an array.
+    /// Finds an array's element by its position from 0; nil when out of bounds or this is not an array.
     ///
     /// The time is proportional to the position; use `elements` to iterate.
     public subscript(_ position: Int) -> JSONValue? {
@@ -37,7 +37,7 @@ public struct JSONMembers: Sequence, IteratorProtocol, Sendable {
     private let storage: JSONStorage
     private var at: Int
     private let end: Int
-    /// The total number of members of the object.
+    /// How many members the object has.
     public let count: Int
 
     init(of value: JSONValue) {
@@ -62,7 +62,7 @@ public struct JSONElements: Sequence, IteratorProtocol, Sendable {
     private let storage: JSONStorage
     private var at: Int
     private let end: Int
-    /// The total number of elements of the array.
+    /// How many elements the array has.
     public let count: Int
 
     init(of value: JSONValue) {

@@ -22,7 +22,7 @@ extension JSONValue {
 }
 
 extension JSONStorage {
-    /// Returns the byte range of the string at `index`, without its quotation marks.
+    /// Returns the extent of the string at `index` without its quotation marks.
     func content(at index: Int) -> Range<Int> {
         let extent = tape.extent(at: index)
         return extent.lowerBound + 1..<extent.upperBound - 1

@@ -69,7 +69,8 @@ public struct JSONValue: Sendable {
         }
     }
 
-    /// The number as the nearest double; nil for other kinds, and for a number too large for a finite double.
+    /// The number as the nearest double; nil for other kinds, and for a number beyond the largest finite
+    /// double.
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: text, as: UTF8.self)) else { return nil }
         return value.isFinite ? value : nil

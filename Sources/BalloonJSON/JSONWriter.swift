@@ -83,7 +83,7 @@ public struct JSONWriter: Sendable {
         raw("null".utf8)
     }
 
-    /// Writes a document's value byte for byte, except that line breaks between its tokens become spaces.
+    /// Writes a value from a document verbatim, except that line breaks between its tokens become spaces.
     public mutating func value(_ value: JSONValue) {
         beginValue()
         let start = bytes.count

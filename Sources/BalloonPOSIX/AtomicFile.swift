@@ -11,7 +11,7 @@ package enum AtomicFile {
         try Directory.synchronize(Directory.parent(of: path))
     }
 
-    /// The new content of a file, on disk under a temporary name until it is installed or discarded.
+    /// New content of a file, on disk under a temporary name until it is installed or discarded.
     package struct Replacement: Sendable {
         private let path: String
         private let temporary: String

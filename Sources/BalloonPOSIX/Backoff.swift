@@ -3,13 +3,13 @@
 /// A back-off reads no clock and does not wait: it returns the delay, and the caller waits. The caller also
 /// decides after how many failures to stop.
 package struct Backoff: Sendable, Equatable {
-    /// The delays after the first failure, the second, and so on; the last delay repeats.
+    /// The delay after the first failure, the second, and so on; the last one repeats.
     package var delays: [Duration]
     /// The range of the random factor of each delay.
     ///
     /// It prevents that operations which failed together are also retried together.
     package var jitter: ClosedRange<Double>
-    /// The number of failures since the last success.
+    /// How many failures were counted since the last success.
     package private(set) var failures = 0
 
     /// Uses these delays in their order; there must be at least one.

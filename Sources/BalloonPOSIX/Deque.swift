@@ -20,7 +20,7 @@
 
     /// The position of the first element.
     @inlinable public var startIndex: Int { 0 }
-    /// The position after the last element.
+    /// The position behind the last element.
     @inlinable public var endIndex: Int { elements.count - head }
 
     /// The number of elements.
@@ -36,7 +36,7 @@
         _modify { yield &elements[head + position] }
     }
 
-    /// Adds an element at the end.
+    /// Adds an element behind all others.
     @inlinable public mutating func append(_ element: Element) { elements.append(element) }
 
     /// Inserts an element at the front.

@@ -8,7 +8,7 @@ extension Descriptor {
         Descriptor(owning: try uninterrupted("open") { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC) })
     }
 
-    /// Reads to the end of the file; throws `EFBIG` when there are more than `maximumBytes`.
+    /// Reads to the end; throws `EFBIG` for more than `maximumBytes`.
     package borrowing func readToEnd(maximumBytes: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

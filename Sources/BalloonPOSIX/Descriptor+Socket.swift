@@ -42,7 +42,7 @@ extension Descriptor {
         throw error
     }
 
-    /// Sends from `bytes[offset...]`; returns the number of sent bytes, 0 when the socket's buffer is full.
+    /// Sends from `bytes[offset...]`; returns the number of sent bytes, 0 when the socket is full.
     @inline(__always)
     package borrowing func send(_ bytes: [UInt8], from offset: Int = 0) throws(SystemError) -> Int {
         precondition(offset <= bytes.count)

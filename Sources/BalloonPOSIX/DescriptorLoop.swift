@@ -21,7 +21,7 @@ package final class DescriptorLoop: Sendable {
     private let watches: WatchSet
     private let source: Mutex<any DispatchSourceRead>
 
-    /// Creates a loop without waits.
+    /// Creates a loop that watches nothing.
     package init() throws(SystemError) {
         let watches = try WatchSet()
         self.watches = watches

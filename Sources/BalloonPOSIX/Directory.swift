@@ -78,7 +78,7 @@ package enum Directory {
         _ = try uninterrupted("fsync") { fsync(directory.raw) }
     }
 
-    /// Waits until all changes of the file system that contains `path` are on disk (`syncfs`).
+    /// Waits until the whole file system that contains `path` is on disk (`syncfs`).
     package static func synchronizeFileSystem(of path: String) throws(SystemError) {
         let directory = try descriptor(of: path)
         _ = try uninterrupted("syncfs") { balloon_syncfs(directory.raw) }

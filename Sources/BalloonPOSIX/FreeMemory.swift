@@ -1,8 +1,10 @@
 import CLinux
 
-/// The memory that this process has allocated from the system but does not use at the moment.
+/// The memory that this process has allocated from the system and does not use.
 package enum FreeMemory {
     /// Makes the C library return blocks of 512 KiB or more to the system as soon as they are freed.
+    ///
+    /// This applies to the whole process.
     ///
     /// By default the library does this only until the first such block is freed. Afterwards it caches blocks
     /// of that size, up to 64 MiB for each arena, so that a few large request bodies would keep that much
@@ -14,13 +16,14 @@ package enum FreeMemory {
 
     /// Limits the C library to two memory arenas for each processor, in the whole process.
     ///
-    /// The library's own limit is eight. Each thread that allocates gets an arena, and an arena keeps the
-    /// most memory that it ever needed: after a burst, the resident memory was four times the memory in use.
+    /// The library's own limit is eight for each processor. Each thread that allocates gets an arena, and an
+    /// arena keeps the most memory that it ever needed: after a burst, the resident memory was four times the
+    /// memory in use.
     package static func limitArenas() {
         // This call cannot fail: the option is a known constant.
         _ = mallopt(M_ARENA_MAX, CInt(clamping: 2 * ProcessorCount.available()))
     }
 
-    /// Returns free memory to the system; for a call after a single operation that needed much memory.
+    /// Returns free memory to the system; called after a single piece of work that needed much memory.
     package static func trim() { _ = malloc_trim(0) }
 }

@@ -73,8 +73,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
             }
             return Descriptor(owning: accepted)
         } catch {
-            // ECONNABORTED: the peer disconnected before the accept, but the next waiting connection may be
-            // valid.
+            // ECONNABORTED: the peer disconnected before the accept; the next connection may be valid.
             if error.wouldBlock || error.code == ECONNABORTED { return nil }
             throw error
         }

@@ -1,11 +1,10 @@
 import Synchronization
 
-/// A flag that only the first of several concurrent callers can claim, for example an answer and its
-/// deadline.
+/// A flag that exactly one of several racing callers claims, such as an answer and its deadline.
 package final class OnceFlag: Sendable {
     private let isClaimed = Atomic(false)
 
-    /// Creates an unclaimed flag.
+    /// Makes a flag that is not claimed.
     package init() {}
 
     /// Claims the flag; returns true for the first caller only.

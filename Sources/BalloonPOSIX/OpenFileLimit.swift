@@ -3,7 +3,7 @@ import Glibc
 
 /// The limit of open descriptors of the process.
 package enum OpenFileLimit {
-    /// The soft limit, or 1024 when the system does not return it.
+    /// The soft limit; 1024 when the system does not tell.
     package static var current: Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

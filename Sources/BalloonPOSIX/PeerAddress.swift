@@ -16,7 +16,7 @@ package struct PeerAddress: Hashable, Sendable {
         return low <= 1 || low >> 24 == 0xFFFF_7F
     }
 
-    /// The address that limits per peer count: an IPv4 address, or the /64 network of an IPv6 address.
+    /// The address that a limit per peer applies to: an IPv4 address, or the /64 network of an IPv6 address.
     ///
     /// A provider usually assigns a /64 network to each IPv6 customer.
     package var group: PeerAddress {

@@ -7,7 +7,7 @@ import Synchronization
 package final class PipeWriter: Sendable {
     private struct State {
         var pending = Deque<[UInt8]>()
-        /// The number of bytes of the first pending array that were already written.
+        /// The number of bytes of the first pending array that are written already.
         var offset = 0
         var pendingBytes = 0
         var ticket: DescriptorLoop.Ticket?
@@ -28,9 +28,8 @@ package final class PipeWriter: Sendable {
         state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
     }
 
-    /// Writes `bytes` now, or when the pipe has room.
-    ///
-    /// Returns false when the pipe is closed or broken, or the buffer is full.
+    /// Writes `bytes` now or when the pipe has room; returns false when the pipe is closed or broken, or the
+    /// buffer is full.
     package func write(_ bytes: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.descriptor != nil, state.pendingBytes + bytes.count <= maximumPendingBytes else {

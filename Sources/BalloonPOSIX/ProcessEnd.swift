@@ -14,6 +14,6 @@ package enum ProcessEnd {
     /// Ends the process normally: runs the exit functions that libraries registered, which may block.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
-    /// Ends the process at once, without exit functions and without flushing, which could block.
+    /// Ends the process at once, without exit functions or flushing, so that nothing can delay it.
     package static func exitAtOnce(_ status: Int32) -> Never { Glibc._exit(status) }
 }

@@ -34,7 +34,7 @@ package struct ProcessRecord: Hashable, Sendable {
     /// The process id, the start of the process, and the id of the machine's start: `4711 81231 0f5f…`.
     package var text: String { "\(id) \(start) \(machine)" }
 
-    /// Whether the process is still running.
+    /// Whether the process still runs.
     package var isRunning: Bool { ProcessRecord(of: id) == self }
 
     /// Sends a signal to the process group that the process leads; returns whether it was sent.

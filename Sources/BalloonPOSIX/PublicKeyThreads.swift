@@ -8,7 +8,7 @@ import Synchronization
 /// Invariant: at most `maximumThreads` operations run, and at most `maximumJobs` run or wait. A flood of
 /// tokens therefore needs bounded memory and occupies at most `maximumThreads` processors.
 package final class PublicKeyThreads: Sendable {
-    /// The threads that the whole process shares.
+    /// The threads of the process.
     package static let shared = PublicKeyThreads()
 
     private let executor: BlockingTaskExecutor

@@ -9,7 +9,7 @@ package import Dispatch
 /// Shards, conversation partitions and child processes use this executor, because such callbacks drive them.
 /// Tasks outside an actor use a ``BlockingTaskExecutor``.
 package final class QueueExecutor: SerialExecutor {
-    /// The queue; callers may also enqueue closures on it directly.
+    /// The queue; callers may also enqueue work on it directly.
     package let queue: DispatchQueue
 
     /// Creates an executor whose queue has this label.

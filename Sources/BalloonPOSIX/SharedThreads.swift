@@ -54,7 +54,7 @@ package final class SharedThreads: Sendable {
         var threadCount = 0
         /// The maximum number of threads.
         var maximumThreads = 0
-        /// The number of jobs that have begun since the start.
+        /// The number of started jobs.
         var begun = 0
         /// The value of `begun` at the last check.
         var begunBefore = 0

@@ -37,7 +37,7 @@ package final class SpawnedProcess: Sendable {
     /// close them.
     package typealias Streams = (input: Int32, output: Int32, error: Int32)
 
-    /// The id of the process and of its process group.
+    /// The process id, also that of its group.
     package let id: Int32
 
     private init(id: Int32) { self.id = id }

@@ -38,7 +38,7 @@ package enum StandardStream: Int32, Sendable {
             }
             if count < 0, errno != EINTR {
                 let error = SystemError("write")
-                // Keep the first error, which is the one to report.
+                // Keep the first error: it is the error to report.
                 return Self.failures.withLock { $0[self] = $0[self] ?? error }
             }
             offset += max(0, count)
@@ -53,15 +53,14 @@ package enum StandardStream: Int32, Sendable {
 }
 
 extension StandardStream {
-    /// Returns a descriptor for standard output, and redirects all later output of other code to standard
-    /// error.
+    /// Returns a descriptor for standard output, and redirects later writes of other code to standard error.
     package static func takeOutput() throws(SystemError) -> Descriptor {
         let own = Descriptor(owning: try uninterrupted("fcntl") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
         _ = try uninterrupted("dup2") { dup2(2, 1) }
         return own
     }
 
-    /// Reads standard input on a separate thread; `take` receives the bytes, and an empty array at the end.
+    /// Reads standard input on its own thread; `take` receives the bytes, and an empty array at the end.
     package static func readInput(_ take: @escaping @Sendable ([UInt8]) -> Void) {
         DispatchQueue(label: "balloon.stdin").async {
             let input = Descriptor(owning: 0)

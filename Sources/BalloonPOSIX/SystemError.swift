@@ -5,8 +5,7 @@ import Glibc
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The `errno` of the call, for example `ENOSPC`.
     package let code: Int32
-    /// The name of the call, for example `fdatasync`; with its argument where that helps: `bind
-    /// 127.0.0.1:80`.
+    /// The call, for example `fdatasync`, with its argument where that helps: `bind 127.0.0.1:80`.
     package let call: String
 
     /// Creates an error from the call's name and the current `errno`.
@@ -57,7 +56,8 @@ extension SystemError {
     /// `ENFILE`, `ENOMEM`).
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 
-    /// Whether all other writes fail too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`, `EROFS`).
+    /// Whether every other write fails too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`,
+    /// `EROFS`).
     package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
 }
 

@@ -25,7 +25,7 @@ package final class TLSCredentials: Sendable {
         context = Mutex(try TLSContext(certificateFile, keyFile, clientAuthoritiesFile))
     }
 
-    /// Reloads the files for new connections; after a failure the previous credentials stay in use.
+    /// Reloads the files for new connections; after a failure the previous credentials stay.
     package func reload() throws(TLSError) {
         // Read the files before locking, because a connection that is being accepted needs the lock.
         let new = try TLSContext(certificateFile, keyFile, clientAuthoritiesFile)

@@ -57,7 +57,7 @@ internal import COpenSSL
         return opened
     }
 
-    /// Appends the bytes that OpenSSL wants to send: handshake messages, or an alert after an error.
+    /// Appends the bytes that are ready to be sent: handshake messages, or the alert of an error.
     package func takeReplies(into sealed: inout [UInt8]) {
         let output = unsafe SSL_get_wbio(pointer)
         let pending = unsafe BIO_ctrl_pending(output)

@@ -6,7 +6,7 @@ internal import CCurl
     private var multi: UnsafeMutableRawPointer?
     // libcurl's callbacks write to this storage, so it must not move.
     private let events: UnsafeMutablePointer<balloon_curl_events>
-    /// The transfers in flight, by the address of their easy handle.
+    /// The transfers by the address of the easy handle.
     private var transfers: [UInt: CurlTransfer] = [:]
 
     /// Creates an engine without transfers; throws `TransportError.failed` when no descriptors are left.

@@ -36,7 +36,7 @@ struct ResponseCollector {
         return true
     }
 
-    /// Counts a part of the content that goes to a sink; returns false when the limit is exceeded.
+    /// Counts a part of the content that a sink consumes; returns false when the limit is exceeded.
     mutating func count(_ part: Span<UInt8>) -> Bool {
         guard part.count <= maximumBytes - countedBytes else { return false }
         countedBytes += part.count

@@ -1,4 +1,4 @@
-/// The reason why a request has no complete response; `code` is a CURLcode of libcurl.
+/// The reason why a request has no complete response; a `code` is libcurl's CURLcode.
 package enum TransportError: Error, Equatable, Sendable {
     /// The method, the URL or a field cannot be sent: correct the caller or its configuration.
     case requestInvalid
@@ -6,8 +6,7 @@ package enum TransportError: Error, Equatable, Sendable {
     /// The URL's scheme is neither `https` nor, where allowed, `http`: correct the configuration.
     case schemeRefused
 
-    /// The name of the host or of the proxy has no address at the moment: check the name and the resolver;
-    /// retry.
+    /// The name of the host or of the proxy has no address now: check the name and the resolver; try again.
     case hostUnresolved
 
     /// Every address of the host is private, loopback, link-local or otherwise special: nothing was sent.

@@ -21,12 +21,12 @@ package struct TransportRequest: Sendable {
     /// The time limit of the whole exchange, including the connection.
     package var timeout: Duration
 
-    /// The time limit of name lookup, connection setup and TLS handshake together.
+    /// The time limit of name lookup, connection and TLS handshake together.
     package var connectTimeout: Duration
 
-    /// The longest time without a transferred byte, in whole seconds; nil for no separate limit.
+    /// The longest time without progress, in whole seconds; nil for no separate limit.
     ///
-    /// The wait for the first byte of the answer counts too.
+    /// The wait for the first byte of the answer counts as well.
     package var stallTimeout: Duration?
 
     /// The size limit of the response's content.

@@ -8,8 +8,8 @@ internal import COpenSSL
 @safe package struct AES256CTR: ~Copyable {
     private let context: OpaquePointer?
 
-    /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` if `key` is not 32 bytes
-    /// long.
+    /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` unless `key` has 32
+    /// bytes.
     package init(key: Secret) throws(WireError) {
         guard key.bytes.count == 32 else {
             throw .keyLength(expectedBytes: 32, actualBytes: key.bytes.count)

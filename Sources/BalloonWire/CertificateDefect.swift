@@ -12,6 +12,6 @@ package enum CertificateDefect: String, Sendable, Hashable, CaseIterable {
     case untrusted
     /// The leaf or the intermediate lacks the extension that states its purpose.
     case purpose
-    /// OpenSSL could not allocate memory.
+    /// OpenSSL has no memory.
     case memory
 }

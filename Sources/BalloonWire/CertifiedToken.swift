@@ -1,8 +1,8 @@
 import BalloonJSON
 
-/// The two certificates between a token's signature and a configured root, each as DER.
+/// The two certificates between a token's signature and a configured root, as DER.
 package struct CertificateChain: Sendable, Hashable {
-    /// The certificate of the key that signed the token.
+    /// The certificate of the key that signed.
     package let leaf: [UInt8]
     /// The certificate of the authority that issued the leaf.
     package let intermediate: [UInt8]

@@ -11,7 +11,7 @@ package enum PaymentTokenDefect: Error, Hashable, Sendable {
     case unknownKey
     /// The signature is not one detached CMS message.
     case signatureMalformed
-    /// The CMS message does not have exactly one signer, who uses SHA-256.
+    /// The CMS message has no signer, several signers, or a signer that does not use SHA-256.
     case signer
     /// The signature does not match the content of this token.
     case signature
@@ -24,7 +24,7 @@ package enum PaymentTokenDefect: Error, Hashable, Sendable {
     /// The hash of the application data differs from that of the request, so the token belongs to another
     /// request.
     case applicationData
-    /// The encrypted part was changed, or it was encrypted for another merchant.
+    /// The encrypted part was changed, or encrypted for another merchant.
     case sealed
     /// The decrypted part has no currency or no amount.
     case content
@@ -55,7 +55,7 @@ package struct EncryptedPaymentToken: Sendable {
     private let ephemeralKey: [UInt8]
     private let publicKeyHash: [UInt8]
 
-    /// Reads the value of `paymentData` without verifying it.
+    /// Reads the value of `paymentData`; verifies nothing.
     package init(_ paymentData: JSONValue) throws(PaymentTokenDefect) {
         guard paymentData["version"]?.string == "EC_v1" else { throw .version }
         let header = paymentData["header"]

@@ -35,7 +35,7 @@ internal import CZlib
                 unsafe stream.pointee.avail_in = UInt32(input.count)
                 unsafe stream.pointee.next_out = output.baseAddress
                 unsafe stream.pointee.avail_out = UInt32(bound)
-                // The output has room for deflateBound bytes, so one call is enough.
+                // The output has deflateBound bytes, so one call finishes.
                 let status = unsafe deflate(stream, Z_FINISH)
                 precondition(status == Z_STREAM_END, "deflateBound was too small")
                 count = unsafe bound - Int(stream.pointee.avail_out)

@@ -10,7 +10,7 @@ package struct HMACSHA256: Sendable {
     /// Computes the key schedule.
     package init(key: Secret) {
         var block = [UInt8](repeating: 0, count: Self.blockBytes)
-        // RFC 2104 §2: a key that is longer than a block is replaced by its hash.
+        // RFC 2104 §2: a key longer than a block is hashed first.
         let bytes = key.bytes.count > Self.blockBytes ? SHA256.hash(key.bytes) : key.bytes
         block.replaceSubrange(..<bytes.count, with: bytes)
         inner = Self.start(block, padding: 0x36)

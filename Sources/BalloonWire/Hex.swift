@@ -15,7 +15,7 @@ package enum Hex {
         }
     }
 
-    /// Decodes `text`; throws `WireError.hexMalformed` for an odd length or a byte that is not a hexadecimal
+    /// Decodes `text`; throws `WireError.hexMalformed` for an odd length or a byte that is no hexadecimal
     /// digit.
     package static func decode(_ text: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         guard text.count.isMultiple(of: 2) else { throw .hexMalformed }
@@ -31,7 +31,7 @@ package enum Hex {
         return bytes
     }
 
-    /// Decodes `text`; throws `WireError.hexMalformed` for an odd length or a character other than a
+    /// Decodes `text`; throws `WireError.hexMalformed` for an odd length or a character that is no
     /// hexadecimal digit.
     package static func decode(_ text: String) throws(WireError) -> [UInt8] {
         try decode(text.utf8)

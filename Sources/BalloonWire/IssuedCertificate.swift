@@ -19,13 +19,13 @@ package struct IssuedCertificate: Sendable {
         package var name: String
         /// The kind of the new key.
         package var key: Key
-        /// The digest of the issuer's signature, as a name that OpenSSL knows.
+        /// The digest of the issuer's signature, by OpenSSL's name.
         package var digest = "SHA256"
         /// The object identifier of an extension whose value is ASN.1 NULL; nil for no extension.
         package var extensionID: String?
-        /// The names of a server, in OpenSSL's notation such as `IP:127.0.0.1`; nil for none.
+        /// The names of a server, in OpenSSL's form such as `IP:127.0.0.1`; nil for none.
         package var serverNames: String?
-        /// Whether the certificate may issue other certificates.
+        /// Whether the certificate may issue others.
         package var isAuthority: Bool
         /// The validity in whole seconds since 1970.
         package var validity: ClosedRange<Int>

@@ -10,7 +10,7 @@ package struct P384KeyPair: Sendable {
 
     /// Creates a pair; takes 0.9 ms.
     ///
-    /// Throws `WireError.sealedTokenRefused` only when there is no memory.
+    /// Throws `WireError.sealedTokenRefused` only without memory.
     package init() throws(WireError) {
         var scalar = [UInt8](repeating: 0, count: ECIES.scalarBytes)
         var point = [UInt8](repeating: 0, count: ECIES.pointBytes)

@@ -5,7 +5,7 @@ internal import COpenSSL
 package struct PaymentTokenIssuer: Sendable {
     private let leaf: IssuedCertificate
     private let intermediate: IssuedCertificate
-    /// The root of the chain that signs the tokens, as DER.
+    /// The root that the tokens' chain leads to, as DER.
     package let root: [UInt8]
 
     /// Creates an issuer with a new certificate chain.

@@ -56,7 +56,7 @@ package struct PublicKey: Sendable, Hashable {
         }
     }
 
-    /// The members of a JSON Web Key for this key, in Base64url (RFC 7518 §6).
+    /// The members of a JSON Web Key that state this key, in Base64url (RFC 7518 §6).
     package var members: [(name: String, value: String)] {
         switch kind {
         case .rsa(let modulus, let exponent):

@@ -5,7 +5,7 @@ internal import COpenSSL
 ///
 /// The value contains no OpenSSL objects: each verification creates new ones.
 package struct RootCertificate: Sendable, Hashable {
-    /// The extensions that state for which service Apple issued a chain, as object identifiers.
+    /// The extensions that state for which service Apple issued a certificate, as object identifiers.
     package struct Purpose: Sendable, Hashable {
         /// The extension that the leaf must have.
         package let leaf: String
@@ -42,7 +42,7 @@ package struct RootCertificate: Sendable, Hashable {
 
     /// Reads a certificate from DER or PEM.
     ///
-    /// Throws `WireError.rootRefused` unless `bytes` are exactly one self-signed certificate of an authority.
+    /// Throws `WireError.rootRefused` unless it is one self-signed certificate of an authority.
     package init(_ bytes: [UInt8]) throws(WireError) {
         var der = [UInt8](repeating: 0, count: Int(Self.maximumBytes))
         var count = der.count

@@ -5,7 +5,7 @@ internal import COpenSSL
 package struct SHA256 {
     private var state = balloon_sha256()
 
-    /// Starts with the hash of no bytes.
+    /// Creates the hash of no bytes.
     package init() { unsafe balloon_sha256_begin(&state) }
 
     /// Adds the next bytes.

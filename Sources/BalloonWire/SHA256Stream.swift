@@ -6,7 +6,7 @@ internal import COpenSSL
 @safe package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer?
 
-    /// Starts with the hash of no bytes.
+    /// Creates the hash of no bytes.
     package init() {
         unsafe context = EVP_MD_CTX_new()
         let isReady = unsafe context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1

@@ -35,7 +35,7 @@ package struct Secret: Sendable {
 }
 
 extension Secret: Equatable {
-    /// Compares two secrets in constant time.
+    /// Compares in constant time.
     package static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEquals(left.bytes, right.bytes)
     }

@@ -18,7 +18,7 @@ package struct SignedToken: Sendable {
     /// Splits a token into its parts.
     ///
     /// Throws `WireError.tokenMalformed` unless the token has at most ``maximumBytes`` and exactly three
-    /// parts of Base64url, all with content.
+    /// non-empty parts of Base64url.
     package init(_ token: String) throws(WireError) {
         let bytes = Array(token.utf8.prefix(Self.maximumBytes + 1))
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

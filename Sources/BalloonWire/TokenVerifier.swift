@@ -59,7 +59,7 @@ package final class TokenVerifier {
         acceptedHeader = encoded.indices.map { encoded[$0] }
     }
 
-    /// Returns the ranges of the three parts; nil unless `token` has exactly three parts, all with content.
+    /// Returns the ranges of the three parts; nil unless `token` has exactly three non-empty parts.
     private func parts(
         of token: Span<UInt8>
     ) -> (header: Range<Int>, claims: Range<Int>, signature: Range<Int>)? {

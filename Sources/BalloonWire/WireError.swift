@@ -1,6 +1,6 @@
 /// The reason why bytes are refused: the sender's data or the configuration is at fault, as each case states.
 package enum WireError: Error, Equatable, Sendable {
-    /// Gzip data violates RFC 1952 or RFC 1951, or its CRC or length is wrong: refuse it; a retry does not
+    /// Gzip data violates RFC 1952 or RFC 1951, or its CRC or length differs: refuse it; a retry does not
     /// help.
     case gzipMalformed
 
@@ -21,7 +21,7 @@ package enum WireError: Error, Equatable, Sendable {
     /// Text is not an even number of hexadecimal digits: refuse it.
     case hexMalformed
 
-    /// A token does not consist of three parts of unpadded Base64url, all with content: refuse it.
+    /// A token is not three non-empty parts of unpadded Base64url: refuse it.
     case tokenMalformed
 
     /// A token's header is not a JSON object with exactly one `alg`, the expected one, and without `crit`:
@@ -57,9 +57,9 @@ package enum WireError: Error, Equatable, Sendable {
     /// it signed.
     case publicKeyRefused
 
-    /// A private key is not PEM without a password, or neither RSA of 2,048 to 8,192 bits nor P-256.
+    /// A private key is unusable: correct the configuration.
     ///
-    /// Correct the configuration.
+    /// The key must be PEM without a password, and an RSA key of 2,048 to 8,192 bits or a P-256 key.
     case signingKeyRefused
 
     /// A payment processing key is not a P-256 key in PEM, or its certificate does not match: correct the

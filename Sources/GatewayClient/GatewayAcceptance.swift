@@ -4,8 +4,7 @@ package import BusinessMessages
 package struct GatewayAcceptance: Sendable, Equatable {
     /// The status, 200 to 299.
     package let status: Int
-    /// A reference that may be sent instead of the same content for 30 days.
-    ///
-    /// Nil unless ``SendOptions/wantsReference`` asked for a reference and Apple returned one.
+    /// A reference that may be sent instead of the content for 30 days; nil unless
+    /// ``SendOptions/wantsReference`` asked for a reference and Apple returned one.
     package var reference: UploadedPayload?
 }

@@ -6,10 +6,9 @@ package import BusinessMessages
 extension GatewayClient {
     /// Encrypts `content` with a fresh key during the upload, and returns the uploaded file.
     ///
-    /// `preUpload` returns the upload address, which the download policy must allow. If Apple's answer states
-    /// a length, it must equal the number of bytes that were sent. Throws
-    /// ``GatewayError/payloadTooLarge(maximumBytes:)`` before sending anything. Apple MSP API, "Sending
-    /// Messages with Attachments".
+    /// `preUpload` returns the upload address, which the download policy must allow. When Apple's answer states
+    /// a length, it must equal the length that was sent. Throws ``GatewayError/payloadTooLarge(maximumBytes:)``
+    /// before anything is sent. Apple MSP API, "Sending Messages with Attachments".
     @concurrent package func upload(
         _ content: ContentSource, for business: BusinessID
     ) async throws(GatewayError) -> UploadedFile {

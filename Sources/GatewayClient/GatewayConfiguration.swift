@@ -29,7 +29,7 @@ package struct GatewayConfiguration: Sendable {
     package var agent = "Balloon"
     /// The time limit of one request, from opening the connection to the last byte received.
     package var requestTimeout = Duration.seconds(30)
-    /// The time limit of one attachment transfer, which also fails if no byte moves for ``requestTimeout``.
+    /// The time limit of one attachment transfer; it also fails when no byte moves for ``requestTimeout``.
     package var transferTimeout = Duration.seconds(600)
     /// The time limit for opening a connection.
     package var connectTimeout = Duration.seconds(10)

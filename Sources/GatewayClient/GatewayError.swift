@@ -61,7 +61,7 @@ package enum GatewayError: Error, Sendable, Equatable {
 }
 
 extension GatewayError: CustomStringConvertible {
-    /// The failure in words, for the log and for dead letters.
+    /// The failure in words, for the log and the dead letters.
     package var description: String {
         switch self {
         case .refused(let call, let status, let reason): "\(call) was refused with \(status): \(reason)"

@@ -1,9 +1,9 @@
 package import BalloonMetrics
 import Synchronization
 
-/// The requests to Apple's gateway: their number by type and answer, and their durations.
+/// The requests to Apple's gateway: how many got which answer, and how long each took.
 ///
-/// Cancelled requests are not counted.
+/// A cancelled request is not counted.
 package final class GatewayMetrics: Sendable {
     /// The answer to a request, as a label with a closed set of values.
     package enum Answer: String, CaseIterable, Sendable {

@@ -18,7 +18,7 @@ package final class KnownUploads: Sendable {
     package struct Key: Hashable, Sendable {
         let text: String
 
-        /// Creates the key of an upload of `content` by this business.
+        /// Makes the lookup key of an upload of `content` by this business.
         package init(_ content: some Collection<UInt8>, of business: BusinessID) {
             text = Hex.encode(SHA256.hash(Array(business.rawValue.utf8) + [0] + content))
         }
@@ -117,7 +117,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Waits until all recorded uploads are written to the file.
+    /// Waits until every recorded upload is in the file.
     package func flush() { queue.sync {} }
 
     private func record(_ key: Key, _ value: [UInt8]?, at: Int) {

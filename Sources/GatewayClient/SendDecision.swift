@@ -8,7 +8,7 @@ package enum SendDecision: Equatable, Sendable {
     case refused(status: Int?, reason: String)
     /// Apple refused with 401 or 403: the credential, the business or this message is at fault.
     ///
-    /// The answers to other replies show the cause: if Apple accepts them, the credential is valid.
+    /// The answers to other replies show which: when Apple accepts them, the credential is good.
     case credentialRefused(status: Int, reason: String)
     /// The same message may be accepted later; `atLeast` is the wait that the gateway asked for, if any.
     ///

@@ -1,7 +1,7 @@
-/// The parts of an absolute URL that decide the destination of a request, parsed more strictly than by RFC
-/// 3986.
+/// The parts of an absolute URL that decide the destination of a request.
 ///
-/// libcurl and this parser must read every URL in the same way, so unusual spellings are refused.
+/// They are parsed more strictly than RFC 3986 requires: libcurl and this parser must read every URL in the
+/// same way, so unusual spellings are refused.
 struct URLParts {
     /// The scheme in lower case.
     let scheme: String

@@ -4,7 +4,7 @@ import HandlerProtocol
 import Synchronization
 
 extension ChildHandler {
-    /// Sends a payment callback to the process and returns its answer.
+    /// Sends a callback of a payment to the process and returns its answer.
     package func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
         let result = try await callPayment { PaymentCall.write(context, to: &$0) }
         do throws(PaymentAnswerProblem) {

@@ -15,7 +15,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         /// The pause before the next start of the process; cancelling it starts the process at once.
         var pause: Task<Void, Never>?
         var restarts = 0
-        /// The number of lines that earlier processes wrote to standard output and that were not protocol
+        /// The number of lines that previous processes wrote to standard output and that are no protocol
         /// messages.
         var noiseLines = 0
         var isStopping = false
@@ -51,12 +51,12 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         self.logger = logger
     }
 
-    /// The subscriptions that the process reported; all subscriptions before its first report.
+    /// The subscriptions that the process reported; before the first report, all that exist.
     package var subscriptions: Set<Subscription> {
         state.withLock { $0.introduction?.events } ?? Set(Subscription.all)
     }
 
-    /// The payment callbacks that the process reported; nil before its first report.
+    /// The callbacks of payments that the process reported; nil before the first report.
     package var payments: Set<PaymentCallback.Kind>? { state.withLock { $0.introduction?.payments } }
 
     /// The limit of concurrent events that the process reported; nil before its first report.
@@ -71,7 +71,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// The time since when the process is not ready; nil while it is ready.
     package var downSince: ContinuousClock.Instant? { state.withLock { $0.downSince } }
 
-    /// The status of the handler, with the process id if a process is running.
+    /// The status, with the process id while a process runs.
     package var report: HandlerReport {
         get async {
             let state = self.state.withLock { $0 }
@@ -339,7 +339,7 @@ extension ChildHandler {
         let pause = state.withLock { state -> Task<Void, Never>? in
             guard !state.isStopping else { return nil }
             state.health = health
-            // Cancelling the task ends the pause early.
+            // A cancellation ends the pause early.
             let pause = Task { _ = try? await Task.sleep(for: time) }
             state.pause = pause
             return pause

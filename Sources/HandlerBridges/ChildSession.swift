@@ -5,7 +5,7 @@ package import HandlerKit
 import HandlerProtocol
 package import Logging
 
-/// One run of a child process from start to end, with the calls to it and its messages.
+/// One child process from start to end, with its calls and messages.
 package actor ChildSession {
     /// The answer to a call, or the reason why it has no answer.
     package typealias Answer = Result<JSONValue, BridgeError>
@@ -169,8 +169,8 @@ package actor ChildSession {
         }
     }
 
-    /// Checks periodically, while calls are pending, and sends a ping when the child has written nothing
-    /// since.
+    /// Checks periodically, while calls are pending, and sends a ping when the child wrote nothing since the
+    /// last check.
     private func watch() {
         guard !isWatched else { return }
         isWatched = true
@@ -299,7 +299,7 @@ package actor ChildSession {
         }
     }
 
-    /// Ends a payment request; the handler gets its answer when the end is on disk.
+    /// Ends a payment request, and answers the handler when the end is on disk.
     private func withdrawPayment(_ id: JSONValue, _ params: JSONValue) {
         guard let identifier = params["requestIdentifier"]?.string else {
             return refuse(id, RPCFailure(HandlerProtocolError.malformed("requestIdentifier")))
@@ -360,7 +360,7 @@ package actor ChildSession {
         if noiseCount <= Self.maximumKeptNoise { relay.keep("[warning] no protocol message: \(beginning)") }
         if noiseCount == 1 {
             firstNoise = beginning
-            // Quote the line only before the handshake, when the process knows no customer yet.
+            // Before the handshake the process knows no customer, so the line may be quoted.
             let quoted = isIntroduced ? "" : beginning
             logger.warning(
                 "handler wrote a line to standard output that is not a protocol message",
@@ -375,7 +375,7 @@ package actor ChildSession {
 
     private func ended(_ exit: SpawnedProcess.Exit) {
         orphan?.remove()
-        // First read the output that the child wrote before it ended.
+        // First process the output that the child wrote before its exit.
         output?.finish()
         errors?.finish()
         input?.close()

@@ -10,7 +10,7 @@ struct FloodGauge {
     /// Counts a line; returns whether the limit for one second is exceeded.
     mutating func add(at clock: @autoclosure () -> ContinuousClock.Instant = .now) -> Bool {
         count += 1
-        // Read the clock only at every 128th line, because reading it for each line costs too much.
+        // Read the clock for every 128th line only.
         guard count % 128 == 0 else { return false }
         let now = clock()
         if now - second >= .seconds(1) {

@@ -20,7 +20,7 @@ package struct HTTPBinder: HandlerBinder {
         self.environment = environment
     }
 
-    /// Creates a handler without calling its service.
+    /// Creates a handler; does not call the service.
     package func make(_ request: HandlerBindingRequest) throws -> any Handler {
         guard let http = request.binding["http"],
             let address = http["url"]?.string.flatMap({ ServiceAddress($0, from: request.directory) })

@@ -27,7 +27,7 @@ struct OrphanProcessFile {
         return true
     }
 
-    /// Records `process` as the running process.
+    /// Records that `process` runs.
     func record(_ process: Int32) {
         guard let record = ProcessRecord(of: process) else { return }
         // Do not sync the file, because no process survives a power failure. Ignore errors, because a full

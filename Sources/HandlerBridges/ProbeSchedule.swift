@@ -8,7 +8,7 @@ struct ProbeSchedule: Sendable {
     /// The time of the next probe; nil while the service accepts events.
     private var nextProbe: ContinuousClock.Instant?
 
-    /// Whether the service refused the latest event that was sent to it.
+    /// Whether the service has refused an event and not accepted another since.
     var isRefused: Bool { nextProbe != nil }
 
     /// Records a refusal, which delays the next probe.

@@ -18,7 +18,7 @@ package struct ScratchFile {
 
     /// Removes the file.
     package func remove() {
-        // Ignore an error: the folder is private, and the next attempt overwrites the file.
+        // An error is ignored: the folder is private, and the next attempt overwrites the file.
         try? Directory.remove(path)
     }
 }

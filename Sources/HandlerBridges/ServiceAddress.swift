@@ -5,7 +5,7 @@
 struct ServiceAddress: Hashable, Sendable {
     /// The URL to request; its host is `localhost` if the service listens on a unix socket.
     let url: String
-    /// The path of the unix socket; nil for TCP.
+    /// The socket's path; nil for TCP.
     let socket: String?
 
     /// Parses an address; nil when the text has none of these forms.

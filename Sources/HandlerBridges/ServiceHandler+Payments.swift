@@ -4,7 +4,7 @@ import HandlerKit
 import HandlerProtocol
 
 extension ServiceHandler {
-    /// Posts a payment callback once, and returns the answer.
+    /// Posts a callback of a payment once and returns the answer.
     func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
         let body = JSONWriter.object(reservingCapacity: 1024) { PaymentCall.write(context, to: &$0) }
         let id = context.attempt.isEmpty ? MessageID.random().rawValue : context.attempt

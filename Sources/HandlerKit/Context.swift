@@ -7,7 +7,7 @@ public struct Context: Sendable {
     public let event: InboundEvent
     /// The reply that failed, if the event reports a failed reply; nil for a customer's message.
     public let replyFailure: ReplyFailure?
-    /// The conversation so far; its last entry is the event itself, if the server has already recorded it.
+    /// The conversation so far; the event itself is the last entry, if the server recorded it already.
     public let conversation: Conversation
     /// The handler's state of the conversation, readable and writable.
     public let state: ConversationState
@@ -19,8 +19,7 @@ public struct Context: Sendable {
     public let deliveryID: DeliveryID
     /// The number of this attempt, from 1.
     public let attempt: Int
-    /// Whether an earlier event of the conversation was parked after many failures and may be delivered
-    /// later.
+    /// Whether an earlier event of the conversation was skipped after many failures and may be delivered later.
     public let isAfterGap: Bool
     /// The number of the first message that did not go to the handler, in the first event after a person
     /// answered.
@@ -51,7 +50,7 @@ public struct Context: Sendable {
     /// Nil in a handler's tests. Send the value with your own requests. The trace is derived from the
     /// business and the message; the server's log lines have it as `trace_id`.
     public package(set) var traceparent: String?
-    /// The time after which the server drops the answer and cancels the handler's task.
+    /// The time after which the answer is dropped and the handler's task cancelled.
     public private(set) var deadline: ContinuousClock.Instant
     /// The value of ``seq`` that the server sent with the event; only in a handler that is a separate
     /// process.
@@ -109,7 +108,7 @@ public struct Context: Sendable {
         return replyFailure == nil ? conversation.seq(of: event.id) : nil
     }
 
-    /// The subscription that a handler must have to receive the event.
+    /// The subscription that a handler needs for the event.
     public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
     /// The number of the delivery's record, as operators name it: the last part of ``deliveryID``.
     package var record: Substring { deliveryID.rawValue.split(separator: ".").last ?? "" }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The messages of a business and a customer so far, the oldest first.
 ///
-/// The server provides only the latest entries; ``Entry/seq`` of the first entry shows how many are omitted.
+/// The server provides the latest entries only; ``Entry/seq`` of the first entry tells how many are omitted.
 public struct Conversation: Sendable {
     /// One message of the conversation.
     public struct Entry: Sendable {
@@ -25,7 +25,7 @@ public struct Conversation: Sendable {
         /// The message's JSON.
         public let message: JSONValue
 
-        /// Creates an entry.
+        /// Makes an entry.
         public init(
             seq: Int?, at: String, direction: Direction, kind: Kind, id: MessageID, outcome: String? = nil,
             message: JSONValue
@@ -84,7 +84,7 @@ public struct Conversation: Sendable {
 
     private let source: Source
 
-    /// Creates a conversation from its entries.
+    /// Makes a conversation.
     public init(entries: [Entry] = []) { source = .entries(entries) }
 
     /// Creates a conversation that reads its entries at the first access.

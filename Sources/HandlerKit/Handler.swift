@@ -87,7 +87,7 @@ public protocol ReplyFailedHandler: Handler {
     /// Answers the failure of a reply with other replies in the same conversation, most often plain text.
     ///
     /// The replies of this answer are sent like any others. If one of them fails too, this method is not
-    /// called again.
+    /// called for that failure.
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
 }
 

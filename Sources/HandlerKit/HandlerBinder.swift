@@ -18,14 +18,14 @@ public protocol HandlerBinder: HandlerFactory {
 }
 
 extension HandlerBinder {
-    /// Returns no bytes: the handler depends only on its binding.
+    /// Returns nothing: the handler depends on its binding only.
     public func ingredients(of binding: HandlerBindingRequest) -> [UInt8] { [] }
 
     /// Always throws, because `builtin` must not name a binder.
     public func make(configuration: JSONValue?) throws -> any Handler { throw HandlerBinderError.notBuiltin }
 }
 
-/// The reason why a binder cannot create a handler.
+/// The reason why a binder created no handler.
 public enum HandlerBinderError: Error, Equatable {
     /// The configuration names the binder with `builtin` instead of its own key.
     case notBuiltin

@@ -3,7 +3,7 @@ public import Logging
 
 /// The information about a payment that does not come from the callback itself.
 public struct PaymentContext: Sendable {
-    /// The business that requested the payment.
+    /// The business that asked for the payment.
     public let business: BusinessID
     /// The customer.
     public let customer: CustomerID
@@ -27,7 +27,7 @@ public struct PaymentContext: Sendable {
     ///
     /// The token contains the card number (Apple, "Payment token format reference"): never store or log it.
     public let decryptedToken: JSONValue?
-    /// The time after which the server drops the answer and cancels the handler's task.
+    /// The time after which the answer is dropped and the handler's task cancelled.
     public let deadline: ContinuousClock.Instant
     /// A logger; never log the token or a contact.
     public let logger: Logger
@@ -60,7 +60,7 @@ public struct PaymentReversal: Hashable, Sendable {
     public let business: BusinessID
     /// The customer.
     public let customer: CustomerID
-    /// The identifier of the message that requested the payment.
+    /// The identifier of the message that asked for the payment.
     public let message: MessageID
     /// The identifier of the attempt, as ``PaymentGatewayHandler/paymentGateway(_:_:)`` got it in its
     /// context.

@@ -8,7 +8,7 @@ public import BusinessMessages
 /// ```
 /// The history of the conversation contains the reply's message under the id in `reply`.
 public struct ReplyFailure: Hashable, Sendable {
-    /// The way in which a reply failed.
+    /// How a reply fails.
     public enum Status: String, CaseIterable, Sendable {
         /// Apple's gateway refused the reply, or the reply broke a rule that the gateway enforces.
         case refused
@@ -22,13 +22,13 @@ public struct ReplyFailure: Hashable, Sendable {
     public let inReplyTo: MessageID?
     /// The reply's kind.
     public let kind: Kind
-    /// The way in which the reply failed.
+    /// How the reply failed.
     public let status: Status
     /// The HTTP status of the gateway's answer; nil when there was none.
     public let httpStatus: Int?
     /// The reason, for a log; contains no customer text.
     public let reason: String
-    /// The number of attempts to send the reply.
+    /// How many attempts were made to send the reply.
     public let attempts: Int
 
     /// Creates a failure, in a server or in a handler's tests.

@@ -25,7 +25,7 @@ public protocol RetentionHandler: Handler {
 public struct RetentionContext: Sendable {
     /// The app's name in commands and logs.
     public let app: String
-    /// The time after which the rule file decides and the handler's task is cancelled.
+    /// The time after which the rule file decides and the task is cancelled.
     public let deadline: ContinuousClock.Instant
     /// A logger that names the app.
     public let logger: Logger

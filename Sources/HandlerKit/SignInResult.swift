@@ -38,7 +38,7 @@ public enum SignInResult: Sendable {
         public let refresh: String?
         /// The provider's ID token, a signed statement about the customer (OpenID Connect Core §2).
         public let id: String?
-        /// The lifetime of the access token in seconds.
+        /// The life of the access token in seconds.
         public let expiresInSeconds: Int?
 
         /// Creates tokens, in a server or in a handler's tests.
@@ -62,7 +62,7 @@ public enum SignInResult: Sendable {
     case unverified(claims: JSONValue)
     /// The customer declined, or closed the window.
     case declined
-    /// The sign-in failed; the code comes from the server or from the device, for example `401`.
+    /// The sign-in failed; the code is that of the server or of the device, such as `401`.
     case failed(code: String)
     /// The event arrived too late, or the delivery took longer than 24 hours.
     case expired

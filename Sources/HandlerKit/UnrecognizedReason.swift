@@ -4,7 +4,7 @@ public enum UnrecognizedReason: String, Sendable, CaseIterable {
     case expiredReference
     /// The referenced payload could not be downloaded or decoded.
     case failedReference
-    /// This version of the server does not know the kind of the message.
+    /// This version of the server does not know the kind.
     case unknownKind
     /// The message has more parts than the server decodes.
     case tooManyParts

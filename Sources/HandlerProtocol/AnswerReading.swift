@@ -16,7 +16,7 @@ struct AnswerReading {
         "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
-    /// The maximum number of characters of a handler's reason in the log.
+    /// The maximum number of characters that the log shows of a handler's reason.
     private static let maximumReasonLength = 200
 
     mutating func report(_ rule: String, at value: JSONValue, found: String? = nil, allowed: String) {

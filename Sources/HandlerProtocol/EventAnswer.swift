@@ -55,14 +55,14 @@ package enum EventAnswer {
         }
     }
 
-    /// Reads the message of a `reply` call: a text, or a message in Apple's format.
+    /// Reads the message of `reply`: a text, or a message in Apple's format.
     static func reply(_ value: JSONValue, in params: JSONValue) throws(AnswerRefusal) -> Reply {
         var reading = AnswerReading(params)
         guard let reply = reading.reply(value, false) else { throw AnswerRefusal(reading.problems) }
         return reply
     }
 
-    /// Writes the members of an outcome; the server later replaces the ids and addresses in the replies.
+    /// Writes the members of an outcome; the server replaces ids and addresses in the replies.
     package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
         if let state = context.state.change {
             writer.key("state")

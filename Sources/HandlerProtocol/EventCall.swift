@@ -98,8 +98,7 @@ package enum EventCall {
         attribute.flatMap { $0.utf8.count <= maximumAttributeBytes ? $0 : nil }
     }
 
-    /// Shortens a summary to a number of Unicode scalars, because one character may have many combining
-    /// marks.
+    /// Shortens a summary to a number of Unicode scalars, because one character may have any number of combining marks.
     private static func shortened(_ summary: String) -> String {
         let scalars = summary.unicodeScalars
         guard
@@ -220,7 +219,7 @@ package enum EventCall {
 }
 
 extension Tapback.Reaction {
-    /// The name in the protocol: an English word, or the emoji itself.
+    /// The name in the protocol: an English word, or the emoji.
     fileprivate var name: String {
         switch self {
         case .loved: "loved"

@@ -1,6 +1,6 @@
 package import HandlerKit
 
-/// A violation of the protocol outside the answers to events; the writer of the line is at fault.
+/// A violation of the protocol outside the answers to events; the side that wrote the line is always at fault.
 package enum HandlerProtocolError: Error, Hashable, Sendable {
     /// The member with this name is missing or of the wrong type.
     case malformed(String)

@@ -4,7 +4,7 @@ package struct LineSplitter: Sendable {
     package enum Piece: Hashable, Sendable {
         /// A complete line without its line feed and without a carriage return before it.
         case line([UInt8])
-        /// A line that exceeds the maximum length; only its beginning is kept.
+        /// A line over the length limit, of which only the beginning is kept.
         case tooLong(beginning: [UInt8])
     }
 
@@ -28,7 +28,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// Whether the bytes so far end in the middle of a line.
+    /// Whether the bytes so far end inside a line.
     package var hasPartialLine: Bool { !partial.isEmpty }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) {

@@ -20,7 +20,7 @@ package import Logging
 /// to `paymentGateway` is `{"status": "STATUS_SUCCESS", "charged": "63.99", "reference": "…"}` or `{"status":
 /// "STATUS_FAILURE", "errors": […]}`. The answer to `orderTracking` and `reversal` is any object.
 package enum PaymentCall {
-    /// The value of the member `call` for a reversal.
+    /// The value of `call` for a reversal.
     package static let reversalName = "reversal"
 
     /// Writes the `params` for a payment callback.
@@ -62,7 +62,7 @@ package enum PaymentCall {
         writer.field("deadlineMs", max(0, (reversal.deadline - .now).milliseconds))
     }
 
-    /// Reads a handler's answer to a payment callback of this kind.
+    /// Reads a handler's answer to a callback of this kind.
     package static func answer(
         _ result: JSONValue, to kind: PaymentCallback.Kind
     ) throws(PaymentAnswerProblem) -> PaymentAnswer {
@@ -74,7 +74,7 @@ package enum PaymentCall {
         }
     }
 
-    /// Writes the members of an answer in the form that ``answer(_:to:)`` reads.
+    /// Writes the members of an answer, as ``answer(_:to:)`` reads it.
     package static func write(_ answer: PaymentAnswer, to writer: inout JSONWriter) {
         let json =
             switch answer {

@@ -9,7 +9,7 @@ package import Logging
 ///  "requestIdentifier": "…", "environment": "Production", "signedDate": 1790000000000, "appAppleId": 1234567890}}
 /// {"message": "stay"}
 /// ```
-/// The answer is a `RetentionChoice`; with `null` or an empty object, the app's rule file decides.
+/// The answer is a `RetentionChoice`; `null` or an empty object leaves the decision to the app's rule file.
 package enum RetentionCall {
     /// Writes the members of the `params` of `retention`.
     package static func write(

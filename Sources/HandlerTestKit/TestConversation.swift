@@ -76,8 +76,8 @@ public final class TestConversation: Sendable {
             keep(context.event.kind, context.event.id, context.event.message, .inbound)
         }
         kept.withLock { $0.state = ConversationState(context.state.json) }
-        // As in a server, replace a reply that the device cannot show with its fallback. A reply without a
-        // fallback stays, and becomes a problem below.
+        // As in a server, a fallback replaces a reply that the device cannot show. A reply without a fallback
+        // becomes a problem below.
         let shown = outcome.replies.map { (try? $0.showable(on: capabilities)) ?? $0 }
         for (index, reply) in shown.enumerated() {
             let problems = reply.problems(for: capabilities)

@@ -28,7 +28,7 @@ public final class TestHost: Sendable {
     /// The payment requests that the handler withdrew, in order; each of them was open before.
     public var withdrawnPayments: [String] { ended.withLock { $0 } }
 
-    /// The host to pass to the handler's method `provision`.
+    /// The host to pass to `provision`.
     public var host: HandlerHost {
         HandlerHost(
             business: BusinessID("business"), slug: "business", logger: Logger(label: "handler"),

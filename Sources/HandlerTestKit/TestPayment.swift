@@ -75,7 +75,7 @@ public final class TestPayment: Sendable {
         return outcome
     }
 
-    /// Asks the handler to return the money of an attempt; rethrows the handler's errors.
+    /// Asks the handler to return the money of an attempt; throws what the handler throws.
     public func isReversed(attempt: String = "attempt", reference: String? = nil) async throws {
         let sheet = sheet
         let reversal = PaymentReversal(

@@ -9,7 +9,7 @@ import Logging
 public struct TestQuestion: Sendable {
     /// The reason why a question is impossible: the App Store cannot send such a name.
     public enum Malformed: Error, Hashable, Sendable {
-        /// The product contains a character other than letters, digits, `.`, `-` and `_`.
+        /// The product has other characters than letters, digits, `.`, `-` and `_`.
         case product(String)
         /// The locale is not a locale short code of the App Store, such as `en-US`.
         case locale(String)

@@ -38,7 +38,7 @@ final class ServerCalls: Sendable {
         state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
     }
 
-    /// Fails all pending and all later calls.
+    /// Fails all open calls, and all later ones.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

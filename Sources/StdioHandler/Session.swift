@@ -5,7 +5,7 @@ import HandlerProtocol
 import Logging
 import Synchronization
 
-/// The handler's side of the protocol `balloon-handler/1`.
+/// The handler's side of `balloon-handler/1`.
 final class Session: Sendable {
     private struct State {
         var handler: (any Handler)?
@@ -171,7 +171,7 @@ final class Session: Sendable {
             let choice = try await handler.retention(request, context)
             output.write(RPCLine.result(id: id, raw: RetentionCall.json(choice)))
         } catch {
-            // Report only the type of the error, because its text may quote a subscriber.
+            // Send only the error's type, because its text may quote a subscriber.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -181,7 +181,7 @@ final class Session: Sendable {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
         } catch {
-            // Report only the type of the error, because its text may quote a customer.
+            // Send only the error's type, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -215,7 +215,7 @@ final class Session: Sendable {
             }
             output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
         } catch {
-            // Report only the type of the error, because its text may quote a customer.
+            // Send only the error's type, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
@@ -226,7 +226,7 @@ final class Session: Sendable {
 }
 
 extension AnswerRefusal {
-    /// Uses the problems that the server listed; if it listed none, creates one problem from its message.
+    /// Uses the problems that the server listed; when it listed none, makes one problem of its message.
     fileprivate init(_ failure: RPCFailure) {
         let unnamed = Problem(
             rule: "parameters", pointer: "", found: "\"\(failure.message)\"", allowed: "valid parameters",
