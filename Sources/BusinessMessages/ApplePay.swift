@@ -5,10 +5,10 @@ public import BalloonJSON
 /// ```json
 /// "payment": {"state": "paid", "paymentRequest": {…}, "merchantSession": {…}, "endpoints": {…}}
 /// ```
-/// Apple does not document the shape; this one was captured. Whether the customer was charged is what the business's own
-/// payment gateway knows.
+/// Apple does not document this shape; it was captured from a device. Only the business's own payment gateway
+/// knows whether the customer was charged.
 public struct ApplePay: Sendable {
-    /// The state of a payment as the device reports it; a value that is not listed here is kept.
+    /// The state of a payment as the device reports it; a state that is not listed here keeps its text.
     public struct State: RawRepresentable, Hashable, Sendable {
         /// The request can be paid.
         public static let valid = State(rawValue: "valid")

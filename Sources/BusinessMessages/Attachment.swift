@@ -18,11 +18,12 @@ public struct Attachment: Equatable, Sendable {
     public let name: String?
     /// The media type claimed by the device.
     public let mimeType: String?
-    /// The length of the encrypted file, equal to that of the original; sent as a number or as a string.
+    /// The length of the encrypted file in bytes, which equals that of the original; sent as a number or as a
+    /// string.
     public let sizeBytes: Int?
-    /// The value of the header `MMCS-Url`; this URL itself is never requested.
+    /// The value for the header `MMCS-Url` of a download; the server never requests this URL itself.
     public let url: String?
-    /// The value of the header `MMCS-Owner`.
+    /// The value for the header `MMCS-Owner` of a download.
     public let owner: String?
     /// The AES-256 key: `00` and 64 hexadecimal digits in either case.
     public let key: String?

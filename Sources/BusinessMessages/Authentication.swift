@@ -10,7 +10,7 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Authentication Message" and "Authentication Event".
 public struct Authentication: Sendable {
-    /// The version of the procedure, which decides who fetches the token.
+    /// The version of the procedure, which decides whether the device or the business fetches the token.
     public enum Version: Sendable {
         /// The device fetched a token and sent it encrypted.
         case one
@@ -32,9 +32,9 @@ public struct Authentication: Sendable {
 
     /// An error reported by the device; version 1 only.
     public struct Problem: Equatable, Sendable {
-        /// The number within the domain.
+        /// The number of the error; its meaning depends on ``domain``.
         public let code: Int?
-        /// The part of the device that gives the code its meaning.
+        /// The domain of the error, which names the part of the device that reports it.
         public let domain: String?
         /// A message for developers.
         public let message: String?
@@ -64,7 +64,7 @@ public struct Authentication: Sendable {
                 message: $0["message"]?.scalarString)
         }
         errorCode = authenticate.first("error_code", "errorCode")?.scalarString
-        // One of Apple's samples of version 2 has the version "1.0", so the status decides.
+        // Derive the version from the status, because one of Apple's samples of version 2 says version "1.0".
         version =
             switch status?.lowercased() {
             case "authenticated", "failed": .one

@@ -1,4 +1,4 @@
-/// The kinds of content that the customer's device can show; a business must not send others.
+/// The kinds of content that the customer's device can show; a business must not send other kinds.
 ///
 /// Parsed from the header `capability-list`: `QUICK,LIST,TIME,AUTH,AUTH2,FORM` in either case (Apple MSP API,
 /// "HTTP Headers"), possibly percent-encoded. Unknown tokens are kept. Apple Pay and rich links need no

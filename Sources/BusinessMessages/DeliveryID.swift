@@ -1,7 +1,9 @@
-/// The identity of the delivery of one event to one handler; the same on every attempt.
+/// The identity of the delivery of one event to one handler; every attempt of the delivery has the same
+/// identity.
 ///
-/// In a server it is the identity of the data directory, 32 hexadecimal digits, a dot, and the number of the event's record. A
-/// directory that was restored from a backup has another identity, so that no identifier names two events.
+/// A server builds it from the identity of the data directory (32 hexadecimal digits), a dot, and the number
+/// of the event's record. A directory that is restored from a backup gets a new identity, so that two events
+/// never share an identifier.
 public struct DeliveryID: RawRepresentable, Hashable, Sendable {
     /// The identifier's text.
     public let rawValue: String

@@ -2,7 +2,8 @@
 ///
 /// The fault is always the sender's, and the answer is always 400.
 public enum EnvelopeError: Error, Equatable, Sendable {
-    /// A field of the envelope; the raw value is the name of its header, or of its member without a header.
+    /// A field of the envelope; the raw value is the name of the header, or of the body's member if there is
+    /// no header.
     public enum Field: String, Sendable {
         /// The header `id`, or the member `id` of the body.
         case id
@@ -22,6 +23,7 @@ public enum EnvelopeError: Error, Equatable, Sendable {
     case malformed(Field)
     /// The field is longer than `limitBytes`.
     case tooLong(Field, limitBytes: Int)
-    /// The header and the body have different values; the sender must correct the message, since a retry does not help.
+    /// The header and the body have different values; a retry does not help until the sender corrects the
+    /// message.
     case disagreement(Field)
 }

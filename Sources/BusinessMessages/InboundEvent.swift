@@ -14,7 +14,7 @@ public struct InboundEvent: Sendable {
     public let content: Content
     /// The attributes besides the content.
     public let attributes: MessageAttributes
-    /// The message as received, but with its content in place of a payload reference.
+    /// The message as received, but with the content itself in place of a payload reference.
     public let message: JSONValue
 
     /// The kind of the content.
@@ -32,7 +32,8 @@ public struct InboundEvent: Sendable {
         }
     }
 
-    /// Names the limit that the message exceeds, so that its parts were not decoded; nil when it exceeds none.
+    /// The limit that the message exceeds, because of which its parts were not decoded; nil when it exceeds
+    /// none.
     package var excess: String? {
         if case .unrecognized(let unrecognized) = content { unrecognized.excess } else { nil }
     }
@@ -40,9 +41,10 @@ public struct InboundEvent: Sendable {
     /// Decodes a message and never fails.
     ///
     /// Unknown messages become ``Content/unrecognized(_:)``. So do messages with too many parts: over 100
-    /// attachments, 1,000 elements of another list, 10,000 members of an object or 10,000 selections of a
-    /// form. Identifiers that the caller omits are read from the body, and are empty when the body has none.
-    /// Omitted attributes are read from the body too, without capabilities.
+    /// attachments, 1,000 elements of another list, 10,000 members of an object, or 10,000 selections of a
+    /// form or list picker. Identifiers that the caller omits are read from the body, and are empty when the
+    /// body has none. Attributes that the caller omits are read from the body too; the capabilities are then
+    /// empty.
     public static func decode(
         message: JSONDocument,
         id: MessageID? = nil,

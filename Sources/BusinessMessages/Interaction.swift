@@ -6,8 +6,8 @@ internal import BalloonJSON
 /// {"bid": "com.apple…", "sessionIdentifier": "…", "data": {"requestIdentifier": "…", "version": "1.0",
 ///  "receivedMessage": {…}, "replyMessage": {…}, "images": […]}}
 /// ```
-/// Every field may be missing. Apple's own kinds have the bubbles inside `data`, and messages of apps have them
-/// next to `data`; both places are read.
+/// Every field may be missing. Messages of Apple's own kinds have the bubbles inside `data`, and messages of
+/// apps have them directly in `interactiveData`; both places are read.
 public struct Interaction: Sendable {
     /// The `bid` of Apple's own interactive messages.
     public static let businessExtension =

@@ -2,8 +2,8 @@ internal import BalloonJSON
 
 /// Reads values in every form that Apple sends or documents.
 ///
-/// Apple's documents contradict each other: numbers also occur as strings, one object instead of a list, and a list
-/// instead of one object.
+/// Apple's documents contradict each other: a number can also be a string, and a list of one object can also
+/// be the object itself.
 extension JSONValue {
     /// The string, unless it is empty.
     var nonEmptyString: String? {

@@ -9,7 +9,7 @@ internal import BalloonJSON
 /// Apple MSP API, "List Picker Message". Apple's tables use the name `listPickerItem` for `items`; both names are
 /// accepted.
 public struct ListPicker: Sendable {
-    /// Chosen items under one heading.
+    /// The chosen items under one heading.
     public struct Section: Equatable, Sendable {
         /// The heading.
         public let title: String?

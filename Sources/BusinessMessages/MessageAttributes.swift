@@ -30,8 +30,8 @@ public struct MessageAttributes: Hashable, Sendable {
 
     /// Reads the attributes from the body and the headers.
     ///
-    /// The headers `locale`, `intent` and `group` are used only when the body lacks the member.
-    /// Capabilities, version and device come from headers only. In a header that is not UTF-8, invalid bytes become U+FFFD.
+    /// The headers `locale`, `intent` and `group` are used only when the body lacks the member. Capabilities,
+    /// version and device come from headers only. In a header that is not UTF-8, invalid bytes become U+FFFD.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders = EnvelopeHeaders()
     ) -> MessageAttributes {

@@ -6,19 +6,20 @@ public import BalloonJSON
 /// {"bid": "com.apple…", "url": "https://…", "owner": "M58…", "key": "00c0d1…",
 ///  "signature": "81a6…", "signature-base64": "gaYZ…", "size": 101267, "title": "…"}
 /// ```
-/// Apple MSP API, "Receiving an Interactive Message". It must be resolved at once; it expires within seconds.
+/// Apple MSP API, "Receiving an Interactive Message". The server must resolve the reference at once, because
+/// it expires within seconds.
 public struct PayloadReference: Equatable, Sendable {
     /// The identifier of the payload's iMessage extension; `decodePayload` requires it as a header.
     public let bid: String
-    /// The value of the header `MMCS-Url`; this URL itself is never requested.
+    /// The value for the header `MMCS-Url` of a download; the server never requests this URL itself.
     public let url: String
-    /// The value of the header `MMCS-Owner`.
+    /// The value for the header `MMCS-Owner` of a download.
     public let owner: String
     /// The AES-256 key: `00` and 64 hexadecimal digits in either case.
     public let key: String
     /// The file's checksum in hexadecimal digits of either case.
     public let signature: String?
-    /// The file's checksum in Base64; it takes precedence when `signature` differs.
+    /// The file's checksum in Base64, which is used even when `signature` differs from it.
     public let signatureBase64: String?
     /// The length of the encrypted file; sent as a number or as a string.
     public let sizeBytes: Int?

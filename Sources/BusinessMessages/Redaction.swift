@@ -51,7 +51,8 @@ private enum RedactedAuthor {
 
 /// The names of the members whose values are redacted in one message.
 private struct RedactionRule {
-    /// The names that are redacted inside a section of `data` such as `dynamic`, by the section's name.
+    /// The names that are redacted inside one section, a member of `data` such as `dynamic`; the key is its
+    /// name.
     var sections: [String: Set<String>] = [:]
     /// The names that are redacted anywhere in `data`.
     var everywhere: Set<String> = []
@@ -60,10 +61,11 @@ private struct RedactionRule {
 
     var isEmpty: Bool { sections.isEmpty && everywhere.isEmpty && bubbles.isEmpty }
 
-    /// Chooses the names by looking for the members that show a sign-in, a private form or a payment.
+    /// Chooses the names to redact by looking for the members that mean a sign-in, a private form or a
+    /// payment.
     ///
-    /// Looks at every place that decoding accepts, but does not decode, because a message with too many parts is never
-    /// decoded.
+    /// It looks at every place that decoding accepts. It does not decode the message itself, because a
+    /// message with too many parts is never decoded.
     init(of message: JSONValue, from author: RedactedAuthor) {
         for interactiveData in message["interactiveData"]?.objects ?? [] {
             for data in interactiveData["data"]?.objects ?? [] { add(data, from: author) }
@@ -117,13 +119,13 @@ private enum MessagePart {
     /// A section: a member of `data`, with the names that are redacted anywhere in it.
     case section(Set<String>)
 
-    /// The part that a member of this part is; nil when nothing in the member is redacted.
+    /// The part to which a member of this part belongs; nil when nothing in the member is redacted.
     func part(of member: String, _ rule: RedactionRule) -> MessagePart? {
         switch self {
         case .message: member == "interactiveData" ? .interactiveData : nil
         case .interactiveData: member == "data" ? .data : nil
         case .data: rule.secrets(in: member).isEmpty ? nil : .section(rule.secrets(in: member))
-        // The code of a device's error is a number that Apple defines, not an authorization code.
+        // The `code` of a device's error is a number that Apple defines, not an authorization code: keep it.
         case .section(let secrets): member == "errors" ? .section(secrets.subtracting(["code"])) : self
         }
     }

@@ -108,13 +108,13 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the parts of two large values behind each other, the payload's first, without decoding them.
+    /// Writes the parts of two large values one after the other, the payload's first, without decoding them.
     ///
-    /// No part is lost and no part needs an allocation. Because of the number of its parts, the event later becomes
-    /// unrecognized.
+    /// It keeps every part and allocates no memory for a single part. The result has so many parts that the
+    /// event later becomes unrecognized.
     ///
-    /// An inline member follows the payload's member of the same name and thereby overrides it: of members with the
-    /// same name, every reader uses the last.
+    /// An inline member follows the payload's member of the same name and thereby overrides it: of members
+    /// with the same name, every reader uses the last.
     private mutating func concatenate(_ inline: JSONValue, behind payload: JSONValue) {
         let (first, second) = (payload.content, inline.content)
         raw { bytes in
@@ -127,7 +127,7 @@ extension JSONWriter {
     }
 }
 
-/// Appends JSON text, with spaces instead of its line breaks, which in valid JSON occur only between tokens.
+/// Appends JSON text, with spaces in place of line breaks, which occur in valid JSON only between tokens.
 private func append(_ tokens: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
     for byte in tokens { bytes.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
 }

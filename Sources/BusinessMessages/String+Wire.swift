@@ -1,5 +1,6 @@
 extension StringProtocol {
-    /// The text with each escape such as `%41` decoded; all other characters, including plus signs, stay.
+    /// The text with each escape such as `%41` decoded; all other characters, including plus signs, are
+    /// unchanged.
     ///
     /// Decoded bytes that are not UTF-8 become U+FFFD (RFC 3986 §2.1).
     package var percentDecoded: String {
@@ -76,8 +77,8 @@ extension UInt8 {
 extension String {
     /// Whether two texts have the same UTF-8 bytes; `==` would also accept canonically equivalent texts.
     ///
-    /// For ASCII, `==` alone decides, which compares memory. This must be fast, because every lookup of a conversation
-    /// compares identifiers.
+    /// For ASCII texts the fast `==` alone decides. Speed matters here, because every lookup of a
+    /// conversation compares identifiers.
     func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count, self == other else { return false }
         return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)

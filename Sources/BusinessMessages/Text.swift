@@ -29,7 +29,8 @@ public struct Text: Sendable {
 
     /// The places of the first `maximum` attachment markers, as offsets in Unicode scalars.
     ///
-    /// With a `maximum` of 0, for a message without attachments, the body is not read: it may have megabytes, and any number of markers.
+    /// For a message without attachments `maximum` is 0, and the body is not scanned: it can have megabytes
+    /// and any number of markers.
     private static func markers(in body: String, maximum: Int) -> [Int] {
         var places: [Int] = []
         guard maximum > 0 else { return places }

@@ -38,9 +38,8 @@ public struct TimePicker: Sendable {
     public let title: String?
     /// The location of the appointment.
     public let location: Location?
-    /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
-    ///
-    /// It is a number of whole minutes.
+    /// The offset from GMT of the displayed times, in whole minutes; `nil` means the customer's own time
+    /// zone.
     public let timezoneOffset: Duration?
     /// The identifier of one of the interaction's images.
     public let imageIdentifier: String?

@@ -168,7 +168,8 @@ public struct ApplePayRequest: Hashable, Sendable {
     /// The bubbles, images and identifiers, which all interactive messages have.
     public var presentation: Presentation
 
-    /// Creates a payment request with 3-D Secure only; optional values can be set afterwards.
+    /// Creates a payment request whose only merchant capability is 3-D Secure; optional values can be set
+    /// afterwards.
     public init(
         merchant: String, networks: [String], country: String, currency: String, total: LineItem,
         endpoints: Endpoints, session: MerchantSession, presentation: Presentation

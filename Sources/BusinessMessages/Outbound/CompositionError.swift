@@ -10,6 +10,7 @@ public enum CompositionError: Error, Equatable, Sendable {
     case emptyIdentifier(item: Int)
     /// The item at this position, from 0, has no title.
     case emptyTitle(item: Int)
-    /// The item at this position, from 0, has an earlier item's identifier; the answer would be ambiguous.
+    /// The item at this position, from 0, repeats the identifier of an earlier item, so the answer would be
+    /// ambiguous.
     case repeatedIdentifier(item: Int)
 }

@@ -1,7 +1,8 @@
 internal import BalloonJSON
 
 extension JSONValue {
-    /// The JSON text of this object, with spaces for line breaks; nil when the value is not an object.
+    /// The JSON text of this object, with spaces in place of line breaks; nil when the value is not an
+    /// object.
     var objectText: [UInt8]? {
         guard kind == .object else { return nil }
         var writer = JSONWriter(reservingCapacity: text.count)

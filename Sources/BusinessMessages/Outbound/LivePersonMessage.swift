@@ -17,7 +17,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         public let problems: [MessageProblem]
     }
 
-    /// The message for Apple.
+    /// The message in Apple's format.
     public let request: AppRequest
     /// The URL of the bubble's image, which only LivePerson's format has.
     ///
@@ -27,9 +27,10 @@ public struct LivePersonMessage: Hashable, Sendable {
     /// Reads metadata: the object itself, a list that contains it, or an object with such a list as
     /// `metadata`.
     ///
-    /// Images must come from one of `imageHosts` or from a subdomain of one; when `imageHosts` is empty, every image is
-    /// refused. Without `useLiveLayout`, Live Layout is off: LivePerson's default differs from Apple's. In the URL,
-    /// characters that a URL may not contain are percent-encoded.
+    /// Images must come from one of `imageHosts` or from a subdomain of one; when `imageHosts` is empty,
+    /// every image is refused. A message without `useLiveLayout` does not use Live Layout, because
+    /// LivePerson's default differs from Apple's. In the URL, characters that a URL may not contain are
+    /// percent-encoded.
     public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
         let metadata = metadata(in: value)
         var inspection = Inspection(author: "LivePerson")
@@ -63,7 +64,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         return list.elements.first { $0["type"]?.string == type } ?? list.elements.first { _ in true } ?? list
     }
 
-    /// Converts metadata that was found to be valid.
+    /// Converts metadata in which no error was found.
     private init(_ metadata: JSONValue) {
         let bubble = metadata["receivedMessage"]
         func text(_ name: String) -> String? { bubble?[name]?.string }

@@ -41,11 +41,13 @@ public struct MerchantSession: Hashable, Sendable {
         }
     }
 
-    /// The time after which Apple Pay refuses the session, in milliseconds since 1970; nil when it has none.
+    /// The time after which Apple Pay refuses the session, in milliseconds since 1970; nil when `expiresAt`
+    /// is missing.
     ///
-    /// Apple Pay sends milliseconds, but its table says seconds, so a number below 100,000,000,000 counts as seconds.
+    /// Apple Pay sends milliseconds, but Apple's table says seconds. A number below 100,000,000,000 therefore
+    /// counts as seconds.
     package var expiresAtMilliseconds: Int? {
-        // An initializer wrote or checked the JSON, so parsing does not fail.
+        // Parsing does not fail: every initializer wrote the JSON itself or checked it.
         guard let time = (try? JSONDocument(json))?.root["expiresAt"]?.scalarInt, time >= 0 else {
             return nil
         }

@@ -64,7 +64,7 @@ public struct OutboundBubble: Hashable, Sendable {
 }
 
 extension OutboundBubble {
-    /// Reads a bubble that was checked.
+    /// Reads a bubble from JSON that was validated before.
     init(_ value: JSONValue) {
         self.init(
             value["title"]?.string ?? "", subtitle: value["subtitle"]?.string,

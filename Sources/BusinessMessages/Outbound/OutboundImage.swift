@@ -31,7 +31,7 @@ public struct OutboundImage: Hashable, Sendable {
 }
 
 extension OutboundImage {
-    /// Reads an image that was checked.
+    /// Reads an image from JSON that was validated before.
     init?(_ value: JSONValue) {
         guard let identifier = value["identifier"]?.scalarString, let bytes = value["data"]?.base64Bytes
         else { return nil }

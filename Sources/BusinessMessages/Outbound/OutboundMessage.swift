@@ -109,16 +109,17 @@ public struct OutboundMessage: Hashable, Sendable {
         OutboundMessage(.authentication(request))
     }
 
-    /// Asks the customer to sign in; the server does the rest, and the handler gets a checked identity.
+    /// Asks the customer to sign in; the server exchanges the code, and the handler gets a verified identity.
     ///
-    /// In JSON it is `{"signIn": {…}}`. The business needs `authentication` in its file.
+    /// In JSON it is `{"signIn": {…}}`. The business needs `authentication` in its configuration file.
     public static func signIn(_ request: SignInRequest) -> OutboundMessage {
         OutboundMessage(.signIn(request))
     }
 
     /// Asks for a payment; the server does everything except charging the customer.
     ///
-    /// In JSON it is `{"payment": {…}}`. The business needs `applePay` in its file, and its handler a payment gateway.
+    /// In JSON it is `{"payment": {…}}`. The business needs `applePay` in its configuration file, and a
+    /// handler for the payment gateway, which charges the customer.
     public static func payment(_ request: PaymentRequest) -> OutboundMessage {
         OutboundMessage(.payment(request))
     }
@@ -139,7 +140,7 @@ public struct OutboundMessage: Hashable, Sendable {
     /// Shows the customer that the business is typing.
     public static let typingStart = OutboundMessage(.typingStart)
 
-    /// Shows the customer that the business stopped typing; every other message does so too.
+    /// Shows the customer that the business stopped typing; every other message has this effect too.
     public static let typingEnd = OutboundMessage(.typingEnd)
 
     /// Returns the same message with `locale`, `intent` and `group` in its envelope.
@@ -151,16 +152,18 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
-    /// Returns the same message with a text that the server sends instead to a device that cannot show the message.
+    /// Returns the same message with a text, which the server sends instead to a device that cannot show the
+    /// message.
     public func orText(_ text: String) -> OutboundMessage {
         var message = self
         message.fallback = text
         return message
     }
 
-    /// Returns this message, or its ``fallback`` as a text when the customer's device cannot show the message.
+    /// Returns this message, or its ``fallback`` as a text when the customer's device cannot show the
+    /// message.
     ///
-    /// Throws when the device cannot show the message and it has no fallback.
+    /// Throws when the device cannot show the message and there is no fallback.
     public func showable(on capabilities: Capabilities) throws(UnsupportedMessage) -> OutboundMessage {
         // Return early for a text: most replies are texts, and every device shows them.
         if kind == .text { return self }
@@ -175,10 +178,11 @@ public struct OutboundMessage: Hashable, Sendable {
         }
     }
 
-    /// Returns the message that ``showable(on:)`` returns, or a ``signIn(_:)`` of version 1 for a device with
-    /// ``Capability/authentication`` only.
+    /// Returns the same as ``showable(on:)``, except for a ``signIn(_:)`` and a device with
+    /// ``Capability/authentication`` but without ``Capability/authentication2``.
     ///
-    /// Pass true for `allowsClassicSignIn` when the server can open the token of such a device.
+    /// Such a device gets the request to sign in as version 1, if `allowsClassicSignIn` says that the server
+    /// can decrypt the device's token.
     package func showable(
         on capabilities: Capabilities, allowsClassicSignIn: Bool
     ) throws(UnsupportedMessage) -> OutboundMessage {
@@ -199,7 +203,8 @@ public struct OutboundMessage: Hashable, Sendable {
         encode(id: id, from: business, to: customer, forServer: false)
     }
 
-    /// Writes the body with ``fallback`` and ``isReusable`` for the server that will send the message.
+    /// Writes the body for the server that will send the message, with the members ``fallback`` and
+    /// ``isReusable``.
     package func encodeForServer(from business: BusinessID, to customer: CustomerID) -> [UInt8] {
         encode(id: .random(), from: business, to: customer, forServer: true)
     }
@@ -239,8 +244,9 @@ public struct OutboundMessage: Hashable, Sendable {
         if isReusable { writer.field("reusable", true) }
     }
 
-    /// Writes a request whose message the server completes, as its own JSON has it, with the message's labels; false for
-    /// any other message.
+    /// Writes a ``SignInRequest`` or a ``PaymentRequest`` in its own JSON format, with the message's labels.
+    ///
+    /// Returns false, without writing anything, for any other message.
     private func writeRequest(to writer: inout JSONWriter) -> Bool {
         switch body {
         case .signIn(let request):

@@ -13,7 +13,7 @@ extension PaymentRequest {
     /// Throws when ``problems(in:)`` finds an error.
     public init(json message: JSONValue) throws(InvalidMessage) {
         let problems = Self.problems(in: message)
-        // Without an error the member `payment` and its required members are there.
+        // Without an error the member `payment` and its required members exist.
         guard !problems.hasErrors, let payment = message["payment"],
             let received = payment["receivedMessage"].map(OutboundBubble.init),
             let request = payment["paymentRequest"].flatMap({ PaymentRequest($0, received) })
@@ -24,7 +24,8 @@ extension PaymentRequest {
         sessionIdentifier = payment["sessionIdentifier"]?.string
     }
 
-    /// Reads the request of a message to a customer; nil when the message asks for no payment.
+    /// Reads the payment request from a message that was sent to a customer; nil when the message asks for no
+    /// payment.
     package init?(sent message: JSONValue) {
         guard let interactiveData = message["interactiveData"],
             let received = interactiveData["receivedMessage"].map(OutboundBubble.init),

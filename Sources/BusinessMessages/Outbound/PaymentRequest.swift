@@ -9,9 +9,9 @@ internal import BalloonJSON
 ///                                 "total": {"label": "Bicycle Shop", "amount": "59.00", "type": "final"}},
 ///              "receivedMessage": {"title": "Repair", "subtitle": "59 EUR"}}}
 /// ```
-/// It is ``ApplePayRequest`` without merchant, session and endpoints: the server makes them, along with the
-/// `requestIdentifier`. The bubble is always large. Amounts have at most the decimals of the currency, and line items
-/// of which none is pending sum to the total.
+/// It is an ``ApplePayRequest`` without merchant, session and endpoints, which the server adds together with
+/// the `requestIdentifier`. The bubble is always large. Amounts have at most the decimals of the currency.
+/// The line items sum to the total, unless one of them is pending.
 public struct PaymentRequest: Hashable, Sendable {
     /// An amount with its label.
     public typealias LineItem = ApplePayRequest.LineItem
@@ -42,7 +42,7 @@ public struct PaymentRequest: Hashable, Sendable {
     public var shippingMethods: [ShippingMethod] = []
     /// The countries of accepted cards, each two letters of ISO 3166; empty means all.
     public var supportedCountries: [String] = []
-    /// The bubble before the answer; its style is large in any case.
+    /// The bubble before the answer; it is always shown in the large style.
     public var received: OutboundBubble
     /// The bubble after the answer; when it is nil, the device creates it.
     public var reply: OutboundBubble?
@@ -64,7 +64,7 @@ public struct PaymentRequest: Hashable, Sendable {
         supportedNetworks = networks
     }
 
-    /// The part of a hand-made request that both kinds of requests have.
+    /// Copies the values that an ``ApplePayRequest`` and this type have in common.
     init(_ request: ApplePayRequest) {
         self.init(
             request.presentation.received, total: request.total, lineItems: request.lineItems,
@@ -87,7 +87,8 @@ public struct PaymentRequest: Hashable, Sendable {
         }
     }
 
-    /// Writes Apple's message, with placeholders for the parts that are added when it is sent.
+    /// Writes Apple's message, with placeholders for the parts that the server adds when it sends the
+    /// message.
     func writeMessage(to writer: inout JSONWriter, id: MessageID) {
         var bubble = received
         bubble.style = .large
@@ -122,7 +123,7 @@ public struct PaymentRequest: Hashable, Sendable {
         total.write(to: &writer)
     }
 
-    /// The request as `{"payment": {…}}`, as ``init(json:)`` reads it.
+    /// The request as `{"payment": {…}}`, in the format that ``init(json:)`` reads.
     public var json: [UInt8] {
         JSONWriter.object { writer in
             writer.key("payment")

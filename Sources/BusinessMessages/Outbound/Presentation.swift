@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// The parts that all interactive requests have besides their question: bubbles, images and identifiers.
+/// The parts that all interactive requests have besides their own content: bubbles, images and identifiers.
 public struct Presentation: Hashable, Sendable {
     /// The bubble before the answer.
     public var received: OutboundBubble

@@ -19,10 +19,10 @@ public struct QuickReplyRequest: Hashable, Sendable {
         }
     }
 
-    /// The range for the number of items that Apple accepts.
+    /// The number of items that Apple accepts.
     public static let itemCounts = 2...5
 
-    /// The text that the notification shows, and the transcript after the customer's choice.
+    /// The text that the notification shows, and that the transcript shows after the customer's choice.
     public let summary: String
     /// The choices, in display order.
     public let items: [Item]

@@ -54,11 +54,11 @@ public struct RichLink: Hashable, Sendable {
     /// Creates a link without a title; call ``fetched(storeRegion:)`` on it, so that Apple makes the preview.
     public init(_ url: String) { self.init(url, title: "", image: nil) }
 
-    /// The same link with the preview that Apple makes of an App Clip, a song or a place.
+    /// Returns the same link with the preview that Apple makes of an App Clip, a song or a place.
     ///
-    /// The server asks Apple for the preview when it sends the message (`constructPayload`). When Apple has none for
-    /// the address, the server sends the link with its title only, or refuses a link without a title. `storeRegion`
-    /// is a country code.
+    /// The server asks Apple for the preview when it sends the message (`constructPayload`). When Apple has
+    /// no preview for the address, the server sends the link with its title only, or refuses a link without a
+    /// title. `storeRegion` is a country code.
     public func fetched(storeRegion: String = "us") -> RichLink {
         var link = self
         link.previewRegion = storeRegion

@@ -7,8 +7,9 @@ public import BalloonJSON
 ///             "receivedMessage": {"title": "Sign in"}, "replyMessage": {"title": "Signed in"}},
 ///  "fallback": "Please sign in at example.com."}
 /// ```
-/// Only `receivedMessage` is required. The server makes `requestIdentifier`, `state` and `redirectURI`, and later
-/// delivers a checked identity. ``AuthenticationRequest`` is for a handler that does all this itself.
+/// Only `receivedMessage` is required. The server makes `requestIdentifier`, `state` and `redirectURI`, and
+/// later delivers a verified identity. A handler that does all this itself uses an ``AuthenticationRequest``
+/// instead.
 public struct SignInRequest: Hashable, Sendable {
     /// The bubble before the answer.
     public var received: OutboundBubble
@@ -26,7 +27,7 @@ public struct SignInRequest: Hashable, Sendable {
     public var sessionIdentifier: String?
     /// Whether the message is of version 1, for a device without ``Capability/authentication2``.
     ///
-    /// Only the server sets it, for a business that can open the device's token.
+    /// Only the server sets this value, for a business that can decrypt the device's token.
     var isClassic = false
 
     /// Creates a request.
@@ -42,10 +43,10 @@ public struct SignInRequest: Hashable, Sendable {
         self.sessionIdentifier = sessionIdentifier
     }
 
-    /// The text in the place of a part that the server adds when it sends the message.
+    /// The placeholder for a part that the server adds when it sends the message.
     package static let placeholder = "[added when sent]"
 
-    /// The parameters of an authorization request that only Apple's device and the server set.
+    /// The parameters of an authorization request that only the device and the server set.
     public static let protocolParameters: Set = [
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
         "code_challenge", "code_challenge_method", "request", "request_uri",
@@ -63,7 +64,7 @@ public struct SignInRequest: Hashable, Sendable {
     /// Throws when ``problems(in:)`` finds an error.
     public init(json message: JSONValue) throws(InvalidMessage) {
         let problems = Self.problems(in: message)
-        // Without an error the member `signIn` and its bubble are there.
+        // Without an error the member `signIn` and its bubble exist.
         guard !problems.hasErrors, let request = message["signIn"],
             let received = request["receivedMessage"].map(OutboundBubble.init)
         else { throw InvalidMessage(problems: problems) }
@@ -87,9 +88,10 @@ public struct SignInRequest: Hashable, Sendable {
         }
     }
 
-    /// Writes the authentication message, with placeholders for the parts that are added when it is sent.
+    /// Writes the authentication message, with placeholders for the parts that the server adds when it sends
+    /// the message.
     ///
-    /// Version 1 has no place for ``additionalParameters``.
+    /// Version 1 has no member for ``additionalParameters``.
     func writeMessage(to writer: inout JSONWriter, id: MessageID) {
         let presentation = Presentation(
             received, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
@@ -111,7 +113,7 @@ public struct SignInRequest: Hashable, Sendable {
         }
     }
 
-    /// The request as `{"signIn": {…}}`, as ``init(json:)`` reads it.
+    /// The request as `{"signIn": {…}}`, in the format that ``init(json:)`` reads.
     public var json: [UInt8] {
         JSONWriter.object { writer in
             writer.key("signIn")

@@ -1,6 +1,6 @@
 /// Writes a date in Apple's format: `2026-07-10T17:00+0000`, with seconds only when they are not zero.
 ///
-/// A date outside the years 0 to 9999 cannot be written; the nearest possible date is written instead.
+/// Instead of a date outside the years 0 to 9999, the nearest date inside them is written.
 package func startTime(at seconds: Int) -> String {
     let bounded = min(max(seconds, -62_167_219_200), 253_402_300_799)
     let days = (bounded >= 0 ? bounded : bounded - 86_399) / 86_400

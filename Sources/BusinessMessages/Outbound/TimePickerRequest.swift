@@ -60,9 +60,8 @@ public struct TimePickerRequest: Hashable, Sendable {
     public let timeslots: [Timeslot]
     /// The location of the appointment.
     public let location: Location?
-    /// The offset from GMT of the displayed times; `nil` means the customer's own time zone.
-    ///
-    /// It is a number of whole minutes.
+    /// The offset from GMT of the displayed times, in whole minutes; `nil` means the customer's own time
+    /// zone.
     public let timezoneOffset: Duration?
     /// The identifier of one of the message's images, 1125 x 624 pixels, shown with the answer.
     public let imageIdentifier: String?

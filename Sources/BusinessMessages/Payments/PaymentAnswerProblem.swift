@@ -1,12 +1,12 @@
 /// The reason why a handler's answer to a payment cannot be sent to the customer's device.
 ///
-/// It names the field and the rule, never a value, so that it can be logged.
+/// The problem names the field and the rule, never a value, so that it can be logged.
 public struct PaymentAnswerProblem: Error, Hashable, Sendable {
-    /// The rule that an answer breaks.
+    /// The rule that an answer breaks; each case describes a valid answer.
     public enum Rule: String, CaseIterable, Sendable {
         /// The answer is a JSON object.
         case object
-        /// A member has the documented type, and a required one is present.
+        /// Every member has the documented type, and every required member is present.
         case type
         /// Every member is documented.
         case unknownMember
@@ -18,7 +18,7 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
         case amount
         /// The total is more than zero, and a shipping cost is not negative.
         case sign
-        /// A label, an identifier or a reference is not empty and within its limit.
+        /// The line items sum to the total, unless one of them is pending.
         case text
         /// A list is within its limit, and `newLineItems` is not empty.
         case count
@@ -26,7 +26,7 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
         case sum
         /// No two shipping methods have the same identifier.
         case shippingIdentifiers
-        /// Only the answer to another address has new shipping methods.
+        /// Only the answer to a changed address has new shipping methods.
         case shippingMethods
         /// The status is `STATUS_SUCCESS` or `STATUS_FAILURE`.
         case status
@@ -60,7 +60,8 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
         }
     }
 
-    /// The name of the field, such as `newLineItems[2].amount`; an unknown one is shortened to 40 characters.
+    /// The name of the field, such as `newLineItems[2].amount`; the name of an unknown field is cut to 40
+    /// characters.
     public let field: String
     /// The broken rule.
     public let rule: Rule

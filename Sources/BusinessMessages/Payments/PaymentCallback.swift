@@ -29,9 +29,10 @@ public struct PaymentCallback: Sendable {
     public let paymentMethod: PaymentMethod?
     /// The selected shipping method; always present in a ``Kind/shippingMethodUpdate``.
     public let shippingMethod: PaymentSheet.ShippingMethod?
-    /// The receiver; always present in a ``Kind/shippingContactUpdate``, where the device omits name and street.
+    /// The contact of the receiver; always present in a ``Kind/shippingContactUpdate``, but without name and
+    /// street.
     public let shippingContact: PaymentContact?
-    /// The payer.
+    /// The contact of the payer.
     public let billingContact: PaymentContact?
     /// The payment token; always present at the ``Kind/paymentGateway``.
     public let token: PaymentToken?
@@ -68,7 +69,7 @@ public struct PaymentCallback: Sendable {
     }
 }
 
-/// The reason why a request to a payment's endpoint cannot be read; the fitting HTTP status is 400.
+/// The reason why a request to a payment's endpoint cannot be read; the HTTP status for it is 400.
 public enum PaymentCallbackProblem: Error, Hashable, Sendable {
     /// The body is no JSON object.
     case noObject
@@ -79,7 +80,8 @@ public enum PaymentCallbackProblem: Error, Hashable, Sendable {
 }
 
 extension ApplePayRequest.ShippingMethod {
-    /// Reads the method that the customer chose, of which only the identifier is certain.
+    /// Reads the shipping method that the customer chose; a device may omit every member except the
+    /// identifier.
     fileprivate init?(chosen value: JSONValue) {
         guard let identifier = value["identifier"]?.nonEmptyString else { return nil }
         self.init(

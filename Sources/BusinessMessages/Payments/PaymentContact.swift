@@ -1,6 +1,8 @@
 internal import BalloonJSON
 
-/// The payer or the receiver; before the payment the device sends only the town, the area and the country.
+/// The contact of the payer or the receiver.
+///
+/// Before the payment the device sends only the town, the area and the country.
 public struct PaymentContact: Hashable, Sendable {
     /// The given name.
     public let givenName: String?

@@ -18,7 +18,7 @@ public struct PaymentError: Hashable, Sendable {
         case unknown
     }
 
-    /// The field of the contact that has the problem.
+    /// The field of a contact in which the problem is.
     public enum ContactField: String, CaseIterable, Sendable {
         /// The telephone number.
         case phoneNumber

@@ -8,10 +8,10 @@ public import BalloonJSON
 /// ```
 /// The device gets `status` and `errors` only.
 public enum PaymentOutcome: Hashable, Sendable {
-    /// The provider charged this sum, a decimal text in the currency of the request, and knows it by this reference
-    /// of at most 256 bytes.
+    /// The payment provider charged the amount `charged` and identifies the charge by `reference`.
     ///
-    /// Another sum than the sheet's total makes the payment fail, and the server asks for a reversal.
+    /// The amount is a decimal text in the currency of the request, and the reference has at most 256 bytes.
+    /// When the amount differs from the sheet's total, the payment fails and the server asks for a reversal.
     case success(charged: String, reference: String)
     /// The customer was not charged; the sheet shows the problems, at most 20.
     case failure([PaymentError] = [])
@@ -39,7 +39,7 @@ public enum PaymentOutcome: Hashable, Sendable {
         }
     }
 
-    /// The outcome as ``init(json:)`` reads it.
+    /// The outcome as JSON, in the format that ``init(json:)`` reads.
     public var json: [UInt8] { write(forDevice: false) }
 
     /// The answer to the customer's device.
@@ -47,7 +47,7 @@ public enum PaymentOutcome: Hashable, Sendable {
 
     /// Checks the outcome of a payment with this sheet.
     ///
-    /// After a success that has a problem the customer may have been charged.
+    /// When a success has a problem, the customer may nevertheless have been charged.
     public func check(for sheet: PaymentSheet) throws(PaymentAnswerProblem) {
         switch self {
         case .success(let charged, let reference):

@@ -1,8 +1,10 @@
 package import BalloonJSON
 
-/// The sums that a customer's payment sheet shows: at first those of the request, then those of each answered update.
+/// The sums that a customer's payment sheet shows: at first those of the request, then those of each answered
+/// update.
 ///
-/// Every value is checked: amounts are exact, and line items of which none is pending sum to the total.
+/// Every value is checked: amounts are exact, and the line items sum to the total unless one of them is
+/// pending.
 public struct PaymentSheet: Hashable, Sendable {
     /// An amount with its label.
     public typealias LineItem = ApplePayRequest.LineItem
@@ -25,14 +27,15 @@ public struct PaymentSheet: Hashable, Sendable {
     /// The sum in the smallest unit of the currency, such as cents.
     public let totalMinorUnits: Int
 
-    /// Creates a request's sheet.
+    /// Creates the sheet that the request shows at first.
     public init(_ request: PaymentRequest) throws(PaymentAnswerProblem) {
         try self.init(
             total: request.total, lineItems: request.lineItems, shippingMethods: request.shippingMethods,
             currency: request.currencyCode)
     }
 
-    /// Reads a sheet that the server describes to a handler, as ``answer(to:)`` writes it.
+    /// Reads the sheet in an event that the server sends to a handler, in the format that ``answer(to:)``
+    /// writes.
     package init(_ request: PaymentRequest, showing sheet: JSONValue) throws(PaymentAnswerProblem) {
         try self.init(
             total: sheet["newTotal"].flatMap(LineItem.init) ?? request.total,
@@ -58,7 +61,7 @@ public struct PaymentSheet: Hashable, Sendable {
         totalMinorUnits = units
     }
 
-    /// The sheet after an update; a value that the update leaves out stays as it is.
+    /// Returns the sheet after an update; a value that is nil in the update stays unchanged.
     public func applying(
         _ update: SheetUpdate, to kind: PaymentCallback.Kind
     ) throws(PaymentAnswerProblem) -> PaymentSheet {
@@ -68,7 +71,8 @@ public struct PaymentSheet: Hashable, Sendable {
             shippingMethods: update.shippingMethods ?? shippingMethods, currency: currencyCode, .update)
     }
 
-    /// The answer to an update in JSON: always the total and all line items, and the other members that the update sets.
+    /// The answer to an update as JSON: the total and all line items, and the other members that the update
+    /// sets.
     public func answer(to update: SheetUpdate) -> [UInt8] {
         JSONWriter.object { writer in
             writer.key("newTotal")
@@ -82,15 +86,16 @@ public struct PaymentSheet: Hashable, Sendable {
         }
     }
 
-    /// A decimal amount in the smallest unit of the sheet's currency; nil when it is no amount in this currency.
+    /// Converts a decimal amount to the smallest unit of the sheet's currency; nil when it is no amount in
+    /// this currency.
     public func minorUnits(of amount: String) -> Int? {
         ISO.decimals(ofCurrency: currencyCode).flatMap { Money(amount)?.minorUnits(decimals: $0) }
     }
 
-    /// The currency in the three digits of ISO 4217, which a decrypted token has.
+    /// The numeric code of the currency in ISO 4217, three digits, as in a decrypted token.
     package var currencyNumber: String { ISO.number(ofCurrency: currencyCode) ?? "" }
 
-    /// The names of the fields in a request and in an update.
+    /// The names of the sheet's fields in a problem report, which differ between a request and an update.
     struct FieldNames {
         let total: String
         let lineItems: String

@@ -16,7 +16,7 @@ public struct PaymentMethod: Hashable, Sendable {
     }
 }
 
-/// The encrypted payment token; give it to the payment provider, and never log or store it.
+/// The encrypted payment token; pass it to the payment provider, and never log or store it.
 public struct PaymentToken: Hashable, Sendable {
     /// The token as Apple sent it: `{"paymentData": {…}, "paymentMethod": {…}, "transactionIdentifier": "…"}`.
     public let json: [UInt8]

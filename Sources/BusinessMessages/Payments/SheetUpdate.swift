@@ -8,14 +8,14 @@ public import BalloonJSON
 ///  "newShippingMethods": [{"identifier": "a", "label": "FedEx", "detail": "1-3 days", "amount": "29.99"}],
 ///  "errors": [{"code": "addressUnserviceable", "message": "We do not ship to this country."}]}
 /// ```
-/// A value that is nil stays as the sheet has it; `{}` changes nothing. The server always sends the whole total and all
-/// line items.
+/// A value that is nil leaves the sheet's value unchanged; `{}` changes nothing. The server always sends the
+/// total and all line items to the device.
 public struct SheetUpdate: Hashable, Sendable {
     /// The new sum.
     public var total: ApplePayRequest.LineItem?
     /// The new components of the sum; not empty.
     public var lineItems: [ApplePayRequest.LineItem]?
-    /// The new shipping methods; only in the answer to another address.
+    /// The new shipping methods; allowed only in the answer to a changed address.
     public var shippingMethods: [ApplePayRequest.ShippingMethod]?
     /// The problems that the sheet shows; at most 20.
     public var errors: [PaymentError]
@@ -65,7 +65,7 @@ public struct SheetUpdate: Hashable, Sendable {
             errors: try PaymentError.list(of: answer))
     }
 
-    /// The update as ``init(json:)`` reads it.
+    /// The update as JSON, in the format that ``init(json:)`` reads.
     public var json: [UInt8] {
         JSONWriter.object { writer in
             if let total {

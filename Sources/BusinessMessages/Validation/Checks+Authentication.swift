@@ -25,7 +25,7 @@ extension Checks {
         })
 
     private static let encryptionKey: Check = { value, inspection in
-        // A queued sign-in of version 1 gets its key when it is sent.
+        // The server adds the key of a queued sign-in of version 1 when it sends the message.
         guard let text = value.nonEmptyString, text != SignInRequest.placeholder else { return }
         // SEC 1 §2.3.3: an uncompressed point is the byte 4, then two coordinates of 48 bytes each.
         guard let point = value.base64Bytes, point.count == 97, point[0] == 4 else {
@@ -36,7 +36,7 @@ extension Checks {
     }
 
     private static let redirect: Check = { value, inspection in
-        // A queued sign-in gets its address when it is sent.
+        // The server adds the redirect address of a queued sign-in when it sends the message.
         guard let text = value.nonEmptyString, text != SignInRequest.placeholder else { return }
         guard text.isWebAddress(schemes: ["https"]), text.utf8.count <= maximumRedirectBytes else {
             return inspection.report(

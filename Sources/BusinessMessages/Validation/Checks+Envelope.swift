@@ -35,7 +35,7 @@ extension Checks {
         ]
     }
 
-    /// The members that a message has only for the server, which does not send them to Apple.
+    /// The members that only the server reads; it does not send them to Apple.
     private static let drafts: [Member] = [.optional("fallback", words), .optional("reusable", boolean)]
 
     private static let version: Check = { value, inspection in

@@ -68,7 +68,8 @@ extension Checks {
         }
     }
 
-    /// Checks that a page has a question; a picker page needs none, because Apple's sample of it has none.
+    /// Checks that a page has a question; a `picker` page needs none, because Apple's sample of such a page
+    /// has none.
     private static func checkQuestion(
         of page: JSONValue, _ type: String, _ inspection: inout Inspection
     ) {

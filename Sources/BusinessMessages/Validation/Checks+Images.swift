@@ -14,7 +14,7 @@ extension Checks {
         if ImageSize(header: bytes) == nil {
             inspection.report(.imageFormat, at: value, found: "another file", allowed: "a PNG or JPEG file")
         }
-        // PNG stores dots per metre. 72 dpi is 2,834.6 of them, so round before comparing.
+        // PNG stores pixels per metre, and 72 dpi are 2,834.6 pixels per metre, so round before comparing.
         if let resolution = imageResolution(of: bytes), Int(resolution.rounded()) != 72 {
             inspection.report(
                 .imageResolution, at: value, found: "\(Int(resolution.rounded())) dpi", allowed: "72 dpi")
@@ -23,7 +23,7 @@ extension Checks {
 
     /// Checks that images are unique, used and of the right size, and that every `imageIdentifier` names one of them.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
-        // A request that the server completes has its images beside its bubbles.
+        // A sign-in or payment that the server completes has its images beside its bubbles.
         let list = interactiveData["data"]?["images"] ?? interactiveData["images"]
         let images = list?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
@@ -33,7 +33,7 @@ extension Checks {
         }
         var used: Set<String> = []
         for (reference, size) in imageReferences(in: interactiveData) {
-            // An empty text is looked up too, and reported because no image has it.
+            // Look up an empty text too: it is reported because no image has this identifier.
             guard let name = reference.string ?? reference.scalarString else { continue }
             used.insert(name)
             guard let image = byName[name] else {

@@ -50,7 +50,7 @@ extension Checks {
             .paymentMember, at: value, found: "a value", allowed: "nothing; the server sets this member")
     }
 
-    /// Checks what a sheet's first state needs, unless other checks have already reported its values.
+    /// Checks that the request makes a valid ``PaymentSheet``, unless other checks have already found errors.
     private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {
         guard !inspection.problems.hasErrors, let currency = request["currencyCode"]?.string,
             let total = request["total"].flatMap(PaymentRequest.LineItem.init)

@@ -29,7 +29,8 @@ extension Checks {
         inspection.report(.initiativeContext, at: context, allowed: gateway)
     }
 
-    /// Accepts the placeholder of a part that the server adds when it sends the message.
+    /// Accepts the placeholder of a part that the server adds when it sends the message; any other value must
+    /// pass `check`.
     private static func unlessAddedWhenSent(_ check: @escaping Check) -> Check {
         { value, inspection in
             if value.string != SignInRequest.placeholder { check(value, &inspection) }
@@ -87,7 +88,7 @@ extension Checks {
             checkDecimals(in: request, &inspection)
         })
 
-    /// The members of `paymentRequest` that a hand-made request and ``PaymentRequest`` have in common.
+    /// The members of `paymentRequest` that ``ApplePayRequest`` and ``PaymentRequest`` have in common.
     static let paymentRequestMembers: [Member] = [
         .required("countryCode", country), .required("currencyCode", currency),
         .optional("lineItems", list(of: lineItem, minimum: 1)),
@@ -111,7 +112,7 @@ extension Checks {
     private static let applePay = object(
         "ApplePayItem Dictionary", applePayMembers + [.required("merchantIdentifier", words)])
 
-    /// The members of `applePay` that a hand-made request and ``PaymentRequest`` have in common.
+    /// The members of `applePay` that ``ApplePayRequest`` and ``PaymentRequest`` have in common.
     static let applePayMembers: [Member] = [
         .required("merchantCapabilities", all(list(of: merchantCapability, minimum: 1), threeDSecure)),
         .required("supportedNetworks", list(of: network, minimum: 1)),

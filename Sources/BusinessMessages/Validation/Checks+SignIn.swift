@@ -63,7 +63,7 @@ extension Checks {
         }
     }
 
-    /// RFC 3986 §2.3.
+    /// Whether the byte is unreserved in URLs (RFC 3986 §2.3).
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -8,7 +8,7 @@ struct ImageSize: Equatable, Sendable {
     /// The size of a time picker's image: 375 x 208 points, with 3 pixels for each point.
     static let event = ImageSize(width: 1125, height: 624)
 
-    /// The image size of a bubble style; the default style is `icon`.
+    /// Returns the image size for a bubble style; without a style it is the size for `icon`.
     static func of(style: String?) -> ImageSize? {
         switch style ?? "icon" {
         case "icon": ImageSize(width: 120, height: 120)

@@ -1,21 +1,21 @@
 package import BalloonJSON
 
-/// A check of one value; it reports problems and never stops.
+/// A check of one value, which reports all problems that it finds.
 typealias Check = @Sendable (JSONValue, inout Inspection) -> Void
 
 /// The state of a message's inspection: the problems found so far, and the section that describes the current object.
 struct Inspection {
     private(set) var problems: [MessageProblem] = []
-    /// The latest date that any time zone has now; nil when the caller gave no time.
+    /// Today's date in the time zone that is farthest ahead; nil when the caller gave no time.
     let today: CalendarDate?
-    /// The author of the documentation whose sections problems name.
+    /// The author of the documentation that problems cite, such as `Apple MSP API`.
     private let author: String
     /// The section of the documentation that describes the current object.
     private var section = ""
 
     init(author: String = "Apple MSP API", now seconds: Int? = nil) {
         self.author = author
-        // The first time zone to begin a day is 14 hours ahead of GMT.
+        // The time zone that is farthest ahead is 14 hours ahead of GMT.
         today = seconds.map { CalendarDate(atSeconds: $0.addingReportingOverflow(14 * 3600).partialValue) }
     }
 
@@ -32,7 +32,7 @@ struct Inspection {
                 allowed: allowed, passage: rule.passage ?? "\(author), \"\(section)\""))
     }
 
-    /// Checks the members of an object that `section` describes, then the object as a whole.
+    /// Checks each member of an object as `section` describes it, and then runs `then` on the whole object.
     mutating func inspect(
         _ value: JSONValue, as members: [Member], in section: String, then: Check? = nil
     ) {

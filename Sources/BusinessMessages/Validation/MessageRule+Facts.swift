@@ -34,7 +34,7 @@ extension MessageRule {
 
     /// Whether the JSON Schema of outbound messages also contains the rule.
     ///
-    /// A schema cannot express the other rules, which compare values with each other or parse a string.
+    /// The schema omits rules that it cannot express, such as those that compare values or parse a string.
     public var isInSchema: Bool {
         switch self {
         case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
@@ -68,7 +68,7 @@ extension MessageRule {
 
     /// The passage of a specification that contains the rule.
     ///
-    /// `nil` when it is the section of Apple's documentation about the object that has the problem.
+    /// Nil for a rule that is in Apple's documentation of the object with the problem.
     public var passage: String? {
         switch self {
         case .json: "RFC 8259"

@@ -1,8 +1,8 @@
 /// A rule of Apple's documentation for messages of a business.
 ///
-/// Each case states what a valid message fulfils. Every reported problem has the name of its case; ``passage`` names the place in Apple's
-/// documentation.
-/// Lengths of texts count Unicode scalars unless bytes are mentioned.
+/// Each case describes a valid message. A problem has the name of the case whose rule the message breaks.
+/// ``passage`` names the place in Apple's documentation. Lengths of texts count Unicode scalars unless bytes
+/// are mentioned.
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.
     case json
@@ -14,7 +14,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case empty
     /// Every member is documented; an unknown one is usually misspelled.
     case unknownMember
-    /// No object has two members of the same name, of which only the last would count.
+    /// No object has two members of the same name; a reader would use only the last of them.
     case repeatedMember
 
     /// `type` is allowed for a business; `close` never is.
@@ -29,10 +29,11 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case destinationAddress
     /// A language is written like `en_US`.
     case locale
-    /// A message has only the content of its type: for example, a text has no `interactiveData`.
+    /// A message has only the content that belongs to its type: for example, a text has no `interactiveData`.
     case typeContent
-    /// Only a quick reply, a list picker, a time picker and a form are `reusable`: sign-ins, payments and invitations
-    /// are for one customer.
+    /// Only a quick reply, a list picker, a time picker and a form are `reusable`.
+    ///
+    /// Sign-ins, payments and invitations are for one customer.
     case reusableContent
 
     /// The body has one U+FFFC per attachment.
@@ -71,7 +72,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case bubbleText
     /// A bubble's style is `icon`, `small` or `large`.
     case bubbleStyle
-    /// A bubble has only members that the device shows: some members work only in iMessage apps, and some never there.
+    /// A bubble has only members that the device shows: some work only in iMessage apps, and others only
+    /// elsewhere.
     case bubbleMember
     /// `appId`, `appName` and `appIcon` are for iMessage apps only.
     case builtinMember
@@ -84,7 +86,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case unusedImage
     /// An image is a PNG or a JPEG file.
     case imageFormat
-    /// An image has exactly as many pixels as the device displays.
+    /// An image has exactly the number of pixels that the device displays.
     case imagePixels
     /// An image that names its resolution has 72 dpi.
     case imageResolution
@@ -140,7 +142,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case itemNextPage
     /// If one item of a page names a next page, then every item names one, or the page itself does.
     case branchItem
-    /// A page with `submitForm` names no next page, and neither do its items.
+    /// A page with `submitForm` names no next page, nor does any of its items.
     case submitPage
     /// `selectedItemIndex` is the index of an item.
     case selectedItem
@@ -152,8 +154,9 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case dateSpelling
     /// The preselected date is neither before the earliest nor after the latest date.
     case dateOrder
-    /// A page whose earliest date is in the future names a latest date; the default, today, would be before the
-    /// earliest.
+    /// A page whose earliest date is in the future also names a latest date.
+    ///
+    /// Without one, the latest date would be today, which is before the earliest.
     case dateMaximum
     /// An input is `singleline` or `multiline`.
     case inputType
@@ -163,7 +166,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case keyboardType
     /// A content type is one that Apple documents.
     case textContentType
-    /// A regular expression is valid; devices use another dialect than this check, which may therefore be wrong.
+    /// A regular expression is valid; this check may be wrong, because devices use another dialect.
     case regex
     /// `labelText` and `prefixText` belong to single-line fields.
     case singleLineOnly
@@ -208,7 +211,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case paymentStyle
     /// A payment request has no member that only the server sets, such as `merchantSession` or `endpoints`.
     case paymentMember
-    /// The amounts of a payment request fit its currency, and line items of which none is pending sum to the total.
+    /// The amounts of a payment request fit its currency, and the line items sum to the total unless one is
+    /// pending.
     case paymentSum
 
     /// The `responseType` of an authentication request is `code`.
@@ -223,7 +227,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case additionalParameters
     /// A sign-in request has no member that only the server sets, such as `state` or `requestIdentifier`.
     case signInMember
-    /// The parameters of a sign-in request form a query of at most 2,048 bytes without parameters of the protocol.
+    /// The parameters of a sign-in request are a query of at most 2,048 bytes, without parameters of the
+    /// protocol.
     case signInParameters
 
     /// An iMessage app's message has no `data`.

@@ -4,8 +4,9 @@ extension OutboundMessage {
     /// Finds all problems of a business's message, in the order of the message.
     ///
     /// The members that the server adds (`id`, `v`, `sourceId`, `destinationId`) are required only if
-    /// `needsEnvelope`. If `capabilities` are given, content that such a device cannot show is a problem too. If
-    /// `now` is given, in seconds since 1970, a form's dates are compared with today.
+    /// `needsEnvelope`. If `capabilities` are given, content that a device with these capabilities cannot
+    /// show is a problem too. If `now` is given, in seconds since 1970, a form's dates are compared with
+    /// today.
     public static func problems(
         in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
@@ -37,7 +38,7 @@ extension OutboundMessage {
         return problems
     }
 
-    /// Finds all problems of a message in bytes; invalid JSON is one problem.
+    /// Finds all problems of a message in JSON bytes; invalid JSON is reported as a single problem.
     public static func problems(
         inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
@@ -56,7 +57,7 @@ extension OutboundMessage {
         }
     }
 
-    /// Finds all problems of this message, independent of its receiver.
+    /// Finds all problems of this message; the addresses of sender and receiver are not checked.
     public func problems(for capabilities: Capabilities? = nil) -> [MessageProblem] {
         let bytes = encode(
             id: MessageID("00000000-0000-4000-8000-000000000000"), from: BusinessID("business"),

@@ -4,7 +4,7 @@ public import BalloonJSON
 public struct UnsupportedMessage: Error, Equatable, Sendable {
     /// The missing capability of the device.
     public let missing: Capability
-    /// The message as plain text; empty when it contains no text.
+    /// The text of the message, to be sent instead; empty when the message contains no text.
     public let fallback: String
 
     /// Throws when a message needs a capability that the device does not have.
