@@ -29,7 +29,7 @@ public struct Form: Sendable {
         public let type: String?
         /// The text shown to the customer.
         public let title: String?
-        /// The value chosen by the business; a number keeps its spelling.
+        /// The value that the business gave the item; a number is returned as it is written in the JSON.
         public let value: String?
 
         /// The seconds since 1970-01-01T00:00:00Z of a `datePicker`; `nil` for other types.

@@ -2,8 +2,8 @@ internal import BalloonJSON
 
 /// Reads values in every form that Apple sends or documents.
 ///
-/// Apple's documents contradict each other: a number can also be a string, and a list of one object can also
-/// be the object itself.
+/// Apple's documents contradict each other: a string can stand in place of a number, one object in place of a
+/// list, and a list in place of one object.
 extension JSONValue {
     /// The string, unless it is empty.
     var nonEmptyString: String? {

@@ -4,18 +4,19 @@ package import BalloonJSON
 ///
 /// `decoded` is the answer of `decodePayload`: the interactive data itself, or an object with the member
 /// `interactiveData`; both forms were observed. The result is `message` with `interactiveData` instead of
-/// `interactiveDataRef`; every other member is unchanged. `nil` when `decoded` is not an object. Apple MSP
-/// API, "Decoding Interactive Data Payloads".
+/// `interactiveDataRef`; every other member is unchanged. The result is nil when `decoded` is not an object.
+/// Apple MSP API, "Decoding Interactive Data Payloads".
 ///
-/// A message may also have an inline `interactiveData` next to the reference, for example a form's selections. Both are
-/// merged, objects member by member. Lists of elements with identifiers keep the inline order, and each element is
-/// merged with the other side's element of the same identifier. When both sides have a value, the inline one is
-/// used unless it is empty.
+/// A message may also have an inline `interactiveData` next to the reference, for example a form's
+/// selections. The inline value and the decoded value are then merged, objects member by member. Lists of
+/// elements with identifiers keep the inline order, and each inline element is merged with the decoded
+/// element of the same identifier. When both values exist, the inline value is used unless it is empty.
 ///
-/// When an object repeats a name, its last member is used. When a list repeats an identifier, the first element of
-/// each side is merged, and later inline elements stay unchanged. Every value of either side is therefore written at
-/// most once: the result is at most as long as both texts plus the new names, and the time is proportional to its
-/// length. Objects and lists that exceed ``MessageBounds`` are not merged; see `concatenate`.
+/// When an object repeats a name, its last member is used. When a list repeats an identifier, the first
+/// element of each side is merged, and later inline elements stay unchanged. Every value of either side is
+/// therefore written at most once. The result is at most as long as both texts plus the new names, and
+/// merging takes time proportional to that length. Objects and lists that exceed ``MessageBounds`` are not
+/// merged; see `concatenate`.
 package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UInt8]? {
     guard decoded.root.kind == .object else { return nil }
     var payload = decoded.root

@@ -36,7 +36,7 @@ public struct AppRequest: Hashable, Sendable {
     public let received: OutboundBubble
     /// The bubble after the answer.
     public let reply: OutboundBubble?
-    /// The identifier of the session, a UUID; all answers repeat it.
+    /// The identifier of the session, a UUID that all answers repeat.
     public let sessionIdentifier: String?
     /// Whether an installed app draws the bubble itself; Apple's default is true.
     public let usesLiveLayout: Bool?

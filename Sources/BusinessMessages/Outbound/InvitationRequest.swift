@@ -21,7 +21,7 @@ public struct InvitationRequest: Hashable, Sendable {
     public let brandName: String
     /// The logo of the business, in the form that Apple's template requires; nil for templates that end in `noImage`.
     public let brandLogo: String?
-    /// The answer's `requestIdentifier`; the default is the message's own identifier.
+    /// The `requestIdentifier` that the answer repeats; the default is the identifier of the message.
     public let requestIdentifier: String?
 
     /// Creates an invitation.

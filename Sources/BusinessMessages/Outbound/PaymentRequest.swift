@@ -44,11 +44,12 @@ public struct PaymentRequest: Hashable, Sendable {
     public var supportedCountries: [String] = []
     /// The bubble before the answer; it is always shown in the large style.
     public var received: OutboundBubble
-    /// The bubble after the answer; when it is nil, the device creates it.
+    /// The bubble after the answer; nil means that the device creates the bubble.
     public var reply: OutboundBubble?
     /// The images that the bubbles refer to.
     public var images: [OutboundImage] = []
-    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
+    /// The identifier of the session, a UUID that all answers repeat; nil means that Apple creates the
+    /// identifier.
     public var sessionIdentifier: String?
 
     /// Creates a request with 3-D Secure only; optional values can be set afterwards.

@@ -4,13 +4,14 @@ internal import BalloonJSON
 public struct Presentation: Hashable, Sendable {
     /// The bubble before the answer.
     public var received: OutboundBubble
-    /// The bubble after the answer; when it is nil, the device creates it.
+    /// The bubble after the answer; nil means that the device creates the bubble.
     public var reply: OutboundBubble?
     /// The images that bubbles, items and pages refer to.
     public var images: [OutboundImage]
-    /// The answer's `requestIdentifier`; the default is the message's own identifier.
+    /// The `requestIdentifier` that the answer repeats; the default is the identifier of the message.
     public var requestIdentifier: String?
-    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
+    /// The identifier of the session, a UUID that all answers repeat; nil means that Apple creates the
+    /// identifier.
     public var sessionIdentifier: String?
 
     /// Creates a presentation.

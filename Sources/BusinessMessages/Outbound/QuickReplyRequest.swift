@@ -26,7 +26,7 @@ public struct QuickReplyRequest: Hashable, Sendable {
     public let summary: String
     /// The choices, in display order.
     public let items: [Item]
-    /// The answer's `requestIdentifier`; the default is the message's own identifier.
+    /// The `requestIdentifier` that the answer repeats; the default is the identifier of the message.
     public let requestIdentifier: String?
 
     /// Creates a question; throws when Apple would refuse it.

@@ -13,7 +13,7 @@ public import BalloonJSON
 public struct SignInRequest: Hashable, Sendable {
     /// The bubble before the answer.
     public var received: OutboundBubble
-    /// The bubble after the answer; when it is nil, the device creates it.
+    /// The bubble after the answer; nil means that the device creates the bubble.
     public var reply: OutboundBubble?
     /// The scopes that replace those of the business's configuration; empty for the configured ones.
     public var scope: [String]
@@ -23,7 +23,8 @@ public struct SignInRequest: Hashable, Sendable {
     public var additionalParameters: String?
     /// The images that the bubbles refer to.
     public var images: [OutboundImage]
-    /// The identifier of the session, a UUID, which all answers repeat; when it is nil, Apple creates it.
+    /// The identifier of the session, a UUID that all answers repeat; nil means that Apple creates the
+    /// identifier.
     public var sessionIdentifier: String?
     /// Whether the message is of version 1, for a device without ``Capability/authentication2``.
     ///

@@ -5,7 +5,7 @@ public import BalloonJSON
 /// ```json
 /// {"requestIdentifier": "8EF7…", "version": "1.0", "payment": {"shippingMethod": {"identifier": "in_store_pickup", …}}}
 /// ```
-/// Apple MSP API, "Apple Pay Message". Names of types are compared in any case.
+/// Apple MSP API, "Apple Pay Message". The types of cards and line items are read in upper or lower case.
 public struct PaymentCallback: Sendable {
     /// The endpoint; the raw value is the last component of its path.
     public enum Kind: String, CaseIterable, Sendable {

@@ -16,8 +16,9 @@ package struct CalendarDate: Equatable, Comparable, Sendable {
 /// A pattern for dates in numbers, such as `dd.MM.yyyy`: a subset of Unicode's patterns (UTS 35, "Date Format
 /// Patterns").
 ///
-/// `yyyy` or `y`, `yy`, `MM` or `M`, `dd` or `d`, each once, separated by punctuation and blanks, with
-/// literal text in apostrophes. Names of months and days depend on the device's language and are refused.
+/// A pattern has one year (`yyyy`, `y` or `yy`), one month (`MM` or `M`) and one day (`dd` or `d`).
+/// Punctuation, blanks and literal text in apostrophes separate them. Names of months and days depend on the
+/// device's language and are refused.
 package struct DatePattern: Sendable {
     fileprivate enum Part: Equatable, Sendable {
         case year(digits: Int?)
@@ -150,9 +151,10 @@ extension DatePattern.Part {
 }
 
 extension Substring {
-    /// Consumes a number of exactly `digits` ASCII digits or, if that is nil, of one to `maximum` digits.
+    /// Consumes a number of exactly `digits` ASCII digits, or of one to `maximum` digits when `digits` is
+    /// nil.
     ///
-    /// Nil when the text does not begin with such a number.
+    /// Returns nil when the text does not begin with such a number.
     fileprivate mutating func takeNumber(_ digits: Int?, atMost maximum: Int) -> Int? {
         let run = prefix(digits ?? maximum).prefix { $0.isASCII && $0.isNumber }
         guard !run.isEmpty, digits == nil || run.count == digits else { return nil }

@@ -142,7 +142,7 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case itemNextPage
     /// If one item of a page names a next page, then every item names one, or the page itself does.
     case branchItem
-    /// A page with `submitForm` names no next page, nor does any of its items.
+    /// Neither a page with `submitForm` nor an item of such a page names a next page.
     case submitPage
     /// `selectedItemIndex` is the index of an item.
     case selectedItem
