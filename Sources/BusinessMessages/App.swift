@@ -60,7 +60,7 @@ extension App.QueryItem {
 ///
 /// The name of the member `lpData` may end with the brand's number.
 private func agreedReplyText(in value: String) -> String? {
-    // Ignore a value that is not JSON: the app uses a format of its own.
+    // Ignore a value that is not JSON: the app uses another format.
     guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {
         return nil
     }

@@ -23,8 +23,8 @@ public struct InboundEnvelope: Equatable, Sendable {
 
     /// Reads the envelope from the headers and the body.
     ///
-    /// An identifier may be in either of them; when both have it, the bytes must be equal. An identifier has 1 to 512
-    /// bytes and no control characters.
+    /// An identifier may be in the headers, in the body, or in both; in the last case the bytes must be
+    /// equal. An identifier has 1 to 512 bytes and no control characters.
     public static func read(
         document: JSONDocument, headers: EnvelopeHeaders
     ) throws(EnvelopeError) -> InboundEnvelope {

@@ -68,6 +68,7 @@ extension JSONValue {
         return value
     }
 
-    /// The member with the first name or else with the other one; `nil` when both are absent or null.
+    /// The member `key`, or the member `other` when `key` is absent or null; `nil` when both are absent or
+    /// null.
     func first(_ key: String, _ other: String) -> JSONValue? { first(key) ?? first(other) }
 }

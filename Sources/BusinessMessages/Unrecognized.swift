@@ -1,6 +1,6 @@
 internal import BalloonJSON
 
-/// A message of an unknown kind, or with too many parts; ``InboundEvent/message`` has its JSON.
+/// A message of an unknown kind, or with too many parts; its JSON is in ``InboundEvent/message``.
 public struct Unrecognized: Equatable, Sendable {
     /// The body's `type`.
     public let type: String?

@@ -30,9 +30,9 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
         case shippingMethods
         /// The status is `STATUS_SUCCESS` or `STATUS_FAILURE`.
         case status
-        /// The code of an error is one that Apple documents.
+        /// Apple documents the code of each error.
         case errorCode
-        /// The contact field is one that Apple documents, and its error concerns a contact.
+        /// Apple documents the contact field of each error, and only an error about a contact names a field.
         case contactField
         /// The charged sum is the one that the sheet shows.
         case charged

@@ -40,7 +40,7 @@ extension Checks {
         "List Picker Message",
         [
             .required("sections", list(of: section, minimum: 1)),
-            // Apple does not document this member here, but devices return it.
+            // Apple does not document this member here, but devices repeat it in their answers.
             .optional("multipleSelection", boolean),
         ],
         then: { picker, inspection in
