@@ -107,8 +107,8 @@ package struct Payment: Hashable, Sendable {
 
     /// Whether a charge may still have to be reversed.
     ///
-    /// This is the case while the handler is charging, while a reversal is pending or unconfirmed, and until
-    /// the device is known to have got the success.
+    /// This is the case while the handler is charging, while a reversal is pending, and after a reversal
+    /// failed. It is also the case until the device is known to have got a success.
     package var isBusy: Bool {
         attempts.contains { attempt in
             switch attempt.state {
