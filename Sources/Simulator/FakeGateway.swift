@@ -109,7 +109,7 @@ package final class FakeGateway: Sendable {
         memory.whenAnswered(action)
     }
 
-    /// The newest accepted message for a customer; nil when there is none.
+    /// The newest recorded message for a customer; nil without one.
     package func lastMessage(for customer: CustomerID) -> DeliveredMessage? {
         memory.lastMessage(for: customer)
     }

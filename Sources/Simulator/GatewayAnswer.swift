@@ -10,8 +10,8 @@ enum GatewayAnswer: Sendable {
 
     /// Applies the misbehaviour to the answer, and returns the response that the caller sends at once.
     ///
-    /// Returns nil when a job sends the answer later, or when the client gets no answer. `willAnswer` is called before the
-    /// first byte of the answer, or when it is known that there will be none.
+    /// Returns nil when a job sends the answer later, or when the client gets no answer. `willAnswer` is
+    /// called before the first byte of the answer, or as soon as it is known that the client gets no answer.
     func send(
         to responder: HTTPResponder, _ misbehaviour: Misbehaviour?,
         _ jobs: AsyncStream<GatewayJob>.Continuation, willAnswer: @escaping @Sendable () -> Void = {}

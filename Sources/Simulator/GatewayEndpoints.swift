@@ -92,7 +92,7 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok)
     }
 
-    /// The answer to a `source-id` that is not a business of this MSP; nil when it is one.
+    /// The answer 404 to a `source-id` that is not a business of this MSP; nil for a known business.
     private func unknownSource(of request: HTTPRequest) -> HTTPResponse? {
         guard let businesses, let source = request.text("source-id"),
             !businesses.contains(BusinessID(source))

@@ -41,7 +41,7 @@ package final class SimulatedRetentionAPI: Sendable {
 
     /// A fault that the next matching call shows.
     package enum Misbehaviour: Sendable, Equatable {
-        /// The call has its effect, and the connection closes without an answer.
+        /// The call is performed, but the connection closes without an answer.
         case losesAnswer
         /// The call has no effect and gets 429; the next call is allowed at this time in milliseconds since
         /// 1970.
