@@ -42,6 +42,8 @@ package final class Store: Sendable {
     /// records.
     let changes = TaskChain()
     let erasures: CustomerErasure.Settings
+    /// Whether old lines of conversations are being removed.
+    let isTrimming = Atomic(false)
     private let pauses = CancellableSleep()
     let logger: Logger
     let directory: String
@@ -66,7 +68,7 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()
-        parkedThrough = try RestoredMark.parkedThrough(in: directory)
+        parkedThrough = try RestoredMark.read(in: directory)?.parkedThrough ?? 0
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
         let feed = EventFeed()
         let conversations = try ConversationPartitions(

@@ -71,6 +71,21 @@ struct FileTests {
         try file.append([1])
     }
 
+    @Test func `two replacements of one path at the same time have files of their own`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("a")
+        let first = try AtomicFile.Replacement(of: path, with: [1])
+        let second = try AtomicFile.Replacement(of: path, with: [2])
+        #expect(try Directory.names(in: directory.path).count == 2)
+        try first.install()
+        #expect(try File(path, for: .reading).readAll() == [1])
+        try second.install(adding: [3])
+        #expect(try File(path, for: .reading).readAll() == [2, 3])
+        let third = try AtomicFile.Replacement(of: path, with: [4])
+        third.discard()
+        #expect(try Directory.names(in: directory.path) == ["a"])
+    }
+
     @Test func `an atomic write replaces a file as a whole`() throws {
         try AtomicFile.write([1, 2, 3], to: path)
         let old = try File(path, for: .reading)

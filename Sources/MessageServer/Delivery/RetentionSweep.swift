@@ -10,6 +10,8 @@ struct RetentionSweep: Sendable {
     let logger: Logger
 
     private static let nightSeconds = 3 * 3600
+    /// How long a night waits for a backup: longer than the longest one.
+    private static let patience = BackupPin.maximumAge + .seconds(1200)
 
     /// Starts a task that sweeps until it is cancelled, on a separate thread, because it reads and writes
     /// files.
@@ -37,13 +39,27 @@ struct RetentionSweep: Sendable {
 
     private func run() async {
         await audit?.removeOld()
-        let report: TrimReport
-        do { report = try await trim() } catch {
-            return logger.warning(
-                "removing old messages and dead letters failed; the next night continues",
-                metadata: ["error": "\(error)"])
-        }
-        guard report != TrimReport() else { return }
+        let end = ContinuousClock.now + Self.patience
+        repeat {
+            do {
+                let report = try await trim()
+                log(report)
+                guard report.isPostponed else { return }
+            } catch StoreError.filesChanging {
+                // A command removes old messages now.
+            } catch {
+                return logger.warning(
+                    "removing old messages and dead letters failed; the next night continues",
+                    metadata: ["error": "\(error)"])
+            }
+            logger.info("old messages are kept until the running backup or removal ends")
+            guard (try? await Task.sleep(for: .seconds(600))) != nil else { return }
+        } while .now < end
+        logger.warning("old messages are kept until the next night, because a backup runs too long")
+    }
+
+    private func log(_ report: TrimReport) {
+        guard report.lines + report.deadLetters > 0 else { return }
         logger.info(
             "old messages and dead letters removed",
             metadata: [

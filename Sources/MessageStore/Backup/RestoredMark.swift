@@ -24,14 +24,27 @@ struct RestoredMark: Hashable, Sendable {
         self.at = at
     }
 
-    /// Returns the last parked record of a directory; 0 when the directory was not restored.
-    static func parkedThrough(in directory: DataDirectory) throws(StoreError) -> UInt64 {
-        guard let bytes = try ErasureFiles().read(directory.restored) else { return 0 }
+    /// Returns the mark of a directory; nil when the directory was not restored.
+    static func read(in directory: DataDirectory) throws(StoreError) -> RestoredMark? {
+        guard let bytes = try ErasureFiles().read(directory.restored) else { return nil }
         // Bytes that are not JSON are reported as damage, in the same way as JSON without these members.
-        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
-            let through = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:))
-        else { throw .damaged(file: directory.restored, line: 1) }
-        return through
+        guard let mark = (try? JSONDocument(bytes)).flatMap({ RestoredMark($0.root) }) else {
+            throw .damaged(file: directory.restored, line: 1)
+        }
+        return mark
+    }
+
+    private init?(_ root: JSONValue) {
+        guard root["format"]?.int == 1, let backup = root["backup"]?.string,
+            let store = root["store"]?.string, let record = root.record("record"),
+            let parkedThrough = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:)),
+            let at = root.timestamp("at")
+        else { return nil }
+        self.backup = backup
+        self.store = store
+        self.record = record
+        self.parkedThrough = parkedThrough
+        self.at = at
     }
 
     /// The content of the file.

@@ -16,6 +16,8 @@ final class ConversationPartition: Sendable {
     /// The conversations whose latest line could not be written to their file.
     private let refused = Mutex<Set<ConversationKey>>([])
     private let refusals = Atomic(0)
+    /// How many new files are written for a conversation whose old file is replaced each time meanwhile.
+    private static let maximumReplacements = 8
 
     init(_ pool: ConversationPool, on threads: SharedThreads) {
         quarantines = Atomic(pool.quarantine.paths.count)
@@ -71,17 +73,20 @@ final class ConversationPartition: Sendable {
         if isSynced {
             return try withPool { pool throws(StoreError) in try pool.complete(name, with: entries) }
         }
-        let replacement = try withPool { pool throws(StoreError) in
-            try pool.beginReplacing(name, adding: entries)
+        for _ in 1...Self.maximumReplacements {
+            let replacement = try withPool { pool throws(StoreError) in
+                try pool.beginReplacing(name, adding: entries)
+            }
+            guard let replacement else { return }
+            let file: AtomicFile.Replacement
+            do throws(SystemError) {
+                file = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
+            } catch {
+                throw .unavailable(path: replacement.path, error)
+            }
+            if try withPool({ pool throws(StoreError) in try pool.install(file, of: replacement) }) { return }
         }
-        guard let replacement else { return }
-        let file: AtomicFile.Replacement
-        do throws(SystemError) {
-            file = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-        } catch {
-            throw .unavailable(path: replacement.path, error)
-        }
-        try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
+        throw .filesChanging
     }
 
     /// Rewrites a quarantined conversation from the intact lines of its file and the missing lines.

@@ -4,8 +4,8 @@ import BalloonPOSIX
 struct ConversationReplacement: Sendable {
     let name: ConversationName
     let path: String
-    /// The number of bytes that were read from the old file.
-    let readBytes: Int
+    /// The old file's content when it was read.
+    let content: [UInt8]
     let repair: ConversationRepair
 }
 
@@ -43,19 +43,34 @@ extension ConversationPool {
             forget(name)
             throw try add(below, .damaged(file: path, line: 0))
         }
-        return ConversationReplacement(name: name, path: path, readBytes: shown.count, repair: repair)
+        return ConversationReplacement(name: name, path: path, content: shown, repair: repair)
     }
 
     /// Adds the lines that the old file got since it was read to the new file, and replaces the old one.
+    ///
+    /// Returns false when the old file does not begin with the content that was read. An erasure, a removal of old lines or a
+    /// repair has then replaced it, and the new file has lines that must not return.
     mutating func install(
         _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
-    ) throws(StoreError) {
-        if isClosed || quarantine.contains(replacement.name) { return file.discard() }
+    ) throws(StoreError) -> Bool {
         let path = replacement.path
+        do throws(StoreError) {
+            if isClosed || quarantine.contains(replacement.name) {
+                file.discard()
+                return true
+            }
+            guard try begins(path, with: replacement.content) else {
+                file.discard()
+                return false
+            }
+        } catch {
+            file.discard()
+            throw error
+        }
         do throws(SystemError) {
             let old = try File(path, for: .reading)
-            let later = try old.read(
-                at: replacement.readBytes, count: max(0, old.sizeBytes() - replacement.readBytes))
+            let readBytes = replacement.content.count
+            let later = try old.read(at: readBytes, count: max(0, old.sizeBytes() - readBytes))
             try file.install(adding: replacement.repair.continuation(later))
         } catch {
             file.discard()
@@ -66,5 +81,16 @@ extension ConversationPool {
         unsynced.insert(replacement.name)
         unsynced.insert(folders: [Directory.parent(of: path)])
         index?.refresh(replacement.name)
+        return true
+    }
+
+    /// Whether the file at this path still begins with this content; false when the file does not exist.
+    func begins(_ path: String, with content: [UInt8]) throws(StoreError) -> Bool {
+        do throws(SystemError) {
+            return try File(path, for: .reading).read(at: 0, count: content.count) == content
+        } catch {
+            if error.isMissing { return false }
+            throw .unavailable(path: path, error)
+        }
     }
 }

@@ -144,15 +144,20 @@ struct ConversationPool: Sendable {
         unsynced.remove(name)
     }
 
-    /// Runs `change`, which removes or replaces a conversation's files; drops what the pool knows about them.
+    /// Runs `change`, which removes or replaces the files of a conversation, and forgets what is known of them.
+    ///
+    /// A quarantined conversation is then whole. The lines that waited for its rebuild and that `isKept` accepts are written.
     mutating func replace(
-        _ name: ConversationName, _ change: () throws(StoreError) -> Void
+        _ name: ConversationName, keeping isKept: (ConversationEntry) -> Bool,
+        _ change: () throws(StoreError) -> Void
     ) throws(StoreError) {
         if isClosed { throw .closed }
         forget(name)
         completed.remove(name)
         try change()
-        quarantine.forget(name.path)
+        for entry in quarantine.forget(name.path) where isKept(entry) {
+            try append(entry, mightBeThere: true)
+        }
         index?.refresh(name)
     }
 

@@ -169,10 +169,10 @@ struct ConversationQuarantine: Sendable {
         waiting[path] = nil
     }
 
-    /// Removes a conversation whose file was erased from the quarantine's lists.
-    mutating func forget(_ path: String) {
+    /// Removes a conversation whose file was erased from the quarantine's lists; returns its waiting lines.
+    mutating func forget(_ path: String) -> [ConversationEntry] {
         paths.remove(path)
-        waiting[path] = nil
+        return waiting.removeValue(forKey: path).map(Array.init) ?? []
     }
 
     /// The identities of all lines of the customer's conversations with any business; unreadable lines are skipped.

@@ -13,8 +13,9 @@ struct LedgerFile: Sendable {
     private let mark: String
     private let files: ErasureFiles
 
-    /// Held while a ledger is created, so that two callers in this process create one. Other processes are excluded by
-    /// ``BackupPin``, ``FileChangePermit`` and the lock of the data directory.
+    /// Held while a ledger is created, so that two callers in this process create one.
+    ///
+    /// Other processes are excluded by ``BackupPin``, ``FileChangePermit`` and the lock of the data directory.
     private static let creating = Mutex<Void>(())
 
     /// Names the ledger at `path`, or the one in the data directory.

@@ -154,7 +154,11 @@ extension Store {
         let one = scope.only(conversation)
         let name = ConversationName(ConversationDigest(of: conversation.customer), in: conversation.business)
         try conversations.partition(ofPath: conversation.path).withPool { pool throws(StoreError) in
-            try pool.replace(name) { () throws(StoreError) in
+            // The lines of messages that came after the erasure began.
+            let isLater = { (entry: ConversationEntry) in
+                entry.record > scope.through && !scope.subjects.contains(entry.record)
+            }
+            try pool.replace(name, keeping: isLater) { () throws(StoreError) in
                 for folder in [work.directory.damaged, work.directory.conversations] {
                     try work.removeLines(one, in: folder)
                 }

@@ -33,6 +33,8 @@ struct MessageRecords: Sendable {
         throws(StoreError)
     {
         let root = try reader.line(at: location).root
+        // The customer was erased after the caller found this place.
+        if root["type"]?.equals("erased") == true { throw .unknownRecord(root.record("record") ?? 0) }
         id = MessageID(root["id"]?.string ?? "")
         receivedAt = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         attributes = ReceivedAttributes(root["attributes"])

@@ -2,6 +2,7 @@ import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 import Logging
+import Synchronization
 
 /// The result of a round that removed old lines and dead letters.
 package struct TrimReport: Hashable, Sendable {
@@ -13,6 +14,8 @@ package struct TrimReport: Hashable, Sendable {
     package var lines = 0
     /// The number of dropped dead letters.
     package var deadLetters = 0
+    /// Whether conversations stayed as they are because a backup runs.
+    package var isPostponed = false
 
     /// Creates the report of a round that removed nothing.
     package init() {}
@@ -28,15 +31,17 @@ package struct TrimReport: Hashable, Sendable {
         self.removed = removed
         self.lines = lines
         self.deadLetters = deadLetters
+        isPostponed = root["postponed"]?.bool ?? false
     }
 
-    /// `{"rewritten":12,"removed":3,"lines":480,"deadLetters":1}`.
+    /// `{"rewritten":12,"removed":3,"lines":480,"deadLetters":1}`, with `"postponed":true` because of a backup.
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.field("rewritten", rewritten)
             writer.field("removed", removed)
             writer.field("lines", lines)
             writer.field("deadLetters", deadLetters)
+            if isPostponed { writer.field("postponed", true) }
         }
     }
 }
@@ -52,14 +57,18 @@ extension Store {
 
     /// Removes the lines of conversations that are older than their business keeps messages.
     ///
-    /// Does nothing while the index is being built, or while a backup runs. Opens a conversation's file only
+    /// Does nothing while the index is being built. While a backup runs, the rest is postponed. Opens a conversation's file only
     /// when the index says that its oldest line is too old. Keeps a line whose record the journal still has.
     /// Removes the handler's state together with the last line of its conversation.
     ///
-    /// The caller must be on a thread that may wait for the disk. Throws a ``StoreError``; conversations that
-    /// were trimmed before the error stay trimmed.
+    /// The caller must be on a thread that may wait for the disk. Throws a ``StoreError``, ``StoreError/filesChanging`` while
+    /// another call runs; conversations that were trimmed before the error stay trimmed.
     package func trim(keepingDays days: [BusinessID: Int], now: Timestamp = .now()) async throws -> TrimReport
     {
+        guard !isTrimming.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw StoreError.filesChanging
+        }
+        defer { isTrimming.store(false, ordering: .releasing) }
         var report = TrimReport()
         guard index.phase == .ready, let oldestRecord = accounts.withLedger({ $0.segments.first?.first })
         else { return report }
@@ -83,9 +92,15 @@ extension Store {
             }
             guard let due else { return report }
             for (name, limit) in due {
-                guard let permit = try FileChangePermit(dataDirectory: directory) else { return report }
-                defer { withExtendedLifetime(permit) {} }
-                bytes += try await trim(name, olderThan: limit, before: oldestRecord, &report)
+                do {
+                    guard let permit = try FileChangePermit(dataDirectory: directory) else {
+                        report.isPostponed = true
+                        return report
+                    }
+                    bytes += try await trim(name, olderThan: limit, before: oldestRecord, &report)
+                    // Released before the pause, in which a backup may begin.
+                    withExtendedLifetime(permit) {}
+                }
                 files += 1
                 let pause =
                     max(
@@ -117,7 +132,7 @@ extension Store {
             return 0
         }
         let replacement = ConversationReplacement(
-            name: name, path: path, readBytes: content.count, repair: ConversationRepair(content, trim))
+            name: name, path: path, content: content, repair: ConversationRepair(content, trim))
         let file: AtomicFile.Replacement
         do throws(SystemError) {
             // The file is written and synced without the pool's lock, so that no other conversation waits.
@@ -126,12 +141,11 @@ extension Store {
             throw StoreError.unavailable(path: path, error)
         }
         let isInstalled = try partition.withPool { pool throws(StoreError) in
-            guard try pool.begins(path, with: content) else {
+            if pool.quarantine.contains(name) {
                 file.discard()
                 return false
             }
-            try pool.install(file, of: replacement)
-            return true
+            return try pool.install(file, of: replacement)
         }
         guard isInstalled else { return 0 }
         report.rewritten += 1
@@ -147,14 +161,19 @@ extension Store {
     ) async throws -> Int {
         let counts = accounts.withLedger { $0.deadLetterCounts }
         if counts.isEmpty { return 0 }
-        @Sendable func isDue(_ business: BusinessID, _ at: Timestamp) -> Bool {
-            days[business].map { at < now.advanced(by: .seconds(-86_400 * $0)) } ?? false
+        // What a restoration parked is as old as the restoration, whatever its arrival.
+        let restored = try RestoredMark.read(in: DataDirectory(path: directory))
+        @Sendable func isDue(_ business: BusinessID, _ record: UInt64, _ at: Timestamp) -> Bool {
+            guard let days = days[business] else { return false }
+            var at = at
+            if let restored, record <= restored.parkedThrough { at = max(at, restored.at) }
+            return at < now.advanced(by: .seconds(-86_400 * days))
         }
         await journal.flush()
-        let events = try await files.eventsOnQueue { $0.isDeadLetter && isDue($0.business, $0.at) }
+        let events = try await files.eventsOnQueue { $0.isDeadLetter && isDue($0.business, $0.record, $0.at) }
         _ = try await dropDead(events.filter { !$0.isReplyFailure }.map(\.record))
         var replies: [ReplyID] = []
-        try files.forEachReply(where: { $0.isDeadLetter && isDue($0.business, $0.decidedAt) }) {
+        try files.forEachReply(where: { $0.isDeadLetter && isDue($0.business, $0.id.record, $0.decidedAt) }) {
             replies.append($0.id)
         }
         if !replies.isEmpty { _ = try await drop(replies, reason: Self.expired) }
@@ -169,7 +188,7 @@ extension ConversationPool {
     ) throws(StoreError) -> (trim: ConversationTrim, content: [UInt8], path: String)? {
         if isClosed { throw .closed }
         let path = directory + "/" + name.path
-        // A quarantined conversation waits for its rebuild, and an unsynced one for its checkpoint.
+        // A quarantined conversation waits for its rebuild.
         guard !quarantine.contains(name), try holds(path) else { return nil }
         let content: [UInt8]
         do throws(SystemError) {
@@ -180,17 +199,6 @@ extension ConversationPool {
             throw .unavailable(path: path, error)
         }
         return ConversationTrim(content, olderThan: limit, before: record).map { ($0, content, path) }
-    }
-
-    /// Whether the file at this path still begins with this content; if not, it was replaced or removed
-    /// meanwhile.
-    fileprivate func begins(_ path: String, with content: [UInt8]) throws(StoreError) -> Bool {
-        do throws(SystemError) {
-            return try File(path, for: .reading).read(at: 0, count: content.count) == content
-        } catch {
-            if error.isMissing { return false }
-            throw .unavailable(path: path, error)
-        }
     }
 
     /// Removes the file of a conversation whose lines are all too old; false when a line was added meanwhile.

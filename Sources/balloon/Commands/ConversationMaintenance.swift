@@ -56,7 +56,7 @@ extension Conversations {
             try options.check()
             let report = try await StoreChange.trim(data: options.data, resuming: resume)
             options.write(
-                "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\n",
+                "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\(report.isPostponed ? "; the rest waits for the end of the running backup" : "")\n",
                 json: String(decoding: report.json, as: UTF8.self) + "\n")
         }
     }

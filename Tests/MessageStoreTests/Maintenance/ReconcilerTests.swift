@@ -87,11 +87,63 @@ struct ReconcilerTests {
         // A delivery writes the line that the journal has, and then a new line.
         try partition.append(entry(2), mightBeThere: false)
         try partition.append(entry(3), mightBeThere: false)
-        try partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) }
+        #expect(try partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) })
         try partition.append(entry(4), mightBeThere: false)
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
         #expect(lines.map(\.record) == [1, 2, 3, 4])
         #expect(lines.map(\.sequence) == [1, 2, 3, 4])
+        await store.close()
+    }
+
+    @Test func `a file that was replaced while its new content was written keeps its content`() async throws {
+        let directory = StoreDirectory()
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        let partition = store.conversations.partition(of: key)
+        try partition.append(entry(1), mightBeThere: false)
+        try partition.append(entry(2), mightBeThere: false)
+        let name = partition.withUnsynced { $0.name(of: key) }
+        let replacement = try #require(
+            try partition.withPool { pool throws(StoreError) in
+                try pool.beginReplacing(name, adding: [entry(2)])
+            })
+        let new = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
+        // An erasure or a removal of old lines leaves the second line only.
+        let text = try File(replacement.path, for: .reading).readAll()
+        let second = try #require(text.firstPosition(of: UInt8(ascii: "\n"), from: 0)) + 1
+        let shorter = ConversationHeader.bytes(from: 2) + text[second...]
+        try AtomicFile.write(shorter, to: replacement.path)
+        #expect(try !partition.withPool { pool throws(StoreError) in try pool.install(new, of: replacement) })
+        #expect(try File(replacement.path, for: .reading).readAll() == shorter)
+        // A new attempt reads the shorter file.
+        try partition.reconcile(name, with: [entry(2)], isSynced: false)
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.sequence) == [2])
+        let folder = Directory.parent(of: replacement.path)
+        #expect(try Directory.names(in: folder).allSatisfy { $0.hasSuffix(".jsonl") })
+        await store.close()
+    }
+
+    @Test func `the later lines that wait for a quarantined conversation are written after its erasure`()
+        async throws
+    {
+        let directory = StoreDirectory()
+        let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
+        let partition = store.conversations.partition(of: key)
+        try partition.append(entry(1), mightBeThere: false)
+        let name = partition.withUnsynced { $0.name(of: key) }
+        let file = directory.path + "/conversations/" + ConversationPath.file(key)
+        try partition.withPool { pool throws(StoreError) in
+            try pool.setAside(name, .damaged(file: file, line: 0))
+        }
+        for record: UInt64 in [2, 3] { try partition.append(entry(record), mightBeThere: false) }
+        try partition.withPool { pool throws(StoreError) in
+            try pool.replace(name, keeping: { $0.record > 2 }) {
+                try? Directory.remove(directory.path + "/damaged/" + ConversationPath.file(key))
+            }
+        }
+        let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
+        #expect(lines.map(\.record) == [3])
+        #expect(partition.quarantined == [])
         await store.close()
     }
 

@@ -156,10 +156,25 @@ struct TrimmingTests {
         #expect(try await store.trim(keepingDays: [BusinessID("other"): 10], now: now) == TrimReport())
         #expect(try await store.trim(keepingDays: [:], now: now) == TrimReport())
         let pin = try await BackupPin(dataDirectory: directory.path)
-        #expect(try await store.trim(keepingDays: [business: 10], now: now) == TrimReport())
+        var postponed = TrimReport()
+        postponed.isPostponed = true
+        #expect(try await store.trim(keepingDays: [business: 10], now: now) == postponed)
+        #expect(TrimReport(postponed.json) == postponed)
+        await #expect(throws: StoreError.backupRunning(process: nil)) { _ = try await store.rebuild() }
         withExtendedLifetime(pin) {}
         store.keepIndex(false)
         #expect(try await store.trim(keepingDays: [business: 10], now: now) == TrimReport())
+        await store.close()
+    }
+
+    @Test func `a second removal of old lines at the same time is refused`() async throws {
+        let store = try await prepare([99, 98, 1])
+        store.isTrimming.store(true, ordering: .relaxed)
+        await #expect(throws: StoreError.filesChanging) {
+            _ = try await store.trim(keepingDays: [business: 10], now: now)
+        }
+        store.isTrimming.store(false, ordering: .relaxed)
+        #expect(try await store.trim(keepingDays: [business: 10], now: now).lines == 2)
         await store.close()
     }
 
@@ -190,7 +205,13 @@ struct TrimmingTests {
         let later = Timestamp.now().advanced(by: .seconds(5 * 86_400))
         #expect(try await store.dropDeadLetters(keepingDays: [business: 6], now: later) == 0)
         #expect(try await store.dropDeadLetters(keepingDays: [BusinessID("other"): 4], now: later) == 0)
-        #expect(try await store.dropDeadLetters(keepingDays: [business: 4], now: later) == 2)
+        // A restoration parked the first message yesterday, however old it is.
+        let yesterday = later.advanced(by: .seconds(-86_400)).rfc3339
+        let mark = #"{"format":1,"backup":"b","store":"s","record":2,"parkThrough":2,"at":"\#(yesterday)"}"#
+        try AtomicFile.write(Array(mark.utf8), to: directory.path + "/restored")
+        #expect(try await store.dropDeadLetters(keepingDays: [business: 4], now: later) == 1)
+        try Directory.remove(directory.path + "/restored")
+        #expect(try await store.dropDeadLetters(keepingDays: [business: 4], now: later) == 1)
         #expect(try await store.dropDeadLetters(keepingDays: [business: 4], now: later) == 0)
         await store.close()
     }
