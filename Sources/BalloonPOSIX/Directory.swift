@@ -51,6 +51,13 @@ package enum Directory {
         return false
     }
 
+    /// Throws a ``SystemError`` when this process may not create and rename files in the directory.
+    package static func checkWritable(_ path: String) throws(SystemError) {
+        _ = try uninterrupted("faccessat") {
+            unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, Int32(AT_EACCESS))
+        }
+    }
+
     /// Whether anything exists at `path`; false when that cannot be determined.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 

@@ -1,28 +1,48 @@
 import CLinux
 import Glibc
 
-/// The owners of files.
+/// The owners of files, and the user as whom this process reads and writes them.
 package enum FileOwner {
-    /// The effective user of this process.
+    /// The user whose rights this process has.
     package static var currentUser: UInt32 { geteuid() }
 
-    /// Returns the owner and the permission bits of a file; a symbolic link is not followed.
+    /// The user who started this process; ``actAsOwner(of:)`` does not change it.
+    package static var realUser: UInt32 { getuid() }
+
+    /// The owner and the permission bits of a file; a symbolic link is not followed.
     package static func ownerAndMode(of path: String) throws(SystemError) -> (owner: UInt32, mode: UInt32) {
         var status = stat()
         // Sound: lstat fills the given value.
         _ = try uninterrupted("lstat") { unsafe lstat(path, &status) }
         return (status.st_uid, status.st_mode & 0o7777)
     }
-}
 
-extension FileOwner {
-    /// Gives the file at `path` the owner of the file at `other`, if this process runs as root; else does
-    /// nothing.
-    package static func give(_ path: String, toOwnerOf other: String) throws(SystemError) {
+    /// Gives this process the rights of a directory's owner instead of root's; does nothing for other users, and when root
+    /// owns the directory or the directory does not exist.
+    ///
+    /// New files then belong to that owner, and links that the owner has put into the directory lead nowhere where the owner
+    /// may not write. Changes all threads. ``actAsRealUser()`` returns the rights.
+    package static func actAsOwner(of directory: String) throws(SystemError) {
         guard currentUser == 0 else { return }
         var status = stat()
-        // Sound: stat fills the given value.
-        _ = try uninterrupted("stat") { unsafe stat(other, &status) }
-        _ = try uninterrupted("chown") { unsafe chown(path, status.st_uid, status.st_gid) }
+        do throws(SystemError) {
+            // Sound: stat fills the given value.
+            _ = try uninterrupted("stat") { unsafe stat(directory, &status) }
+        } catch {
+            if error.isMissing { return }
+            throw error
+        }
+        let (user, group) = (status.st_uid, status.st_gid)
+        if user == 0 { return }
+        _ = try uninterrupted("setgroups") { setgroups(0, nil) }
+        _ = try uninterrupted("setegid") { setegid(group) }
+        _ = try uninterrupted("seteuid") { seteuid(user) }
+    }
+
+    /// Gives this process the rights of the user who started it; root's other groups are not restored.
+    package static func actAsRealUser() throws(SystemError) {
+        guard currentUser != realUser else { return }
+        _ = try uninterrupted("seteuid") { seteuid(realUser) }
+        _ = try uninterrupted("setegid") { setegid(getgid()) }
     }
 }

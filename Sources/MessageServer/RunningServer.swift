@@ -112,6 +112,11 @@ package final class RunningServer: Sendable {
             configuration.hasLandingPage
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
         self.onboarding = onboarding
+        do throws(StoreError) { try store.checkLedger() } catch {
+            logger.error(
+                "the ledger of erasures cannot be used; erasures and backups are refused",
+                metadata: ["error": "\(error)"])
+        }
         retentionPeriods = RetentionSettings(configuration.businesses)
         let audit = AuditLog(
             dataDirectory: configuration.dataDirectory, days: configuration.store.auditDays, logger: logger)

@@ -104,6 +104,7 @@ enum StoreChange {
         if let answer { return try result(answer, CustomerErasure.Report.init) }
         var settings = settings
         settings.keepsPayments = request.keepsPayments
+        try actAsOwner(of: data)
         let report = try Store.erase(request.customers, in: data, settings)
         audit("POST /erase", data, report.ledgerNames)
         return report
@@ -113,10 +114,17 @@ enum StoreChange {
     ///
     /// `conversations` are the names of changed conversations in the ledger of erasures.
     static func audit(_ command: String, _ data: String, _ conversations: [String] = []) {
-        var entry = AuditLog.Entry(command, by: .user(FileOwner.currentUser), result: "done")
+        var entry = AuditLog.Entry(command, by: .user(FileOwner.realUser), result: "done")
         entry.conversations = conversations
         do throws(SystemError) { try AuditLog.append(entry, in: data) } catch {
             StandardStream.error.write("warning: the audit log cannot be written: \(error)\n")
+        }
+    }
+
+    /// Lets root's files in a data directory belong to the user of its server.
+    static func actAsOwner(of data: String) throws(StoreError) {
+        do throws(SystemError) { try FileOwner.actAsOwner(of: data) } catch {
+            throw .unavailable(path: data, error)
         }
     }
 
@@ -189,6 +197,7 @@ enum StoreChange {
         }
         // No server runs, so this process changes the directory itself. The directory's lock keeps a server from
         // starting meanwhile; the next server to start delivers the messages.
+        try actAsOwner(of: data)
         let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
         do {

@@ -57,6 +57,10 @@ import Testing
             .problem, "100 s behind", "synchronize"
         ),
         (
+            facts { $0.ledger = ("/mnt/ledger", "faccessat: Read-only file system") }, "erasure ledger",
+            .problem, "no file can be written in /mnt/ledger", "ReadWritePaths=/mnt/ledger"
+        ),
+        (
             facts { $0.dataDirectory = .unreadable("open: Permission denied") }, "data directory", .problem,
             "Permission denied", "as root"
         ),

@@ -51,9 +51,11 @@ package struct StoreSettings: Sendable, Equatable {
             settings.minimumFreeBytes = UInt64(megabytes) << 20
         }
         settings.erasureLedger = reader.text("erasureLedger")?.text
-        if settings.erasureLedger == "" {
+        // A relative path would name another file for a command that runs in another folder.
+        if let ledger = settings.erasureLedger, !ledger.hasPrefix("/") {
             reader.problem(
-                "has an empty \"erasureLedger\"", hint: "write the path of a file, or remove the key")
+                "has an \"erasureLedger\" that is not an absolute path",
+                hint: "write a path that begins with /, or remove the key")
         }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
         if let days = reader.integer("auditDays", in: 1...36_500) { settings.auditDays = days }

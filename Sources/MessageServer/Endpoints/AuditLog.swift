@@ -90,7 +90,6 @@ package final class AuditLog: Sendable {
     package static func append(_ entry: Entry, in dataDirectory: String) throws(SystemError) {
         let path = dataDirectory + "/" + fileName
         try append(entry.line, to: path)
-        try FileOwner.give(path, toOwnerOf: dataDirectory)
     }
 
     /// Removes the lines that are older than `auditDays`.
@@ -117,12 +116,32 @@ package final class AuditLog: Sendable {
             if let at = at.flatMap({ Timestamp(rfc3339: $0) }), at >= limit { break }
             position = feed + 1
         }
-        if position > 0 { try AtomicFile.write(Array(content[position...]), to: path) }
+        if position == 0 { return }
+        let replacement = try AtomicFile.Replacement(of: path, with: Array(content[position...]))
+        var later: [UInt8] = []
+        do throws(SystemError) {
+            // A command may have appended a line without this server.
+            later = try File(path, for: .reading).read(at: content.count, count: 1 << 20)
+        } catch {
+            replacement.discard()
+            throw error
+        }
+        try replacement.install(adding: later)
+        try Directory.synchronize(Directory.parent(of: path))
     }
 
     private static func append(_ line: [UInt8], to path: String) throws(SystemError) {
+        let isNew = try !Directory.holds(path)
         let file = try File(path, for: .appending)
-        try file.append(line)
-        try file.synchronize()
+        let size = try file.sizeBytes()
+        do throws(SystemError) {
+            try file.append(line)
+            try file.synchronize()
+        } catch {
+            // A part of the line would spoil the next one. Ignore an error here, because the first error is the one to report.
+            try? file.truncate(to: size)
+            throw error
+        }
+        if isNew { try Directory.synchronize(Directory.parent(of: path)) }
     }
 }

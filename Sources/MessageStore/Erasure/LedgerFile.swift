@@ -52,6 +52,15 @@ struct LedgerFile: Sendable {
         }
     }
 
+    /// Throws the error of ``read()``, or ``StoreError/unavailable(path:_:)`` when the ledger's folder cannot be written.
+    func check() throws(StoreError) {
+        _ = try read()
+        let folder = Directory.parent(of: path)
+        do throws(SystemError) { try Directory.checkWritable(folder) } catch {
+            throw .unavailable(path: folder, error)
+        }
+    }
+
     /// Replaces the content of the file.
     func replace(with ledger: ErasureLedger) throws(StoreError) {
         try files.replace(path, with: ledger.bytes)

@@ -42,8 +42,13 @@ extension Store {
     }
 }
 
-/// Names erased conversations by their keyed hashes in the ledger of erasures, for the audit log.
+/// The ledger of erasures.
 extension Store {
+    /// Throws a ``StoreError`` when the ledger cannot be used, so that erasures and backups would be refused.
+    package func checkLedger() throws(StoreError) {
+        try LedgerFile(erasures.ledger, in: DataDirectory(path: directory)).check()
+    }
+
     /// Returns the keyed hash of a conversation; empty when the ledger cannot be used.
     ///
     /// The first call creates the ledger.

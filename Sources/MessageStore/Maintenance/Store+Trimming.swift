@@ -161,7 +161,7 @@ extension Store {
     ) async throws -> Int {
         let counts = accounts.withLedger { $0.deadLetterCounts }
         if counts.isEmpty { return 0 }
-        // What a restoration parked is as old as the restoration, whatever its arrival.
+        // A parked message or reply is as old as the restoration that parked it.
         let restored = try RestoredMark.read(in: DataDirectory(path: directory))
         @Sendable func isDue(_ business: BusinessID, _ record: UInt64, _ at: Timestamp) -> Bool {
             guard let days = days[business] else { return false }

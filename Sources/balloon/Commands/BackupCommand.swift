@@ -41,8 +41,6 @@ struct BackupCommand: AsyncParsableCommand {
         let settings = try options.place.erasureSettings()
         let report =
             try await file == "-" ? writeToOutput(data, settings) : writeFile(data, settings)
-        try Backup.recordSuccess(report, in: data)
-        StoreChange.audit("balloon backup", data)
         let line = options.json ? json(report) : text(report)
         if file == "-" { StandardStream.error.write(line) } else { StandardStream.output.write(line) }
     }
@@ -50,10 +48,30 @@ struct BackupCommand: AsyncParsableCommand {
     private func writeToOutput(
         _ data: String, _ settings: CustomerErasure.Settings
     ) async throws -> Backup.Report {
-        try await Backup.write(of: data, settings, program: BuildVersion.text) { piece throws(SystemError) in
+        try await write(data, settings) { piece throws(SystemError) in
             StandardStream.output.write(piece)
             if let failure = StandardStream.output.failure { throw failure }
+        } whole: {
         }
+    }
+
+    /// Copies the directory as its owner; `whole` then makes the archive durable as the user of the command.
+    private func write(
+        _ data: String, _ settings: CustomerErasure.Settings, to sink: @escaping Backup.Sink,
+        whole: () throws(SystemError) -> Void
+    ) async throws -> Backup.Report {
+        try StoreChange.actAsOwner(of: data)
+        let report = try await Backup.write(of: data, settings, program: BuildVersion.text, to: sink)
+        do throws(SystemError) {
+            try FileOwner.actAsRealUser()
+            try whole()
+        } catch {
+            throw CommandFailure.unwritten(to: terminalText(file), error)
+        }
+        try StoreChange.actAsOwner(of: data)
+        try Backup.recordSuccess(report, in: data)
+        StoreChange.audit("balloon backup", data)
+        return report
     }
 
     private func writeFile(
@@ -65,19 +83,16 @@ struct BackupCommand: AsyncParsableCommand {
             throw CommandFailure.unwritten(to: terminalText(unfinished), error)
         }
         do {
-            let report = try await Backup.write(of: data, settings, program: BuildVersion.text) {
-                piece throws(SystemError) in try target.append(piece)
-            }
-            do throws(SystemError) {
+            return try await write(data, settings) { piece throws(SystemError) in
+                try target.append(piece)
+            } whole: { () throws(SystemError) in
                 try target.synchronize()
                 try Directory.rename(unfinished, to: file)
                 try Directory.synchronize(Directory.parent(of: file))
-            } catch {
-                throw CommandFailure.unwritten(to: terminalText(file), error)
             }
-            return report
         } catch {
-            // Ignore an error of the removal, because the first error is the one to report.
+            // Ignore errors of the removal, because the first error is the one to report.
+            try? FileOwner.actAsRealUser()
             try? Directory.remove(unfinished)
             throw error
         }

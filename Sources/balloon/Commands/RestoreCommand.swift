@@ -56,8 +56,10 @@ struct RestoreCommand: AsyncParsableCommand {
             restoration.ledgerPath = terminalText(path)
         }
         let data = try options.data
+        let source = try source()
+        try StoreChange.actAsOwner(of: data)
         let report = try await Restoration.run(
-            from: source(), into: data, restoration, logger: LogOptions.start())
+            from: source, into: data, restoration, logger: LogOptions.start())
         StoreChange.audit("balloon restore", data)
         options.write(text(report, data), json: json(report, data))
         try verify(data)

@@ -36,6 +36,12 @@ enum DoctorExamination {
             ]
         }
         if asksGateway { facts.gateway = await gateway(configuration.gateway.url) }
+        if let ledger = configuration.store.erasureLedger {
+            facts.ledger = (Directory.parent(of: ledger), nil)
+            do throws(SystemError) { try Directory.checkWritable(Directory.parent(of: ledger)) } catch {
+                facts.ledger?.failure = "\(error)"
+            }
+        }
         examine(path, &facts)
         // A server that does not answer is one that does not run.
         if let answer = try? await ControlSocket.get("/status", data: path) {

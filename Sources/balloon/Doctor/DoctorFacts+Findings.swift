@@ -2,10 +2,10 @@ import BalloonTransport
 import MessageServer
 
 extension DoctorFacts {
-    /// The findings, in a fixed order; every check has at least one.
+    /// The findings, in a fixed order; every check has at least one, that of the ledger only with `store.erasureLedger`.
     var findings: [DoctorFinding] {
-        [reachability, clock, directory, space, syncTime, descriptors] + configuration + certificateFindings
-            + handlerPrograms + runningServer
+        [reachability, clock, directory, space, syncTime] + (ledgerFolder.map { [$0] } ?? []) + [descriptors]
+            + configuration + certificateFindings + handlerPrograms + runningServer
     }
 
     /// A difference of the clocks that is worth a warning, and one at which Apple may refuse tokens.
@@ -81,6 +81,18 @@ extension DoctorFacts {
             }
             return .ok(check, "\(dataDirectoryPath) belongs to user \(owner) alone")
         }
+    }
+
+    private var ledgerFolder: DoctorFinding? {
+        guard let ledger else { return nil }
+        let check = "erasure ledger"
+        guard let failure = ledger.failure else {
+            return .ok(check, "its folder \(ledger.folder) can be written")
+        }
+        return .problem(
+            check, "no file can be written in \(ledger.folder): \(failure)",
+            "mount its volume, and let the server's user write there; under systemd add ReadWritePaths=\(ledger.folder)"
+        )
     }
 
     private var space: DoctorFinding {

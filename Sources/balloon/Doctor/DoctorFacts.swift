@@ -66,6 +66,8 @@ struct DoctorFacts {
     /// The free bytes below which the server is not ready.
     var minimumFreeBytes: UInt64 = 0
     var sync = Sync.skipped
+    /// The folder of the ledger of erasures, and why no file can be written in it; nil for one in the data directory.
+    var ledger: (folder: String, failure: String?)?
     /// The largest possible number of open descriptors.
     var maximumOpenFiles: Int
     /// The warnings of the configuration, such as secrets that every user can read.

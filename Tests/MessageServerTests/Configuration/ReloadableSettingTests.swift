@@ -24,7 +24,7 @@ import Testing
         "attachments/deadlineSeconds": "121",
         "attachments/retentionDays": "366", "attachments/concurrency": "9", "store/deduplicationHours": "73",
         "store/maximumRememberedMessages": "4000001", "store/maximumPendingDeliveries": "1000001",
-        "store/minimumFreeMegabytes": "65", "store/erasureLedger": #""other.jsonl""#,
+        "store/minimumFreeMegabytes": "65", "store/erasureLedger": #""/other.jsonl""#,
         "store/erasureLedgerDays": "731", "store/auditDays": "731", "limits/maximumBodyBytes": "10485761",
         "limits/maximumInflatedBytes": "10485761", "limits/maximumInflationRatio": "201",
         "limits/tokenAgeSeconds": "3601", "limits/handlerDeadlineSeconds": "31",
