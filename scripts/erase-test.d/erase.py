@@ -39,6 +39,15 @@ def p99(waits):
     return sorted(waits)[int(len(waits) * 0.99)] * 1000 if waits else float("nan")
 
 
+def worst(answers, begun, ended, seconds=5):
+    """The largest p99 of a part of the erasure of this many seconds."""
+    parts = {}
+    for at, wait in answers:
+        if begun <= at < ended:
+            parts.setdefault(int((at - begun) / seconds), []).append(wait)
+    return max((p99(waits) for waits in parts.values() if len(waits) >= 100), default=float("nan"))
+
+
 def one_round(rig, number, kills):
     server = rig.start()
     victim = Customer(rig.port, f"victim-{number}")
@@ -75,7 +84,8 @@ def one_round(rig, number, kills):
     during = [wait for customer in others for at, wait in customer.waits if begun <= at < ended]
     traces = rig.traces(victim.name)
     print(f"round {number}, {'server killed' if kills else 'no kill'}: {len(victim.answered)} messages erased in {ended - begun:.1f} s; p99 of answers "
-          f"{p99(before):.1f} ms before, {p99(during):.1f} ms during ({len(before)} and {len(during)} answers); {len(traces)} files with a trace")
+          f"{p99(before):.1f} ms before, {p99(during):.1f} ms during ({len(before)} and {len(during)} answers), "
+          f"{worst([one for customer in others for one in customer.waits], begun, ended):.1f} ms in the worst 5 s; {len(traces)} files with a trace")
     if traces or not victim.answered:
         sys.exit("erase-test: FAILED " + ", ".join(traces[:5]))
     if rig.conversation("urn:mbid:bench-5") != quiet:

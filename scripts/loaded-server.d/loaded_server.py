@@ -57,16 +57,29 @@ class Customer(threading.Thread):
                 return
 
 
+def write_bodies(folder):
+    """Writes the messages that `load` sends."""
+    (folder / "bodies").mkdir()
+    for number in range(1, 9):
+        text = {"type": "text", "v": 1, "destinationId": BUSINESS, "body": f"message {number} " * 20}
+        (folder / "bodies" / f"{number}.gz").write_bytes(gzip.compress(json.dumps(text).encode()))
+
+
+def load(port, folder, word, seconds):
+    """Starts wrk, which sends messages of a thousand customers on 64 connections."""
+    return subprocess.Popen(
+        ["wrk", "--threads", "1", "--connections", "64", "--duration", f"{seconds}s", "--script", "scripts/bench.d/message.lua",
+         f"http://127.0.0.1:{port}", "--", str(folder / "bodies"), token(), BUSINESS, word],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
 class LoadedServer:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
         (folder / "businesses").mkdir()
         (folder / "businesses" / "one.json").write_text(json.dumps({"businessID": BUSINESS, "name": "One", "handler": {"builtin": "none"}}))
         (folder / "server.json").write_text(json.dumps({"mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": "off"}))
-        (folder / "bodies").mkdir()
-        for number in range(1, 9):
-            text = {"type": "text", "v": 1, "destinationId": BUSINESS, "body": f"message {number} " * 20}
-            (folder / "bodies" / f"{number}.gz").write_bytes(gzip.compress(json.dumps(text).encode()))
+        write_bodies(folder)
         with socket.create_server(("127.0.0.1", 0)) as one:
             self.port = one.getsockname()[1]
 
@@ -87,7 +100,4 @@ class LoadedServer:
         sys.exit("the server is not ready\n" + (self.folder / "log").read_text()[-2000:])
 
     def load(self, word, seconds):
-        return subprocess.Popen(
-            ["wrk", "--threads", "1", "--connections", "64", "--duration", f"{seconds}s", "--script", "scripts/bench.d/message.lua",
-             f"http://127.0.0.1:{self.port}", "--", str(self.folder / "bodies"), token(), BUSINESS, word],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return load(self.port, self.folder, word, seconds)

@@ -2,12 +2,11 @@
 
 import base64
 import gzip
-import hashlib
-import hmac
 import http.client
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -17,16 +16,9 @@ import threading
 import time
 import uuid
 
-SECRET = bytes(32)
-BUSINESS = "b-1"
-
-
-def token():
-    def part(value):
-        return base64.urlsafe_b64encode(value).rstrip(b"=")
-
-    head = part(b'{"alg":"HS256","typ":"JWT"}') + b"." + part(json.dumps({"aud": "m", "iat": int(time.time())}).encode())
-    return (head + b"." + part(hmac.new(SECRET, head, hashlib.sha256).digest())).decode()
+sys.path.insert(0, "scripts/loaded-server.d")
+sys.dont_write_bytecode = True
+from loaded_server import BUSINESS, SECRET, load, token, write_bodies
 
 
 def message():
@@ -72,7 +64,7 @@ class Client(threading.Thread):
 
 
 def main():
-    program, restarts, clients = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    program, restarts, clients, records = os.path.abspath(sys.argv[1]), *map(int, sys.argv[2:5])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "businesses").mkdir()
@@ -102,11 +94,18 @@ def main():
             return process
 
         process = start()
+        flooded, round_number = 0, 0
+        if records:
+            write_bodies(folder)
+        while flooded < records:
+            round_number += 1
+            output = load(port, folder, f"flood-{round_number}", 20).communicate()[0]
+            flooded += int(re.search(r"(\d+) requests in", output)[1])
         all_clients = [Client(port, number % 2 == 0) for number in range(clients)]
         for client in all_clients:
             client.start()
         times = []
-        for _ in range(restarts):
+        for number in range(restarts):
             time.sleep(0.7)
             begun = time.monotonic()
             process.send_signal(signal.SIGTERM)
@@ -114,7 +113,12 @@ def main():
             if status != 0:
                 print((folder / "log").read_text()[-2000:])
                 sys.exit(f"restart-test: the server ended with {status}")
+            if records and number == restarts // 2:
+                # Without its snapshot, the server reads the whole journal.
+                (folder / "data" / "snapshot").unlink()
             process = start()
+            if records and number == restarts // 2:
+                print(f"restart-test: {flooded} records recovered in {time.monotonic() - begun:.2f} s, the stop included")
             times.append(time.monotonic() - begun)
         time.sleep(0.7)
         for client in all_clients:
