@@ -7,7 +7,8 @@ extension Duration {
     /// missing or malformed.
     package init?(retryAfter field: String?, now: Int) {
         guard let field else { return nil }
-        if (1...9).contains(field.utf8.count), let seconds = UInt32(field) {
+        let isNumber = field.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        if isNumber, (1...9).contains(field.utf8.count), let seconds = UInt32(field) {
             self = .seconds(seconds)
         } else if let date = secondsSince1970(field) {
             self = .seconds(max(0, date - now))

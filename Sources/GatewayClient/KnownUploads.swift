@@ -131,6 +131,12 @@ package final class KnownUploads: Sendable {
         state.entries[key] = value.map { Entry(at: at, value: $0) }
         guard value != nil else { return }
         state.order.append((key, at))
+        if state.order.count > 2 * maximumCount {
+            // Most of them are of contents that were recorded again later, or forgotten.
+            let latest = state.entries.sorted { $0.value.at < $1.value.at }
+            state.order = Deque()
+            for (key, entry) in latest { state.order.append((key, entry.at)) }
+        }
         while state.entries.count > maximumCount, let oldest = state.order.popFirst() {
             if state.entries[oldest.key]?.at == oldest.at { state.entries[oldest.key] = nil }
         }

@@ -50,12 +50,16 @@ extension Payment {
             list.count <= Self.maximumAttempts
         else { return nil }
         let attempts = list.elements.compactMap { PaymentAttempt(json: $0) }
-        guard attempts.count == list.count else { return nil }
+        let endsAt = json["endsAt"]?.string.flatMap { Timestamp(rfc3339: $0) }
+        let end = json["end"]?.string.flatMap(End.init)
+        // Without its end, a payment that has ended would be paid once more.
+        guard attempts.count == list.count, (endsAt == nil) == (json["endsAt"] == nil),
+            (end == nil) == (json["end"] == nil)
+        else { return nil }
         self.init(
             currency: currency, total: total, shippingMethod: json["shippingMethod"]?.string,
             sheet: Array(sheet.text),
-            endsAt: json["endsAt"]?.string.flatMap { Timestamp(rfc3339: $0) },
-            end: json["end"]?.string.flatMap(End.init), attempts: attempts)
+            endsAt: endsAt, end: end, attempts: attempts)
     }
 }
 

@@ -53,6 +53,16 @@ import Testing
         #expect(text(uploads, "c") == "1")
     }
 
+    @Test func `an upload that is recorded again many times leaves the others known`() {
+        let uploads = KnownUploads(maximumCount: 3)
+        uploads.remember(Array("1".utf8), for: key("b"), now: 1000)
+        for now in 1001...1100 { uploads.remember(Array("1".utf8), for: key("a"), now: now) }
+        uploads.remember(Array("1".utf8), for: key("c"), now: 1101)
+        #expect(["a", "b", "c"].map { text(uploads, $0, now: 1101) } == ["1", "1", "1"])
+        uploads.remember(Array("1".utf8), for: key("d"), now: 1102)
+        #expect(["a", "b", "c", "d"].map { text(uploads, $0, now: 1102) } == ["1", nil, "1", "1"])
+    }
+
     @Test func `known uploads survive a restart, and their file is compacted`() throws {
         for round in 1...20 {
             let uploads = KnownUploads(path: path, maximumCount: 3)

@@ -278,6 +278,7 @@ import Testing
         let text = String(decoding: payment.json, as: UTF8.self)
         for (old, new) in [
             ("reversing", "paid"), ("\"total\"", "\"sum\""), ("\"attempts\":[", "\"attempts\":[1,"),
+            ("\"withdrawn\"", "\"left\""), ("\"withdrawn\"", "1"),
         ] {
             let damaged = text.replacing(old, with: new)
             #expect(damaged != text)

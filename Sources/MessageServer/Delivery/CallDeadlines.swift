@@ -13,8 +13,8 @@ import Synchronization
 final class CallDeadlines: Sendable {
     private struct State {
         var pending: [UInt64: (due: UInt64, expire: @Sendable () -> Void)] = [:]
-        /// Calls that ended before their deadline was added.
-        var ended: Set<UInt64> = []
+        /// Tickets of calls whose deadline has not been added, and which have not ended.
+        var unadded: Set<UInt64> = []
         var nextTicket: UInt64 = 0
         /// The time of the earliest scheduled timer event; `.max` while no deadline is pending.
         var armedFor = UInt64.max
@@ -26,6 +26,7 @@ final class CallDeadlines: Sendable {
     func nextTicket() -> UInt64 {
         state.withLock { state in
             state.nextTicket += 1
+            state.unadded.insert(state.nextTicket)
             return state.nextTicket
         }
     }
@@ -35,7 +36,8 @@ final class CallDeadlines: Sendable {
     func add(_ ticket: UInt64, after time: Duration, _ expire: @escaping @Sendable () -> Void) {
         let due = SystemClock.nanoseconds() + UInt64(max(0, time.wholeNanoseconds))
         let mustArm = state.withLock { state in
-            guard state.ended.remove(ticket) == nil else { return false }
+            // The call may have ended already.
+            guard state.unadded.remove(ticket) != nil else { return false }
             state.pending[ticket] = (due, expire)
             guard due < state.armedFor else { return false }
             state.armedFor = due
@@ -47,7 +49,8 @@ final class CallDeadlines: Sendable {
     /// Removes the deadline of an ended call.
     func remove(_ ticket: UInt64) {
         state.withLock { state in
-            if state.pending.removeValue(forKey: ticket) == nil { state.ended.insert(ticket) }
+            // An expired deadline is in neither.
+            if state.pending.removeValue(forKey: ticket) == nil { state.unadded.remove(ticket) }
         }
     }
 

@@ -38,14 +38,16 @@ package final class LogLevels: Sendable {
     func change(to level: Logger.Level, of business: (id: BusinessID, slug: String)?, for time: Duration) {
         change.withLock {
             $0 = Change(level: level, business: business?.id, slug: business?.slug, end: .now + time)
+            isChanged.store(true, ordering: .releasing)
         }
-        isChanged.store(true, ordering: .releasing)
     }
 
     /// Ends a change.
     func reset() {
-        change.withLock { $0 = nil }
-        isChanged.store(false, ordering: .releasing)
+        change.withLock {
+            $0 = nil
+            isChanged.store(false, ordering: .releasing)
+        }
     }
 
     /// The change in effect; nil when there is none or its time is over.

@@ -68,8 +68,13 @@ struct RequestTable {
     /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
     ///
     /// A request that replaces a `surplus` one never exceeds a limit.
-    func exceededLimit(of business: BusinessID, replacing surplus: RequestName?) -> Int? {
+    func exceededLimit(
+        of business: BusinessID, _ customer: CustomerID, replacing surplus: RequestName?
+    ) -> Int? {
         if surplus != nil { return nil }
+        // All of the customer's requests are busy.
+        let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
+        if open.count >= Self.maximumOfCustomer { return Self.maximumOfCustomer }
         if rows.count >= Self.maximum { return Self.maximum }
         return openOfBusiness[business, default: 0] >= Self.maximumOfBusiness ? Self.maximumOfBusiness : nil
     }

@@ -116,6 +116,11 @@ import Testing
         #expect(try await page(server, "", TestTokens.sender).status == 403)
         let html = try await server.api("/v1/events", headers: [("Accept", "text/html")])
         #expect(html.status == 406 && html.problem == "not-acceptable")
+        for (weight, status) in [("q=0", 406), ("q=0.0", 406), ("q=0.000", 406), ("q=0.5", 200)] {
+            let answer = try await server.api(
+                "/v1/events", headers: [("Accept", "application/json;\(weight)")])
+            #expect(answer.status == status, "\(weight)")
+        }
         await server.stop()
     }
 

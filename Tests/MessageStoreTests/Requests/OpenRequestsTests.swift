@@ -232,6 +232,21 @@ struct OpenRequestsTests {
 }
 
 struct RequestTableTests {
+    private let customer = CustomerID("another")
+
+    @Test func `a customer whose five open requests are busy payments gets no sixth`() {
+        var table = RequestTable()
+        for number in 1...5 {
+            var payment = request(number, customer: "another")
+            payment.set(payload: [], deadline: nil, isBusy: true)
+            table.set(RequestName(of: "\(number)"), to: payment)
+        }
+        let business = BusinessID("b")
+        #expect(table.surplus(of: business, customer) == nil)
+        #expect(table.exceededLimit(of: business, customer, replacing: nil) == 5)
+        #expect(table.exceededLimit(of: business, CustomerID("c"), replacing: nil) == nil)
+    }
+
     private func request(_ number: Int, customer: String, business: String = "b") -> OpenRequest {
         OpenRequest(
             .signIn, business: BusinessID(business), customer: CustomerID(customer),
@@ -245,16 +260,16 @@ struct RequestTableTests {
         for number in 1...9999 {
             table.set(RequestName(of: "\(number)"), to: request(number, customer: "c-\(number)"))
         }
-        #expect(table.exceededLimit(of: business, replacing: nil) == nil)
+        #expect(table.exceededLimit(of: business, customer, replacing: nil) == nil)
         let last = RequestName(of: "10000")
         table.set(last, to: request(10_000, customer: "c"))
-        #expect(table.exceededLimit(of: business, replacing: nil) == 10_000)
-        #expect(table.exceededLimit(of: business, replacing: last) == nil)
-        #expect(table.exceededLimit(of: BusinessID("other"), replacing: nil) == nil)
+        #expect(table.exceededLimit(of: business, customer, replacing: nil) == 10_000)
+        #expect(table.exceededLimit(of: business, customer, replacing: last) == nil)
+        #expect(table.exceededLimit(of: BusinessID("other"), customer, replacing: nil) == nil)
         var ended = request(10_000, customer: "c")
         ended.expire(at: Timestamp(milliseconds: 1))
         table.set(last, to: ended)
-        #expect(table.exceededLimit(of: business, replacing: nil) == nil)
+        #expect(table.exceededLimit(of: business, customer, replacing: nil) == nil)
         #expect(table.count == 10_000)
     }
 
@@ -264,9 +279,9 @@ struct RequestTableTests {
             let request = request(number, customer: "c-\(number)", business: "b-\(number / 9000)")
             table.set(RequestName(of: "\(number)"), to: request)
         }
-        #expect(table.exceededLimit(of: BusinessID("other"), replacing: nil) == 100_000)
+        #expect(table.exceededLimit(of: BusinessID("other"), customer, replacing: nil) == 100_000)
         table.set(RequestName(of: "1"), to: nil)
-        #expect(table.exceededLimit(of: BusinessID("other"), replacing: nil) == nil)
+        #expect(table.exceededLimit(of: BusinessID("other"), customer, replacing: nil) == nil)
     }
 
     @Test(arguments: ["", "A", String(repeating: "A", count: 64), String(repeating: "a", count: 63) + "/"])

@@ -74,7 +74,7 @@ enum EventFormat {
         }
         for item in accept.split(separator: ",") {
             let parts = item.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-            if parts.dropFirst().contains(where: { $0 == "q=0" || $0.hasPrefix("q=0.000") }) { continue }
+            if parts.dropFirst().contains(where: Self.isZeroWeight) { continue }
             switch parts.first {
             case "text/event-stream", "text/*", "*/*":
                 self = .stream
@@ -86,6 +86,11 @@ enum EventFormat {
             }
         }
         throw APIProblem(.notAcceptable, "accept text/event-stream or application/json")
+    }
+
+    /// Whether a parameter is a weight of zero: `q=0`, or with up to three decimal zeros.
+    private static func isZeroWeight(_ parameter: String) -> Bool {
+        ["q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"].contains(parameter)
     }
 }
 
