@@ -14,7 +14,8 @@ struct BusinessMetrics: Sendable, Equatable {
     var isHandlerUp: Bool?
     var restarts: Int?
 
-    /// Adds another business of the same label: counts are added, the oldest message and the worst state remain.
+    /// Adds a business with the same label: sums the counts, and keeps the greater age and the worse handler
+    /// state.
     mutating func add(_ other: BusinessMetrics) {
         pending += other.pending
         oldestSeconds = max(oldestSeconds, other.oldestSeconds)
@@ -24,7 +25,9 @@ struct BusinessMetrics: Sendable, Equatable {
         if let restarts = other.restarts { self.restarts = (self.restarts ?? 0) + restarts }
     }
 
-    /// The state by label, sorted; businesses that are not configured any more, but have messages, count as `_other`.
+    /// Returns the metrics by label, sorted.
+    ///
+    /// A business that was removed from the configuration but still has messages counts as `_other`.
     static func all(
         _ labels: BusinessLabels, _ store: StoreMetrics, _ handlers: [BusinessID: HandlerStatus],
         at now: Timestamp
@@ -37,7 +40,7 @@ struct BusinessMetrics: Sendable, Equatable {
             var metrics = BusinessMetrics()
             metrics.pending = store.pending[business] ?? 0
             if let oldest = store.oldestPending[business] {
-                // Not below 0 when the clock was set back.
+                // The age is not below 0, even when the clock was set back.
                 metrics.oldestSeconds = Double(max(0, now.milliseconds - oldest.milliseconds)) / 1000
             }
             metrics.queuedReplies = store.queuedReplies[business] ?? 0

@@ -2,9 +2,9 @@ import BusinessMessages
 import Payments
 import Synchronization
 
-/// When the merchant certificates of the businesses expire, read at the start and at each reload.
+/// The expiry times of the businesses' merchant certificates, read at the start and at each reload.
 ///
-/// A scrape reads no file: a thousand certificates would take longer than all its other work.
+/// A scrape reads no certificate file: reading a thousand takes longer than all other work of the scrape.
 final class MerchantCertificates: Sendable {
     private let expiries = Mutex<[BusinessID: Int]>([:])
 
@@ -27,7 +27,9 @@ final class MerchantCertificates: Sendable {
 }
 
 extension BusinessConfiguration {
-    /// The expiry of the certificate of `applePay`, in seconds since 1970; nil without one, and when its files are unusable.
+    /// The expiry of the merchant certificate of `applePay`, in seconds since 1970.
+    ///
+    /// Nil when the business has no merchant certificate, and when the certificate's files are unusable.
     var merchantCertificateExpiry: Int? {
         applePay.flatMap {
             TLSFiles(certificateFile: $0.merchant.certificateFile, keyFile: $0.merchant.keyFile)

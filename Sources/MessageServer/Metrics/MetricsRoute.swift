@@ -7,8 +7,8 @@ import MessageStore
 
 /// `GET /metrics` of the admin listener: the server's metrics in the text format of Prometheus.
 ///
-/// Every name begins with `balloon_`, but for `process_…`; the units are seconds and bytes. A label never has a customer, an id
-/// or a reason. Shards wait for no scrape.
+/// Every name begins with `balloon_` or `process_`; the units are seconds and bytes. No label contains a
+/// customer, an id or a reason. A scrape does not delay the shards.
 struct MetricsRoute: Sendable {
     /// The values that only the running server knows.
     struct Server: Sendable {
@@ -22,7 +22,7 @@ struct MetricsRoute: Sendable {
         var certificateExpiry: @Sendable () -> Int? = { nil }
         /// The merchants' certificates.
         var merchantCertificates = MerchantCertificates([])
-        /// How many sign-ins failed in a way that a setting may correct, by setting.
+        /// The number of failed sign-ins that a change of a setting may correct, by setting.
         var suspectedSettings: @Sendable () -> [(setting: String, count: UInt64)] = { [] }
     }
 
@@ -30,14 +30,14 @@ struct MetricsRoute: Sendable {
     let stages: StageMetrics
     let labels: BusinessLabels
     let store: Store
-    /// The reversals of each business that are dead letters.
+    /// The number of reversals that are dead letters, by business.
     let deadReversals: @Sendable () -> [BusinessID: Int]
     let registry: HandlerRegistry
     let gateway: GatewayMetrics
     let expiredReferences: Counter
     let server: Server
 
-    /// The route; the answer is composed outside the shard.
+    /// The route; a task composes the answer outside the shard.
     var route: HTTPRoute {
         HTTPRoute(.get, "/metrics") { _, responder in
             Task { @concurrent in

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Counts the stages of all messages for `/metrics`, and passes each event to the next observer.
 ///
-/// A stage costs one search among ten bounds and two atomic additions.
+/// Recording a stage costs one search among ten histogram bounds and two atomic additions.
 final class StageMetrics: StageObserver {
     /// The result of a stage, as a label with a closed set of values.
     enum ResultLabel: String, CaseIterable {
@@ -35,7 +35,7 @@ final class StageMetrics: StageObserver {
 
     private let next: any StageObserver
     private let labels: BusinessLabels
-    /// By stage and result; nil for an impossible pair.
+    /// The durations by stage and result; nil for a pair that cannot occur.
     private let durations: [Histogram?]
     private let webhooks = (0...statuses.count).map { _ in Counter() }
     /// The recorded messages by label and kind.
@@ -72,7 +72,7 @@ final class StageMetrics: StageObserver {
         webhooks[Self.statuses.firstIndex(of: status) ?? Self.statuses.count].add()
     }
 
-    /// The durations of each stage and result that happened.
+    /// The durations of each stage and result that occurred at least once.
     var stages: [(stage: StageEvent.Stage, result: ResultLabel, durations: Histogram.Snapshot)] {
         Self.possible.compactMap { stage, result in
             guard let snapshot = durations[Self.place(stage, result)]?.snapshot, snapshot.count > 0 else {
@@ -116,7 +116,7 @@ extension StageEvent.Stage {
         }
     }
 
-    /// The place among ``allCases``, without a search.
+    /// The index in ``allCases``, found without a search.
     fileprivate var ordinal: Int {
         switch self {
         case .read: 0
