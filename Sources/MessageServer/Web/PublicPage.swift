@@ -2,7 +2,8 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonWire
 
-/// A page of the public listener: static HTML without scripts, frames and foreign addresses.
+/// A page of the public listener: static HTML without scripts, without frames and without files of other
+/// servers.
 struct PublicPage: Sendable {
     /// The title, as text.
     let title: String
@@ -11,7 +12,8 @@ struct PublicPage: Sendable {
     /// A scheme such as `app:` to which the answer to the page's form may lead; nil for this server only.
     var redirectScheme: String?
 
-    /// The fields of an answer that no cache keeps and whose address no other site learns.
+    /// The header fields of an answer that no cache may store and whose address browsers send to no other
+    /// site.
     static let fields = [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")]
 
     private static let style = """
@@ -45,7 +47,7 @@ struct PublicPage: Sendable {
         """
     }
 
-    /// The page as an answer whose policy forbids scripts, frames, and forms to other servers.
+    /// Returns the page as an answer whose policy forbids scripts, frames, and forms to other servers.
     func response(_ status: HTTPStatus = .ok, fields: [(String, String)] = []) -> HTTPResponse {
         let targets = ["'self'", redirectScheme].compactMap { $0 }.joined(separator: " ")
         let policy =
@@ -59,7 +61,7 @@ struct PublicPage: Sendable {
             ])
     }
 
-    /// The text without characters that have a meaning in HTML.
+    /// Returns the text with the characters that have a meaning in HTML replaced by entities.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -25,8 +25,8 @@ struct WebFile: Sendable, Hashable {
 
     /// The file without indentation; in a script, lines that contain only a comment are empty.
     ///
-    /// No line is removed, so that a browser's console shows the line numbers of the source. No string in a script
-    /// spans lines.
+    /// No line is removed, so that a browser's console shows the line numbers of the source. No script may
+    /// contain a string that spans lines, because this property would change the string.
     var condensed: WebFile {
         let isScript = name.hasSuffix(".js")
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in

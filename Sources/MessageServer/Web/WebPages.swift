@@ -18,7 +18,7 @@ struct WebPages: Sendable {
     /// The pages that are compiled into the program; prepared at the first request.
     static let embedded = WebPages(WebFile.embedded, isImmutable: true)
 
-    /// The byte in the source of a page that is replaced with ``version``.
+    /// The byte that stands for ``version`` in the source of a page.
     private static let placeholder = UInt8(ascii: "~")
 
     /// Prepares the answers; with `isImmutable`, browsers may cache the files forever, otherwise they must not cache
