@@ -19,14 +19,15 @@ package enum DirectSend {
         do {
             let sender = try Pipelines(
                 configuration, store: store, observer: LogObserver(logger), logger: logger,
-                // Without a handler, its subscriptions are unknown: every failure is reported, and the server later
-                // drops the reports to which its handler does not subscribe.
+                // No handler runs here, so the handler's subscriptions are unknown: report every failure. The
+                // server later drops the reports to which the handler does not subscribe.
                 reportsFailures: { _ in true }
             ).sender
             let sending = Task { @concurrent in
                 repeat {
                     await sender.sendQueued(of: request.business, request.customer)
-                    // Look again soon: the message is due as soon as it is durable, and a retry after a second.
+                    // Repeat after 20 ms: the message is due as soon as it is durable, and a retry is due
+                    // after a second.
                     try? await Task.sleep(for: .milliseconds(20))
                 } while !Task.isCancelled
             }

@@ -9,7 +9,7 @@ package import MessageStore
 import SignIn
 import Synchronization
 
-/// Composes, starts and stops a server; stopping is the start in reverse.
+/// Composes a server from its configuration, starts it, and stops it in the reverse order.
 package final class RunningServer: Sendable {
     private let configuration: ServerConfiguration
     private let store: Store
@@ -20,7 +20,7 @@ package final class RunningServer: Sendable {
     private let signIns: SignInSettings
     private let signInFlow: SignInFlow
     private let payments: PaymentServices
-    /// The answers to the App Store's questions; nil without an app.
+    /// The routes that answer the App Store's questions about retention messages; nil without an app.
     private let retention: RetentionRoutes?
     /// The landing page; nil when it is off.
     private let onboarding: OnboardingRoutes?
@@ -51,10 +51,10 @@ package final class RunningServer: Sendable {
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
-    /// The journal and the conversations are written to `disk`. `recoveryDidAdvance` is called from any thread after each part of
-    /// a recovery.
-    /// Throws ``ConfigurationError`` when a handler is unknown or refuses its configuration, or the certificate and its
-    /// key do not go together; and what the store throws.
+    /// The journal and the conversations are written to `disk`. `recoveryDidAdvance` is called after each
+    /// part of a recovery, from any thread. Throws a ``ConfigurationError`` when a handler is unknown or
+    /// refuses its configuration, or when the certificate does not match its key. Also throws the store's
+    /// errors.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
@@ -78,7 +78,7 @@ package final class RunningServer: Sendable {
         storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
         storeConfiguration.keepsIndex =
             !configuration.api.tokens.isEmpty || configuration.businesses.removeMessages
-        // Most of the descriptors are for connections.
+        // A quarter of the descriptors is for open conversations, because connections need most of the rest.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
         let people = PeopleSettings(configuration.businesses)
@@ -183,7 +183,7 @@ package final class RunningServer: Sendable {
                     decideReversals: { try await payments.apply($0) },
                     forgetUploads: { [gateway = pipelines.gateway] in gateway.forgetUploads() },
                     trim: {
-                        // Reads and writes files.
+                        // The trim reads and writes files, which must not block a thread of Swift's pool.
                         try await withTaskExecutorPreference(BlockingTaskExecutor()) {
                             try await sweeper.trim()
                         }
@@ -282,7 +282,8 @@ package final class RunningServer: Sendable {
         do {
             // Before any handler starts: a server that cannot listen must not start handlers.
             let addresses = try await http.bind()
-            // Before replies are sent: a queued sign-in names the address of its callback.
+            // Set the address before replies are sent, because a queued sign-in contains the address of its
+            // callback.
             if let address = addresses.first {
                 signIns.use(listener: "http://\(address)")
                 payments.settings.use(listener: "http://\(address)")
@@ -298,7 +299,7 @@ package final class RunningServer: Sendable {
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
             logger: logger, isServed: { registry.contains($0) })
-        // Before messages are recorded, so that no event is missing.
+        // Begin before messages are recorded, so that the event hub misses no event.
         await events.begin()
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
@@ -324,7 +325,8 @@ package final class RunningServer: Sendable {
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
-            // Only commands on this machine may connect to the control socket.
+            // Return only the address of the first listener: the second is the control socket for local
+            // commands.
             let addresses = try await http.start().prefix(1)
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry, pipelines)
@@ -350,16 +352,18 @@ package final class RunningServer: Sendable {
 
     /// Reloads the businesses, and the certificate and its key for new connections.
     ///
-    /// An unusable configuration is logged as an error and changes nothing: the businesses are replaced all
-    /// together or not at all. Only handlers whose own section changed are restarted, without losing or
-    /// reordering events. Calls must not overlap; returns when the new handlers are started.
+    /// An unusable configuration is logged as an error, and the businesses are replaced all together or not
+    /// at all. The certificate is reloaded even then. Only handlers whose own section changed are restarted,
+    /// without losing or reordering events. Calls must not overlap; returns when the new handlers are
+    /// started.
     package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
         do throws(ConfigurationError) {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             let newOfApps = try making.makeForApps(wanted) { retention?.fingerprint(of: $0) }
             if isDraining.isSet { return }
-            // Before the wait for old handlers: a removed secret or token must not be valid meanwhile.
+            // Change secrets and tokens before the wait for old handlers, so that a removed one is not valid
+            // meanwhile.
             secrets.change(to: wanted.secret, previous: wanted.previousSecret)
             pipelines.gateway.sign(with: wanted.secret)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
@@ -387,7 +391,8 @@ package final class RunningServer: Sendable {
         reloadCertificate()
     }
 
-    /// Sets each business's share of common resources: slots for references and files, and pending messages.
+    /// Sets each business's share of download slots for payloads and attachments, and of the pending
+    /// messages.
     private static func share(
         _ configuration: ServerConfiguration, among businesses: [BusinessConfiguration], _ store: Store,
         _ deliveries: DeliveryPipeline
@@ -430,7 +435,7 @@ package final class RunningServer: Sendable {
         }
     }
 
-    /// The unfinished work, if the process ended now.
+    /// The work that would remain unfinished if the process ended now.
     package var leftover: Leftover {
         Leftover(
             connections: http.connectionCount + (admin?.connectionCount ?? 0),
@@ -438,8 +443,8 @@ package final class RunningServer: Sendable {
             pendingDeliveries: store.statistics.pendingDeliveries, queuedReplies: store.queuedReplyCount)
     }
 
-    /// Stops within `limit` in every state of handlers, downloads, reloads and the disk; false when work
-    /// remained unfinished.
+    /// Stops within `limit`, even when a handler, a download, a reload or the disk hangs; returns false when
+    /// work remained unfinished.
     ///
     /// New connections are refused. Requests and deliveries in flight may finish within `grace`: by default
     /// until five seconds before the limit, or until half of a limit below ten seconds. Then deliveries are
@@ -462,7 +467,7 @@ package final class RunningServer: Sendable {
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         events.stop()
         inspector?.levers.end()
-        // The program repeats its request and gets the outcome from the next process.
+        // A program whose wait ends here repeats its request, and the next process returns the outcome.
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)
         async let inspectorStop: Void? = inspector?.stop(within: .zero)
@@ -470,7 +475,7 @@ package final class RunningServer: Sendable {
             let left = times.graceLeft
             // A cancelled sleep means that all requests were answered.
             guard (try? await Task.sleep(for: max(left / 2, left - .seconds(1)))) != nil else { return }
-            // Browsers get their answer before the connections close.
+            // Cancel the callbacks now, so that browsers get an answer before their connections close.
             signInFlow.stop()
         }
         // A client with an open connection may be sending its next request.
@@ -502,7 +507,8 @@ package final class RunningServer: Sendable {
         return haveEnded
     }
 
-    /// Records the last decisions, and ends the upkeep.
+    /// Writes the queued decisions about retention messages, and ends the tasks that read states and delete
+    /// records.
     private func endRetention() async {
         retention?.finish()
         let tasks = retaining.withLock { $0 }
@@ -529,7 +535,8 @@ package final class RunningServer: Sendable {
 
 /// Divides the time of a shutdown among its steps.
 ///
-/// A step gets the time that earlier steps left. The last seconds are reserved for closing the store.
+/// A step gets the time that earlier steps did not use. The last five seconds, or half of a limit below ten
+/// seconds, are reserved for cancelled deliveries, for handlers and for closing the store.
 private struct StopTimes: Sendable {
     /// The time for requests and deliveries to finish.
     let grace: Duration
@@ -570,7 +577,7 @@ final class DrainFlag: Sendable {
     func set() { flag.store(true, ordering: .relaxed) }
 }
 
-/// Creates the answers to requests that are refused during reading: stage `read`.
+/// Creates the answers to requests that are refused while they are read, and reports each as stage `read`.
 private final class RefusedReads: Sendable {
     private let observer: any StageObserver
     private let references = Mutex(ReferenceSequence())

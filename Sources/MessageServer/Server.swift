@@ -18,9 +18,9 @@ public enum Server {
     /// provided that Swift's thread pool is not blocked. A second signal ends the process at once. SIGHUP,
     /// and any change of the `.json` files next to the configuration and in `businesses`, reload the
     /// businesses, the certificate and its key.
-    ///
-    /// Configuration errors are all written to standard error, and the process exits with 78; with 69 when
-    /// the data directory or an address is unavailable. Nothing was served in these cases.
+    /// All configuration errors are written to standard error, and the process exits with 78. It exits with
+    /// 69 when the data directory or an address is unavailable. In both cases the server has answered no
+    /// request.
     public static func run(configurationFile: String, handlers: [any HandlerFactory]) async {
         let source = ConfigurationSource(file: configurationFile, handlers: handlers)
         do {
@@ -28,7 +28,8 @@ public enum Server {
                 try source.load(), handlers: handlers, logger: Logger(label: "balloon"), source: source
             ) { _ in }
         } catch let error as ConfigurationError {
-            // An error thrown from the program's last line would end in a trap with a register dump.
+            // Write the error here: an error that leaves the main program would cause a trap with a register
+            // dump.
             StandardStream.error.write(error.report)
             ProcessEnd.exit(ProcessEnd.configuration)
         } catch {
@@ -39,9 +40,9 @@ public enum Server {
 
     /// Serves `configuration` until a signal or a cancellation; `didStart` receives the bound addresses.
     ///
-    /// With a `source` the configuration is reloaded on SIGHUP and when its folders change; without one
-    /// SIGHUP keeps its default action. Stage events go to `observer`, or to the log when it is nil. Operators can change
-    /// `logLevels` through the control socket.
+    /// With a `source`, the configuration is reloaded on SIGHUP and when a file in the source's folders
+    /// changes. Without one, SIGHUP keeps its default action. Stage events go to `observer`, or to the log
+    /// without an observer. Operators can change `logLevels` through the control socket.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
@@ -58,7 +59,7 @@ public enum Server {
             stop.send()
         }
         defer { limit.end() }
-        // One pending reload is kept during another one, and represents all changes meanwhile.
+        // All changes that arrive during a reload are merged into one further reload.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
@@ -109,7 +110,7 @@ public enum Server {
             }
         }
         await stop.wait()
-        // Not awaited: a reload waits for handlers to finish.
+        // Do not wait for a running reload, because it may wait for handlers to finish.
         reloads?.cancel()
         logger.notice("server stopping; waiting for work in flight")
         report(.stopping, to: manager, logger)
@@ -124,7 +125,7 @@ public enum Server {
     }
 }
 
-/// Reports a state to the service manager; the log has a failure, and the server continues.
+/// Reports a state to the service manager; logs a failed report as a warning.
 private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier, _ logger: Logger) {
     do throws(SystemError) {
         try manager.report(state)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Ends a process that exceeds its limit for stopping: exits with 1 and logs the unfinished work.
 ///
-/// It has its own threads, so that no handler, disk, download or log reader can delay it.
+/// The limit uses threads of its own, so that no handler, disk, download or log reader can delay it.
 final class ShutdownLimit: Sendable {
     private struct State {
         var deadline: DeadlineThread?
@@ -27,7 +27,7 @@ final class ShutdownLimit: Sendable {
     /// Sets the server whose unfinished work is logged.
     func watch(_ server: RunningServer) { state.withLock { $0.server = server } }
 
-    /// Starts the limit: the process was asked to stop.
+    /// Starts the time limit; called when the process is asked to stop.
     func begin() {
         let deadline = DeadlineThread(after: limit - Self.reportTime) { self.expire() }
         state.withLock { $0.deadline = deadline }
@@ -36,7 +36,7 @@ final class ShutdownLimit: Sendable {
     /// Whether the process was asked to stop.
     var hasBegun: Bool { state.withLock { $0.deadline != nil } }
 
-    /// Cancels the limit: the stop is complete.
+    /// Cancels the time limit; called when the stop is complete.
     func end() {
         state.withLock { state in
             state.deadline?.cancel()
@@ -44,14 +44,15 @@ final class ShutdownLimit: Sendable {
         }
     }
 
-    /// Ends the process, which did not stop in time.
+    /// Logs the unfinished work and exits with 1, because the process did not stop in time.
     func expire() -> Never {
         let isReported = DispatchSemaphore(value: 0)
         _ = DeadlineThread(after: .zero) {
             self.report()
             isReported.signal()
         }
-        // The store's locks or the log's reader may block the report, but not the exit.
+        // A locked store or a slow reader of the log may block the report; the process exits after 500 ms
+        // anyway.
         _ = isReported.wait(timeout: .now() + .milliseconds(500))
         ProcessEnd.exitAtOnce(1)
     }
@@ -65,7 +66,7 @@ final class ShutdownLimit: Sendable {
     }
 }
 
-/// The unfinished work when a stop reaches its limit; everything acknowledged resumes after a restart.
+/// The unfinished work when a stop reaches its limit; the next start resumes every acknowledged message.
 package struct Leftover: Sendable, Hashable {
     /// The number of client connections, each possibly with an unanswered request.
     package var connections: Int

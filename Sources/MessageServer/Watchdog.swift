@@ -3,10 +3,11 @@ import Dispatch
 package import Logging
 import Synchronization
 
-/// Reports to the service manager that the server makes progress, and stops doing so when a part of it hangs.
+/// Reports to the service manager that the server makes progress; the reports stop when a part hangs.
 ///
-/// Twice in the interval of the manager every part is asked. When all have answered, the manager is told at once. A part
-/// that hangs for longer than half of the interval makes the manager restart the server.
+/// The watchdog asks every part twice in each watchdog interval of the manager, and reports as soon as all
+/// parts have answered. A part that hangs for longer than half of the interval makes the manager restart the
+/// server.
 package final class Watchdog: Sendable {
     /// A part of the server that must make progress.
     package struct Check: Sendable {
@@ -25,7 +26,7 @@ package final class Watchdog: Sendable {
     private struct State {
         /// The checks that have not answered, by their index.
         var waiting: Set<Int> = []
-        /// Whether the log has a line about the current hang.
+        /// Whether the current hang has been logged.
         var isReported = false
         var hasEnded = false
     }
@@ -50,7 +51,7 @@ package final class Watchdog: Sendable {
     /// Asks now, and then twice in each interval until ``end()``.
     package func begin() { queue.async { self.turn() } }
 
-    /// Asks no more.
+    /// Stops asking the parts.
     package func end() { state.withLock { $0.hasEnded = true } }
 
     private func turn() {
@@ -59,7 +60,7 @@ package final class Watchdog: Sendable {
         queue.asyncAfter(deadline: .now() + (interval / 2).dispatchInterval) { [weak self] in self?.turn() }
     }
 
-    /// Asks every part, unless one has not answered the last question.
+    /// Asks every part; while a part has not answered the last question, asks none and logs the hang once.
     func ask() {
         let (hung, isNew) = state.withLock { state -> ([String], Bool) in
             guard state.waiting.isEmpty else {
@@ -90,7 +91,7 @@ package final class Watchdog: Sendable {
 
 /// Asks the service manager for more time while the start advances.
 final class StartExtension: Sendable {
-    /// The time for the next part of a recovery; `TimeoutStartSec` of the unit is as long.
+    /// The time for the next part of a recovery; equal to `TimeoutStartSec` of the systemd unit.
     static let time = Duration.seconds(90)
     /// The minimum time between two requests.
     static let interval = Duration.seconds(5)
