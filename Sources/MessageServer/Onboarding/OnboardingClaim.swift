@@ -1,10 +1,11 @@
 package import BalloonJSON
 package import BalloonPOSIX
 
-/// A stranger's entry on the landing page: that a business of Apple Business Register wants this server.
+/// A visitor's unverified statement on the landing page that a business of Apple Business Register wants this
+/// server.
 ///
-/// `{"business":"…","name":"…","logo":"https://…","contact":"…","receivedAt":"2026-11-21T10:00:00.123Z"}`. Nothing of it is
-/// verified, and the logo's address is never fetched.
+/// `{"business":"…","name":"…","logo":"https://…","contact":"…","receivedAt":"2026-11-21T10:00:00.123Z"}`.
+/// The server verifies no member, and never fetches the logo's address.
 package struct OnboardingClaim: Sendable, Equatable {
     /// The reason why an entry is refused.
     enum Defect: Error, Equatable {
@@ -14,7 +15,7 @@ package struct OnboardingClaim: Sendable, Equatable {
         case malformed(String)
     }
 
-    /// The business's identifier, as the configuration accepts it.
+    /// The business's identifier in the form of the configuration, without the prefix `urn:biz:`.
     package let business: String
     /// The business's name; empty when Apple sent none, as for internal test accounts.
     package let name: String
@@ -22,7 +23,7 @@ package struct OnboardingClaim: Sendable, Equatable {
     package let logo: String
     /// The e-mail address or telephone number that the person wrote into the form of the landing page; empty until the form is sent.
     package let contact: String
-    /// The time of arrival.
+    /// The time at which the server received the claim.
     package let receivedAt: Timestamp
 
     /// The maximum bytes of an identifier.
@@ -32,11 +33,13 @@ package struct OnboardingClaim: Sendable, Equatable {
     /// The maximum bytes of a name and of a contact.
     static let maximumTextBytes = 200
 
-    /// Checks the fields of the page's address, or of its form, which must have a contact; `values` returns all values of a
-    /// field.
+    /// Checks the fields of the page's query or, for `isForm`, of its form.
+    ///
+    /// Only a form must have a contact. `values` returns all values of the field with the given name.
     init(isForm: Bool, at now: Timestamp, _ values: (String) -> [String]) throws(Defect) {
         let id = try Self.field("id", maximumBytes: Self.maximumIDBytes, values("id"))
-        // Apple's own forms write the identifier with and without this prefix; messages never have it.
+        // Apple's own forms write the identifier with and without this prefix; webhook messages never have
+        // the prefix.
         let prefix = "urn:biz:"
         let business = id.lowercased().hasPrefix(prefix) ? String(id.dropFirst(prefix.count)) : id
         guard !business.isEmpty else { throw .missing("id") }
@@ -85,11 +88,12 @@ package struct OnboardingClaim: Sendable, Equatable {
         writer.field("receivedAt", receivedAt.rfc3339)
     }
 
-    /// The file of the business for the folder `businesses`, which only records messages until it names a handler.
+    /// Returns the content of a configuration file of the business, for the folder `businesses`.
     ///
-    /// A claim without a name gets `slug` as its name. Nil when `slug` is not 1 to 64 of `a-z`, `0-9` and `-`.
+    /// The file names no handler, so the server only records the business's messages. A claim without a name
+    /// gets `slug` as its name. Nil when `slug` is not 1 to 64 of `a-z`, `0-9` and `-`.
     package func businessFile(slug: String) -> String? {
-        // The error's text is about the name of a file.
+        // The error is dropped, because its text is about the name of a file.
         guard (try? SettingFormat.slug(slug)) != nil else { return nil }
         func text(_ value: String) -> String {
             var writer = JSONWriter()

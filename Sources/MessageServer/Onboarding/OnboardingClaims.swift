@@ -4,14 +4,15 @@ import Synchronization
 
 /// The claims in `DATA/onboarding`, one file each.
 ///
-/// The file's name is the claim's: 16 hexadecimal digits of the business's SHA-256 and a number from 1 to 5, so that a
-/// business has at most five claims and none replaces another. Commands read and drop claims beside a running server.
+/// A claim has the name of its file: 16 hexadecimal digits of the SHA-256 of the business's identifier, and a
+/// number from 1 to 5. A business therefore has at most five claims, and no claim replaces another. Commands
+/// read and drop claims while a server runs.
 package final class OnboardingClaims: Sendable {
     /// The reason why a claim is not kept.
     package enum Refusal: Error, Equatable {
-        /// The business has five claims.
+        /// The business has five claims already.
         case businessFull
-        /// There are 1,000 claims.
+        /// The data directory has 1,000 claims already.
         case full
     }
 
@@ -28,12 +29,12 @@ package final class OnboardingClaims: Sendable {
     /// Held while a claim is added, so that two claims never choose the same name.
     private let adding = Mutex(())
 
-    /// Opens the claims of a data directory; creates nothing.
+    /// Opens the claims of a data directory; does not create the folder.
     package init(dataDirectory: String) { directory = dataDirectory + "/onboarding" }
 
-    /// Keeps a claim durably and returns its name.
+    /// Writes a claim to disk and returns its name.
     ///
-    /// Throws ``Refusal`` and the disk's errors.
+    /// Throws a ``Refusal``, or an error of the disk.
     func add(_ claim: OnboardingClaim) throws -> String {
         try adding.withLock { _ in
             try Directory.make(directory)
@@ -47,7 +48,7 @@ package final class OnboardingClaims: Sendable {
         }
     }
 
-    /// All claims that have not expired, oldest first, and the names of damaged files.
+    /// Returns all claims that have not expired, oldest first, and the names of damaged files.
     package func claims(
         at now: Timestamp
     ) throws(SystemError) -> (claims: [(name: String, claim: OnboardingClaim)], damaged: [String]) {
@@ -88,7 +89,7 @@ package final class OnboardingClaims: Sendable {
     /// Deletes expired claims.
     func sweep(at now: Timestamp) throws(SystemError) {
         for name in try names() {
-            // A damaged file has no age: it stays until it is dropped.
+            // A damaged file has no readable time of arrival, so it never expires; an operator drops it.
             guard let claim = try read(name).flatMap({ OnboardingClaim($0) }) else { continue }
             if Self.hasExpired(claim, at: now) { _ = try drop(name) }
         }
@@ -115,7 +116,7 @@ package final class OnboardingClaims: Sendable {
 
     private func read(_ name: String) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) { return try File(path(name), for: .reading).readAll() } catch {
-            // Dropped since the listing.
+            // The claim was dropped after the folder was listed.
             guard error.isMissing else { throw error }
             return nil
         }

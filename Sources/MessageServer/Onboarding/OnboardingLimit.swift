@@ -1,17 +1,19 @@
 import BalloonPOSIX
 
-/// Five claims of an address within an hour, for at most 10,000 addresses at a time.
+/// Limits the claims to five from one address within an hour, and counts at most 10,000 addresses at a time.
 ///
-/// A restart forgets them.
+/// A restart resets the counts.
 struct OnboardingLimit: Sendable {
-    /// The origin of a claim: a peer, or the client that a proxy on this machine names.
+    /// The origin of a claim: the connection's peer, or the client that a proxy on this machine names.
     enum Origin: Hashable, Sendable {
         case peer(PeerAddress)
         case forwarded(String)
 
-        /// The origin of a request from `peer`, with the last value of its `X-Forwarded-For`.
+        /// Creates the origin of a request from `peer`, whose last `X-Forwarded-For` field has the given
+        /// value.
         ///
-        /// Only a proxy on this machine is believed. Its last value is the one that it added itself.
+        /// The field counts only when the peer is a proxy on this machine, and only its last element, because
+        /// the proxy itself added that element. The elements before it may come from the client.
         init(_ peer: PeerAddress, forwardedFor: String?) {
             let values = forwardedFor?.split(separator: ",", omittingEmptySubsequences: false)
             let client = values?.last?.filter { !$0.isWhitespace } ?? ""
@@ -20,7 +22,7 @@ struct OnboardingLimit: Sendable {
                 ? .forwarded(client) : .peer(peer.group)
         }
 
-        /// The bytes of the longest IPv6 address with a zone and a port.
+        /// The length of the longest IPv6 address with a zone and a port, in bytes.
         private static let maximumBytes = 64
     }
 
@@ -29,7 +31,8 @@ struct OnboardingLimit: Sendable {
     private static let hour = Duration.seconds(3600)
     private var claims: [Origin: [ContinuousClock.Instant]] = [:]
 
-    /// Counts a claim; false when the origin had five within the last hour, or there are too many origins.
+    /// Counts a claim; false when the origin had five within the last hour, or when too many origins are
+    /// counted.
     mutating func admit(_ origin: Origin, at now: ContinuousClock.Instant) -> Bool {
         if claims[origin] == nil, claims.count >= Self.maximumOrigins {
             claims = claims.filter { $0.value.contains { now - $0 < Self.hour } }

@@ -1,8 +1,9 @@
 /// The pages of the path `/landing`.
 ///
-/// Every value in them is a stranger's text: escaped, and never an address of a link or picture.
+/// Every value in a page comes from an unknown sender. It is escaped, and never becomes the address of a link
+/// or of an image.
 enum OnboardingPage {
-    /// The form; Apple's values are sent back with it.
+    /// Returns the form; the browser sends Apple's values back in hidden fields.
     static func form(_ claim: OnboardingClaim) -> PublicPage {
         let hidden = [("id", claim.business), ("name", claim.name), ("logo", claim.logo)].map { name, value in
             #"<input type="hidden" name="\#(name)" value="\#(PublicPage.escaped(value))">"#
@@ -27,7 +28,7 @@ enum OnboardingPage {
                 """)
     }
 
-    /// The end.
+    /// The page that confirms a received claim.
     static let done = PublicPage(
         title: "Thank you",
         main: """
@@ -35,7 +36,7 @@ enum OnboardingPage {
             <p>We have your request and will contact you. You can close this page.</p>
             """)
 
-    /// The answer to an entry that is not kept.
+    /// Returns the page for a claim with a missing or malformed field.
     static func refusal(_ defect: OnboardingClaim.Defect) -> PublicPage {
         let text =
             switch defect {
@@ -46,7 +47,7 @@ enum OnboardingPage {
         return PublicPage(title: "Not sent", main: "<h1>Not sent</h1>\n<p>\(text)</p>")
     }
 
-    /// The answer when there are too many claims, or the disk refuses.
+    /// The page for a claim that cannot be stored, because there are too many claims or the disk fails.
     static let unavailable = PublicPage(
         title: "Not now",
         main: """

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The landing page to which Apple Business Register sends a brand that chooses this server: `/landing`.
 ///
-/// It exists only with `landing` in the configuration. `GET /landing?id&name&logo` shows a form, `POST /landing` keeps the
-/// claim, and `GET /landing/done` ends it. Nothing is connected: an operator confirms the contact and writes the business's
-/// file.
+/// The routes exist only with `landing` in the configuration. `GET /landing?id&name&logo` shows a form, `POST
+/// /landing` stores the claim, and `GET /landing/done` shows a confirmation. A claim connects no business: an
+/// operator confirms the contact and writes the business's file.
 final class OnboardingRoutes: Sendable {
     private let claims: OnboardingClaims
     private let limit = Mutex(OnboardingLimit())
@@ -36,7 +36,7 @@ final class OnboardingRoutes: Sendable {
                     return OnboardingPage.refusal(error).response(.badRequest)
                 }
                 let origin = Self.origin(of: request)
-                // Not on a shard: the claim is written to disk.
+                // Leave the shard, because the claim is written to disk.
                 Task { @concurrent in responder.respond(await self.keep(claim, from: origin)) }
                 return nil
             },
@@ -103,7 +103,7 @@ final class OnboardingRoutes: Sendable {
         return try OnboardingClaim(isForm: isForm, at: .now()) { query.values(of: $0) }
     }
 
-    /// The request's origin; of several fields the last one counts.
+    /// Returns the request's origin; uses the last of several `X-Forwarded-For` fields.
     private static func origin(of request: HTTPRequest) -> OnboardingLimit.Origin {
         let value = request.fields.last { $0.name.lowercased() == "x-forwarded-for" }?.value
         return OnboardingLimit.Origin(request.peer, forwardedFor: value)
