@@ -5,15 +5,15 @@ import BalloonWire
 ///
 /// `{"state":"…","scope":["email"],"key":"BFz9…","scalar":"…"}`
 struct ClassicSignInPayload: Sendable {
-    /// The value that the provider repeats to the device; the server never sees it again.
+    /// The value that the provider returns to the device; the server does not receive it again.
     let state: String
     let scope: [String]
     /// The public key, 97 bytes in Base64: `responseEncryptionKey`.
     let key: String
-    /// The private number of the key.
+    /// The private scalar of the key pair.
     let scalar: Secret
 
-    /// Draws a state; 24 bytes in Base64, as Apple's sample has it.
+    /// Creates a payload with a random state: 24 bytes in Base64, as in Apple's sample.
     init(_ pair: P384KeyPair, scope: [String]) {
         state = Base64.encode(randomBytes(24))
         self.scope = scope
@@ -22,7 +22,7 @@ struct ClassicSignInPayload: Sendable {
     }
 
     init?(_ json: [UInt8]?) {
-        // The store's own files: a damaged one is treated as a missing request.
+        // The store wrote this JSON; a damaged payload is treated as a missing request.
         guard let json, let root = (try? JSONDocument(json))?.root, let state = root["state"]?.string,
             let key = root["key"]?.string, let scope = root["scope"],
             let scalar = root["scalar"]?.string.flatMap({ Base64.decode($0) }).flatMap({ try? Secret($0) })

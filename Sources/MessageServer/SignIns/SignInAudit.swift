@@ -5,21 +5,22 @@ import BusinessMessages
 import MessageStore
 import SignIn
 
-/// The provider's question whether a key of version 1 belongs to an open sign-in: `/auth/SLUG/key`.
+/// Answers the provider's question whether a key of version 1 belongs to an open sign-in: `/auth/SLUG/key`.
 ///
-/// The device adds the key and an identifier of the customer to the provider's address, so that the provider can ask the
-/// business about them. Apple MSP API, "Validate the Public Key".
+/// The device adds the key and an identifier of the customer to the provider's address. The provider can then
+/// ask the business about both. Apple MSP API, "Validate the Public Key".
 struct SignInAudit: Sendable {
     let requests: OpenRequests
     let settings: SignInSettings
 
-    /// The question, from a query or a form.
+    /// The provider's question, read from a query or a form.
     struct Question: Sendable {
         let key: String
         let customer: String?
 
-        /// Parses `responseEncryptionKey` or `response_encryption_key`, and `userHandle`, which may be missing; nil for a
-        /// malformed text, and when a name is repeated.
+        /// Parses `responseEncryptionKey` or `response_encryption_key`, and `userHandle` or `user_handle`.
+        ///
+        /// The handle may be missing. Nil for a malformed text, and when the key or the handle occurs twice.
         init?(_ text: ArraySlice<UInt8>) {
             // A malformed query names no key.
             guard let query = try? HTTPQuery(text) else { return nil }
@@ -31,15 +32,17 @@ struct SignInAudit: Sendable {
             customer = handles.first.map(Self.restored)
         }
 
-        /// A plus sign of Base64 that was not encoded arrives as a blank.
+        /// Restores each plus sign of a Base64 text that was sent unescaped and was therefore decoded as a
+        /// space.
         private static func restored(_ text: String) -> String {
             String(text.map { $0 == " " ? "+" : $0 })
         }
     }
 
-    /// Whether `authorization`, the value of the field, has the token of the business with this slug.
+    /// Whether `authorization`, the value of the header field, has the token of the business with this slug.
     ///
-    /// An unknown business and one without a token are refused alike. The digests are compared in constant time.
+    /// A refusal is the same for an unknown business and for a business without a token. The digests are
+    /// compared in constant time.
     func isAuthorized(_ authorization: ArraySlice<UInt8>?, slug: String) -> Bool {
         let scheme = "bearer "
         guard let authorization,

@@ -11,11 +11,11 @@ import Synchronization
 
 /// Processes a provider's callback: find → check `iss` → consume → exchange → record → redirect.
 ///
-/// The request is consumed durably before its code is exchanged, so that no code is exchanged twice, also after a crash.
-/// The result is on disk before the browser returns to Messages. Nothing here proves who owns the browser: only Apple's
-/// event releases the result.
+/// The flow consumes the request durably before it exchanges the code, so that no code is exchanged twice,
+/// even after a crash. The result is on disk before the browser returns to Messages. A callback does not
+/// prove that the browser is the customer's: only Apple's event releases the result.
 final class SignInFlow: Sendable {
-    /// The page or the redirect that ends a request of the browser.
+    /// The page or the redirect that answers a browser.
     enum Answer: Sendable, Equatable {
         /// The sign-in succeeded, and needs no confirmation.
         case success
@@ -29,7 +29,7 @@ final class SignInFlow: Sendable {
 
     /// The reason why a callback or a confirmation fails; contains no text from outside.
     private enum Failure: Error {
-        /// The provider's part failed.
+        /// The provider refused or failed, or its answer was invalid.
         case provider(SignInFailure)
         /// The state is unknown, used or expired, or belongs to another business.
         case state
@@ -68,12 +68,12 @@ final class SignInFlow: Sendable {
     private let running = Mutex(Running())
     private let suspected = ProviderSwitch.allCases.map { (setting: $0, count: Counter()) }
 
-    /// How many sign-ins failed in a way that a setting of `authentication` may correct, by setting.
+    /// The number of failed sign-ins that a change of a setting of `authentication` may correct, by setting.
     var suspectedSettings: [(setting: String, count: UInt64)] {
         suspected.map { ($0.setting.rawValue, $0.count.value) }
     }
 
-    /// The callbacks that are processed.
+    /// The callbacks in progress.
     private struct Running {
         var tasks: [Int: Task<Answer, Never>] = [:]
         var number = 0
@@ -105,7 +105,7 @@ final class SignInFlow: Sendable {
         }
     }
 
-    /// Cancels the callbacks that wait for their providers, and refuses further ones: failure 503.
+    /// Cancels the callbacks that wait for their providers; these and later callbacks fail with 503.
     func stop() {
         running.withLock { running in
             running.isStopping = true
@@ -146,7 +146,7 @@ final class SignInFlow: Sendable {
         } catch {
             throw .provider(error)
         }
-        // A request that is not consumed can be used after the restart.
+        // Stop before the request is consumed, so that the customer can use the request after the restart.
         if Task.isCancelled { throw .provider(.stopping) }
         guard try await update(name, { request, now in request?.consume(at: now) ?? false }) else {
             throw .state
@@ -159,7 +159,7 @@ final class SignInFlow: Sendable {
         }
     }
 
-    /// The secrets of the open request with this name; it must be of this business.
+    /// Returns the secrets of the open request with this name; fails when the request is of another business.
     private func find(
         _ name: RequestName, of business: SignInSettings.Business
     ) async throws(Failure) -> SignInAttempt {
@@ -219,7 +219,7 @@ final class SignInFlow: Sendable {
 
     private func answer(to failure: Failure, _ slug: String) -> Answer {
         if case .provider(.denied) = failure { return .cancel }
-        // Anybody can send an unknown state, so it is no warning.
+        // An unknown state is no warning, because any client can send one.
         let level: Logger.Level = if case .state = failure { .info } else { .warning }
         if case .provider(let failure) = failure, let setting = failure.suspectedSwitch {
             for suspect in suspected where suspect.setting == setting { suspect.count.add() }

@@ -1,9 +1,11 @@
 /// The page that asks whether the customer started the sign-in.
 ///
-/// A stranger can send the address of his own sign-in to a victim, who then signs in for the stranger's conversation. The
-/// page names the business and asks; without the answer no identity is released.
+/// An attacker can send the address of a sign-in from the attacker's conversation to a victim. A victim who
+/// signs in there would give the attacker's conversation the victim's identity. The page names the business
+/// and asks; without an answer no identity is released.
 enum SignInPage {
-    /// The page for a business; `value` is sent back once, and the answer leads to Messages.
+    /// Returns the page for a business; its form sends `value` back once, and the answer redirects to
+    /// Messages.
     static func page(business: String, slug: String, value: String) -> PublicPage {
         let name = PublicPage.escaped(business)
         return PublicPage(

@@ -5,10 +5,10 @@ import BusinessMessages
 import MessageStore
 import SignIn
 
-/// Adds the parts of a sign-in message that are drawn when it is sent, and keeps its open request up to date.
+/// Adds the random parts of a sign-in message when the message is sent, and updates its open request.
 ///
-/// The journal has placeholders in their place. The parts are drawn once for each queued reply and are durable before the
-/// message leaves, so a repeated send has the same bytes.
+/// The message in the journal has placeholders instead. The parts are created once for each queued reply and
+/// are durable before the message is sent, so a repeated send has the same bytes.
 struct SignInParts: Sendable {
     let requests: OpenRequests
     /// The providers; nil in a command without a running server, which leaves sign-ins in the outbox for the server.
@@ -19,7 +19,7 @@ struct SignInParts: Sendable {
         let description = "the server adds the parts of a sign-in; it is sent when the server runs"
     }
 
-    /// The reason why a sign-in of version 1 is sent later.
+    /// The reason why a sign-in of version 1 is retried later: no key pair could be created.
     private struct NoKeyPair: Error, CustomStringConvertible {
         let description = "too many operations wait for the public-key threads"
     }
@@ -35,7 +35,7 @@ struct SignInParts: Sendable {
         oauth2["responseEncryptionKey"]?.string == SignInRequest.placeholder
     }
 
-    /// The message with its parts; another message is returned unchanged.
+    /// Returns the message with its parts; a message without placeholders is returned unchanged.
     ///
     /// Throws the disk's errors, after which the send is retried.
     func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
@@ -63,14 +63,14 @@ struct SignInParts: Sendable {
         }
     }
 
-    /// A message that is completed.
+    /// The message to complete, with the values that are read from it.
     private struct Parts {
         let message: JSONValue
         let oauth2: JSONValue
         let identifier: String
         let authentication: AuthenticationConfiguration
 
-        /// The request's own scope; empty for the configured one.
+        /// The scope that the message names; empty for the configured scope.
         var scope: [String] {
             oauth2["scope"]?.elements.compactMap(\.string).filter { $0 != SignInRequest.placeholder } ?? []
         }
@@ -101,12 +101,13 @@ struct SignInParts: Sendable {
         return .message(Self.message(parts.message, with: members))
     }
 
-    /// Adds a new key of P-384; its private number stays in the open request, whose name is that of the key.
+    /// Adds a new P-384 key; the open request keeps the private scalar, and its name is derived from the
+    /// public key.
     private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> LateParts {
         guard let client = parts.authentication.provider.classic else {
             return .refused(reason: "not sent: the business has no \"classic\" in its \"authentication\"")
         }
-        // Creating a pair fails only without memory.
+        // Creating a key pair fails only when memory is exhausted.
         let drawn = await PublicKeyThreads.shared.run { try? P384KeyPair() }
         guard let pair = drawn ?? nil else { throw NoKeyPair() }
         let scope = parts.scope.isEmpty ? parts.authentication.provider.scope : parts.scope
@@ -123,7 +124,7 @@ struct SignInParts: Sendable {
                 ]))
     }
 
-    /// The open request of a queued reply; the first attempt makes it.
+    /// Returns the open request of a queued reply; the first attempt to send the reply creates it.
     private func request(
         _ entry: OutboxEntry, _ parts: Parts, named name: String, _ payload: [UInt8]
     ) async throws -> OpenRequest {
@@ -141,17 +142,19 @@ struct SignInParts: Sendable {
     }
 
     private static let noProvider = "not sent: the business has no \"authentication\" in its file"
-    /// The customer used the request of an earlier attempt, whose answer the server did not see.
+    /// The reason for a reply whose request the customer has used: an earlier attempt arrived, but its answer
+    /// was lost.
     private static let used = "not sent again: the customer has used this sign-in"
 
-    /// Begins the time of an accepted message's request, or removes the unused request of a message that was not sent.
+    /// Starts the lifetime of the request when its message was accepted; otherwise removes the unused
+    /// request.
     func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
         guard entry.reply.kind == .authentication else { return }
         try await requests.update(of: entry.id) { request, now in
             if case .accepted = result {
                 request?.accept(at: now)
             } else if let phase = request?.phase, phase == .waiting || phase == .open {
-                // A request that the customer has used shows that the gateway accepted an earlier attempt.
+                // A used request is kept, because it shows that the gateway accepted an earlier attempt.
                 request = nil
             }
         }

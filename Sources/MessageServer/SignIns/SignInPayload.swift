@@ -15,7 +15,7 @@ struct SignInPayload: Sendable {
     }
 
     init?(_ json: [UInt8]?) {
-        // The store's own files: a damaged one is treated as a missing request.
+        // The store wrote this JSON; a damaged payload is treated as a missing request.
         guard let json, let root = (try? JSONDocument(json))?.root, let state = root["state"]?.string,
             let redirectURI = root["redirectURI"]?.string, let scope = root["scope"]
         else { return nil }

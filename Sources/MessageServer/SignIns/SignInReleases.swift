@@ -5,17 +5,17 @@ import Logging
 import MessageStore
 import SignIn
 
-/// Releases the result of a sign-in to Apple's event of the same customer and request.
+/// Releases the result of a sign-in when Apple's event for the same customer and request arrives.
 ///
-/// The event proves which Messages account closed the window. It does not prove that the same person signed in. In version 1
-/// the event brings the device's token, which is opened and checked here.
+/// The event proves which Messages account closed the window. It does not prove that the same person signed
+/// in. In version 1 the event contains the device's token, which is decrypted and checked here.
 struct SignInReleases: Sendable {
     let requests: OpenRequests
     let settings: SignInSettings
     let client: SignInClient
     let logger: Logger
 
-    /// The time limit for opening and checking a token of version 1.
+    /// The time limit for decrypting and checking a token of version 1.
     private static let classicTime = Duration.seconds(20)
 
     /// The meaning of an event.
@@ -28,9 +28,10 @@ struct SignInReleases: Sendable {
         case repetition(of: MessageID)
     }
 
-    /// The meaning of an event; the same event has the same meaning again until its delivery has ended.
+    /// Returns the meaning of an event, which stays the same until the event's delivery has ended.
     ///
-    /// Throws the disk's errors, after which the delivery is retried, and a `CancellationError` when the server stops.
+    /// Throws the disk's errors, after which the delivery is retried, and a `CancellationError` when the
+    /// server stops.
     func meaning(of event: InboundEvent) async throws -> Meaning {
         guard case .authentication(let authentication) = event.content,
             let identifier = authentication.interaction.requestIdentifier,
@@ -38,7 +39,8 @@ struct SignInReleases: Sendable {
         else { return .none }
         let provider = business.authentication.provider
         if authentication.version == .one {
-            // Without a client of version 1, the handler asked with a key of its own.
+            // Without a client of version 1, the handler sent the request with its own key, and the server
+            // has no request.
             guard provider.classic != nil else { return .none }
             if authentication.result == .succeeded, let token = authentication.token {
                 return try await meaning(of: event, identifier, token: token, authentication, business)
@@ -46,13 +48,13 @@ struct SignInReleases: Sendable {
         }
         let (customer, id) = (event.customer, event.id)
         let release = try await requests.update(identifier, of: event.business) { request, now in
-            // An ended request is gone: the event is late, or an operator replays it.
+            // An ended request was removed; the event then comes too late, or an operator replays it.
             request?.release(to: customer, by: id, at: now) ?? .expired
         }
         return Self.meaning(of: release, authentication)
     }
 
-    /// The meaning of an event that brings a token of version 1.
+    /// Returns the meaning of an event that contains a token of version 1.
     private func meaning(
         of event: InboundEvent, _ identifier: String, token: String, _ authentication: Authentication,
         _ business: SignInSettings.Business
@@ -94,7 +96,8 @@ struct SignInReleases: Sendable {
         }
     }
 
-    /// The part of an event's result that the conversation keeps; nil for an event without a result.
+    /// Returns the part of an event's result that the conversation's file keeps; nil for an event without a
+    /// result.
     func recorded(_ event: InboundEvent) async throws -> RecordedSignIn? {
         guard case .result(let result) = try await meaning(of: event) else { return nil }
         guard case .signedIn(let identity) = result else { return RecordedSignIn(result: result.name) }
@@ -109,7 +112,7 @@ struct SignInReleases: Sendable {
             let identifier = authentication.interaction.requestIdentifier, settings[event.business] != nil
         else { return }
         let id = event.id
-        // When the disk refuses, the request is removed by the clock a day later.
+        // When the disk fails here, the request is removed a day later, after its time has passed.
         try? await requests.update(identifier, of: event.business) { request, _ in
             if request?.releasedBy == id { request = nil }
         }
@@ -128,11 +131,12 @@ struct SignInReleases: Sendable {
 
     /// The result for the handler, from the recorded result and the status that the device reports.
     static func result(_ json: [UInt8]?, _ authentication: Authentication) -> SignInResult {
-        // The store's own file: a damaged one counts as no result.
+        // The store wrote this JSON; a damaged result counts as no result.
         let recorded = json.flatMap { try? JSONDocument($0) }.flatMap { SignInResult($0.root) }
         switch authentication.result {
         case .succeeded:
-            // Of version 1, the token in the event itself led to the recorded result.
+            // In version 1, the recorded result was derived from the token in this event, so it needs no
+            // further check.
             if authentication.version == .one { return recorded ?? .unproven }
             guard case .signedIn = recorded else { return .unproven }
             return recorded ?? .unproven

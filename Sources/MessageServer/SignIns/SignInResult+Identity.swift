@@ -17,7 +17,8 @@ extension SignInResult {
                 issuer: identity.issuer, subject: identity.subject, claims: claims, tokens: tokens))
     }
 
-    /// The result of version 1 for a handler; nil as for an identity.
+    /// The result of version 1 for a handler; nil when its claims are no JSON object, which the client never
+    /// writes.
     init?(_ result: ClassicResult) {
         switch result {
         case .signedIn(let identity): self.init(identity)

@@ -22,9 +22,10 @@ struct SignInRoutes: Sendable {
     func routes() -> [HTTPRoute] {
         [
             HTTPRoute(.get, Self.callbackPath) { request, responder in
-                // A GET route gets HEAD too, which must not consume the request.
+                // A GET route also receives HEAD requests, which must not consume the sign-in.
                 guard request.method == .get else { return Self.methodNotAllowed }
-                // A request that is kept while the provider works keeps the shard's whole buffer.
+                // Copy the query: a slice that is kept while the provider works would keep the shard's whole
+                // buffer.
                 let query = Array(request.query)
                 return answer(request, responder) { await flow.callback(query, slug: $0) }
             },
@@ -59,7 +60,7 @@ struct SignInRoutes: Sendable {
         _ work: @escaping @Sendable (_ slug: String) async -> SignInFlow.Answer
     ) -> HTTPResponse? {
         let slug = request.parameter("slug") ?? ""
-        // Not on a shard: the provider and the disk take time.
+        // Leave the shard, because the provider and the disk take time.
         Task { @concurrent in responder.respond(Self.response(await work(slug), slug: slug)) }
         return nil
     }
@@ -83,7 +84,8 @@ struct SignInRoutes: Sendable {
         return nil
     }
 
-    /// Answers with the result of `work`, or with `late` when that takes longer than `limit`, as on a disk that hangs.
+    /// Answers with the result of `work`, or with `late` when `work` takes longer than `limit`, as on a hung
+    /// disk.
     private func respond(
         _ responder: HTTPResponder, within limit: Duration, or late: HTTPResponse,
         _ work: @escaping @Sendable () async -> HTTPResponse
@@ -94,7 +96,7 @@ struct SignInRoutes: Sendable {
             try? await Task.sleep(for: limit)
             if isAnswered.claim() { responder.respond(late) }
         }
-        // Not on a shard: the answer is in a file.
+        // Leave the shard, because the answer is read from a file.
         Task { @concurrent in
             let response = await work()
             if isAnswered.claim() { responder.respond(response) }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The current settings `authentication` of all businesses; a reload replaces them.
 final class SignInSettings: Sendable {
-    /// A business with a provider.
+    /// A business with an identity provider.
     struct Business: Sendable {
         let id: BusinessID
         let slug: String
@@ -48,7 +48,8 @@ final class SignInSettings: Sendable {
         state.withLock { $0.businesses = settings }
     }
 
-    /// Uses the address of the listener when the configuration has no `publicURL`, in a development server.
+    /// Uses the address of the listener when the configuration has no `publicURL`, as for a development
+    /// server.
     func use(listener url: String) {
         state.withLock { $0.publicURL = $0.publicURL ?? url }
     }
