@@ -1,5 +1,6 @@
-/// Short references that connect an answer to its log line: unique in a process, and not predictable from
-/// each other.
+/// A sequence of short references, each of which connects an answer to its log line.
+///
+/// The references are unique in a process, and no reference can be predicted from another.
 struct ReferenceSequence: Sendable {
     /// One reference.
     struct Reference: Sendable {
@@ -17,10 +18,9 @@ struct ReferenceSequence: Sendable {
     /// Starts at a random value.
     init() { state = .random(in: 0 ... .max) }
 
-    /// The next reference.
+    /// Returns the next reference.
     ///
-    /// Each value of the counter is mixed by a bijection, so that no reference repeats (SplitMix64's
-    /// finalizer).
+    /// A bijection (SplitMix64's finalizer) mixes each value of the counter, so that no reference repeats.
     mutating func next() -> Reference {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -1,10 +1,12 @@
 package import BusinessMessages
 
-/// The result of one stage of the data path for one message; log, metrics and inspector read only this.
+/// The result of one stage of the data path for one message.
 ///
-/// It contains facts, never customer text, tokens or keys.
+/// Log, metrics and inspector read only these events. An event contains facts, never customer text, tokens or
+/// keys.
 package struct StageEvent: Sendable {
-    /// A stage of the data path, in order; the table in Architecture.md lists the same, which `scripts/pages` compares.
+    /// A stage of the data path, in order; `scripts/pages` compares the cases with the table in
+    /// Architecture.md.
     package enum Stage: String, Sendable, CaseIterable {
         /// Accept, read and parse the HTTP request.
         case read
@@ -12,15 +14,15 @@ package struct StageEvent: Sendable {
         case authenticate
         /// Decompress a gzip body.
         case inflate
-        /// Read sender and receiver.
+        /// Read the identities of sender and receiver.
         case envelope
-        /// Make the message durable, once.
+        /// Make the message durable, and detect a duplicate.
         case journal
         /// Download the payload behind a reference.
         case resolve
         /// Decode the message to a typed event.
         case decode
-        /// Write the conversation's line.
+        /// Write the message's line to the conversation's file.
         case record
         /// Fetch the files of the message.
         case fetch
@@ -38,18 +40,21 @@ package struct StageEvent: Sendable {
     package enum Result: Sendable, Hashable {
         /// Success.
         case done
-        /// The message was stored already, and processing stops.
+        /// The message was already stored, and processing stops.
         case duplicate
-        /// The sender is at fault: the status of the answer and the reason, a constant.
+        /// The sender caused the failure: the status of the answer, and the reason, which is a constant.
         case refused(status: Int, reason: String)
-        /// The server or a dependency is at fault; the reason is a constant or a system error.
+        /// The server or a dependency caused the failure; the reason is a constant or a system error.
         case failed(reason: String)
         /// The step will be retried after this many milliseconds; the reason is as for `failed`.
         case postponed(milliseconds: Int, reason: String)
         /// The delivery or reply was released, and the attempt does not count; the reason is as for `failed`.
         case released(reason: String)
-        /// An end without an error: `unhandled`, `rejected`, `handedOff`, `withPerson`; for `decode`, why a message has too many parts to be
-        /// read: `unrecognized: 101 attachments; at most 100 are read`.
+        /// The stage ended without an error, with one of `unhandled`, `rejected`, `handedOff` and
+        /// `withPerson`.
+        ///
+        /// For `decode`, the text says why a message has too many parts to be read:
+        /// `unrecognized: 101 attachments; at most 100 are read`.
         case ended(String)
     }
 
@@ -63,7 +68,7 @@ package struct StageEvent: Sendable {
     package var reference: String?
     /// The business, once it is known.
     package var business: BusinessID?
-    /// The message's id, once it is known; for `reply`, the reply's.
+    /// The id of the message, once it is known; for the stage `reply`, the id of the reply.
     package var message: MessageID?
     /// For `reply`, the customer's message that it answers; nil for a message that answers none.
     package var inReplyTo: MessageID?
@@ -73,11 +78,11 @@ package struct StageEvent: Sendable {
     package var kind: Kind?
     /// The number of the attempt.
     package var attempt: Int?
-    /// The customer, from `resolve` on, and only for an observer that wants details.
+    /// The customer, from the stage `resolve` on, and only for an observer with `wantsDetails`.
     package var customer: CustomerID?
-    /// The bytes of the message or the reply, under the same conditions.
+    /// The size of the message or the reply in bytes, under the conditions of ``customer``.
     package var bytes: Int?
-    /// The status of the gateway's answer to a reply, under the same conditions.
+    /// The status of the gateway's answer to a reply, under the conditions of ``customer``.
     package var status: Int?
 }
 
@@ -85,7 +90,8 @@ package struct StageEvent: Sendable {
 package protocol StageObserver: Sendable {
     /// Receives `event`.
     func observe(_ event: StageEvent)
-    /// Whether the events have the customer, the bytes and the status; a log must not have them.
+    /// Whether the events have the customer, the bytes and the status; false for an observer that writes a
+    /// log.
     var wantsDetails: Bool { get }
 }
 

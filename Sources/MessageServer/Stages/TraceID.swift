@@ -3,8 +3,9 @@ import BusinessMessages
 
 /// The identity of a message's trace: a hash of business and message id.
 ///
-/// It is the same in every process, attempt and log line, without being stored. Deriving it for a log line takes 0.4 µs and no allocation, because
-/// the threads that read requests write one for each message.
+/// The identity is the same in every process, attempt and log line, without being stored. Deriving it for a
+/// log line takes 0.4 µs and no allocation, because the threads that read requests write one line for each
+/// message.
 struct TraceID: Sendable, Hashable {
     private let bits: UInt128
 
@@ -30,14 +31,16 @@ struct TraceID: Sendable, Hashable {
 
     /// The header `traceparent` of an attempt to deliver the message: version, trace, span and the flag `sampled`.
     ///
-    /// The span is derived too, so the attempt has the same one in the server's log and in the handler's traces.
+    /// The span is derived too, so an attempt has the same span in the server's log and in the handler's
+    /// traces.
     func parent(delivery: UInt64, attempt: Int) -> String {
         let text = text
         let span = Hex.encode(SHA256.hash(Array("\(text)\0\(delivery)\0\(attempt)\0".utf8)).prefix(8))
         return "00-\(text)-\(span)-01"
     }
 
-    /// The first 16 bytes of the SHA-256 of two texts, each with a zero byte after it, which no identifier contains.
+    /// Returns the first 16 bytes of the SHA-256 of two texts; each text is followed by a zero byte as a
+    /// separator.
     private static func hash(_ first: String, _ second: String) -> UInt128 {
         let zero: InlineArray<1, UInt8> = [0]
         var hash = SHA256()
@@ -51,7 +54,8 @@ struct TraceID: Sendable, Hashable {
 }
 
 extension StageEvent {
-    /// The trace of the customer's message; nil before the message is known, and for a sent message that answers none.
+    /// The trace of the customer's message; nil before the message is known, and for a sent message that is
+    /// no reply.
     var trace: TraceID? {
         guard let business, let message = stage == .reply ? inReplyTo : message else { return nil }
         return TraceID(business, message)
