@@ -50,8 +50,7 @@ package struct StageEvent: Sendable {
         case postponed(milliseconds: Int, reason: String)
         /// The delivery or reply was released, and the attempt does not count; the reason is as for `failed`.
         case released(reason: String)
-        /// The stage ended without an error, with one of `unhandled`, `rejected`, `handedOff` and
-        /// `withPerson`.
+        /// The stage ended without an error, for example with `unhandled`, `handedOff` or `withPerson`.
         ///
         /// For `decode`, the text says why a message has too many parts to be read:
         /// `unrecognized: 101 attachments; at most 100 are read`.
