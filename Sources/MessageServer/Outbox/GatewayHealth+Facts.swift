@@ -4,19 +4,19 @@ import MessageStore
 
 /// The inputs and outputs of ``GatewayHealth``: finished attempts, and the resulting actions.
 extension GatewayHealth {
-    /// A reply that is being tried.
+    /// An attempt to send a reply, while it is in progress or after it ended.
     struct Attempt: Sendable, Hashable {
         let id: ReplyID
         let business: BusinessID
         let customer: CustomerID
         let begunAt: Timestamp
-        /// The question that the attempt answers, if it is a probe.
+        /// The question that the attempt answers when it is a probe; nil for any other attempt.
         var probe: Probe?
     }
 
-    /// The question that a probe answers; a probe is an attempt from which the state of the gateway is learned.
+    /// The question that a probe answers; a probe is an attempt whose result shows the state of the gateway.
     enum Probe: Sendable, Hashable {
-        /// Whether a 401 or 403 for another reply, the suspect, was about that reply alone.
+        /// Whether an earlier 401 or 403 for another reply, the suspect, concerned that reply alone.
         case question
         /// Whether the gateway accepts replies again.
         case pause
@@ -24,15 +24,16 @@ extension GatewayHealth {
         case business(BusinessID)
     }
 
-    /// How an attempt ended.
+    /// The result of an attempt.
     enum Answer: Sendable, Equatable {
         case accepted
-        /// 401 or 403, also with a fresh token.
+        /// The gateway answered with 401 or 403, even after the token was renewed.
         case credentialRefused(status: Int, reason: String)
         case outage(reason: String, retryAfter: Duration?)
-        /// The gateway refused this message, for a reason that concerns no other message.
+        /// The gateway refused this message, for a reason that does not concern other messages.
         case messageRefused
-        /// The attempt says nothing about the gateway: no message was sent, or a file could not be uploaded.
+        /// The attempt shows nothing about the gateway: for example, no message was sent, or a file was not
+        /// uploaded.
         case unsent
     }
 
@@ -44,14 +45,14 @@ extension GatewayHealth {
         case release(ReplyID)
         /// The reply ends as refused.
         case refuse(ReplyID, status: Int, reason: String)
-        /// Sending resumes, for one business or, with nil, for all.
+        /// Sending resumes for this business, or for all businesses when the value is nil.
         case resumed(BusinessID?)
     }
 
-    /// The reply to lease now, or the time until which none may be leased.
+    /// The reply to lease now, or the time until which no reply may be leased.
     enum Next: Sendable, Equatable {
         case lease(OutboxSelection, probe: Probe?)
-        /// No reply may be sent before this time, or, with nil, before an attempt that runs now has ended.
+        /// No reply may be sent before this time; nil means before an attempt in progress has ended.
         case wait(until: Timestamp?)
     }
 }

@@ -2,8 +2,9 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// Decides from the gateway's answers whether replies are sent, and which reply probes the gateway; a value
-/// without side effects.
+/// Decides from the gateway's answers whether replies are sent, and which reply probes the gateway.
+///
+/// It is a value without side effects.
 ///
 /// ```
 ///              401/403, also with a fresh token            neither is accepted
@@ -14,13 +15,13 @@ import MessageStore
 ///      └──────────────────────── a reply is accepted ────────────────────────────────┘
 /// ```
 ///
-/// A reply that got a 401 or 403 becomes a dead letter only when it is refused again after the other conversation's
-/// reply was accepted. So a credential that was repaired between the attempts, for example by setting the clock, costs
-/// no reply.
+/// A reply that got a 401 or 403 becomes a dead letter only when it is refused again after a reply of another
+/// conversation was accepted. If the credential is repaired between the attempts, for example by setting the
+/// clock, no reply becomes a dead letter.
 ///
 /// An outage at twenty consecutive replies of several conversations also leads from sending to paused. While
-/// paused, one reply at a time is sent as a probe, 1 to 60 s apart, each from another conversation where
-/// possible.
+/// sending is paused, one reply at a time is sent as a probe, with 1 to 60 s between two probes. If possible,
+/// each probe is from another conversation.
 struct GatewayHealth: Sendable {
     /// A 401 or 403 whose cause is unknown: the reply, the business or the credential.
     private struct Question: Sendable {
@@ -29,7 +30,7 @@ struct GatewayHealth: Sendable {
         let reason: String
         var asksOtherBusinesses = false
         var isProbing = false
-        /// The number of inconclusive probes.
+        /// The number of probes so far whose result did not answer the question.
         var inconclusive = 0
     }
 
@@ -48,11 +49,12 @@ struct GatewayHealth: Sendable {
 
     static let maximumFailures = 20
     private static let minimumFailingConversations = 2
-    /// After this many inconclusive probes, the question is decided as if the probes were refused.
+    /// The number of inconclusive probes after which the question is decided as if a probe had got a 401 or
+    /// 403.
     private static let maximumInconclusive = 3
-    /// How long an acceptance proves that the credential is valid.
+    /// The time for which an accepted reply proves that the credential is valid.
     private static let evidenceLifetime = Duration.seconds(60)
-    /// The number of replies whose 401 or 403 is remembered.
+    /// The maximum number of replies whose latest 401 or 403 is remembered.
     private static let maximumRefusals = 256
 
     private var phase = Phase.sending
@@ -62,7 +64,7 @@ struct GatewayHealth: Sendable {
     private var refusals: [ReplyID: Timestamp] = [:]
     private var acceptances: [BusinessID: Acceptance] = [:]
 
-    /// The reply to lease now; called before every lease.
+    /// Returns the reply to lease now, or the time to wait; called before every lease.
     mutating func next(at now: Timestamp) -> Next {
         switch phase {
         case .asking(let question):
@@ -87,7 +89,7 @@ struct GatewayHealth: Sendable {
         }
     }
 
-    /// When to check again even if no attempt finishes and no reply is added; nil when that is not needed.
+    /// The time of the next check if no attempt ends and no reply is added before; nil when none is needed.
     var nextLook: Timestamp? {
         var next = nextReport
         if case .paused(let pause) = phase, !pause.isProbing { next = earliest(next, pause.probeAt) }
@@ -99,7 +101,7 @@ struct GatewayHealth: Sendable {
         return next
     }
 
-    /// Records the lease of a reply for this probe.
+    /// Records that a reply was leased for this probe; does nothing without a probe.
     mutating func begin(_ probe: Probe?) {
         switch (probe, phase) {
         case (nil, _): break
@@ -110,7 +112,7 @@ struct GatewayHealth: Sendable {
             pause.isProbing = true
             phase = .paused(pause)
         case (.business(let business), _): pausedBusinesses[business]?.isProbing = true
-        // The phase changed meanwhile: the attempt is not a probe any more.
+        // The phase has changed since the lease, so the attempt is no longer a probe.
         case (.question, _), (.pause, _): break
         }
     }
@@ -224,7 +226,7 @@ struct GatewayHealth: Sendable {
             phase = .sending
             return [.resumed(nil)]
         case .messageRefused:
-            // The gateway answers, but it may not have checked the credential.
+            // The gateway works, but it may have refused the message before it checked the credential.
             if case .outage = pause.cause {
                 phase = .sending
                 return [.resumed(nil)]
@@ -263,16 +265,19 @@ struct GatewayHealth: Sendable {
         return []
     }
 
-    /// Pauses sending because no reply was accepted: the credential is invalid, or a proxy refuses instead of Apple.
+    /// Pauses sending for all businesses, because no business's reply was accepted.
+    ///
+    /// The credential is invalid, or a proxy refuses the requests before they reach Apple.
     private mutating func pause(after question: Question, at now: Timestamp) -> [Action] {
         phase = .paused(OutboxPause(.refused(status: question.status, reason: question.reason), at: now))
         return [.release(question.suspect.id)]
     }
 
-    /// Whether a reply was refused both before and after a reply of another conversation of the business was
-    /// accepted.
+    /// Whether a reply was refused both before and after the gateway accepted a reply of another conversation
+    /// of the business.
     ///
-    /// At a low rate, a single refused reply would otherwise pause the others repeatedly.
+    /// Without this check, one refused reply would pause all replies again at each of its attempts when few
+    /// other replies are sent.
     private func isAboutMessage(_ attempt: Attempt, at now: Timestamp) -> Bool {
         guard let earlier = refusals[attempt.id], let acceptance = acceptances[attempt.business],
             acceptance.customer != attempt.customer
@@ -281,7 +286,7 @@ struct GatewayHealth: Sendable {
             && now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
     }
 
-    /// Records an accepted attempt while there are refusals to compare it with.
+    /// Records an accepted attempt if any refusals are remembered to compare it with.
     private mutating func remember(_ attempt: Attempt) {
         refusals[attempt.id] = nil
         if refusals.isEmpty {
@@ -292,7 +297,8 @@ struct GatewayHealth: Sendable {
     }
 
     private mutating func recordRefusal(of attempt: Attempt, at now: Timestamp) {
-        // A reply whose refusal is dropped here becomes a suspect once more at its next 401 or 403.
+        // A reply whose refusal is dropped here is treated as refused for the first time at its next 401 or
+        // 403.
         if refusals.count >= Self.maximumRefusals { refusals = [:] }
         refusals[attempt.id] = now
     }
@@ -308,13 +314,13 @@ struct GatewayHealth: Sendable {
 extension GatewayHealth {
     /// A pause of sending that is in effect.
     struct Report: Sendable, Equatable {
-        /// The paused business; nil for all.
+        /// The paused business; nil when sending is paused for all businesses.
         let business: BusinessID?
         let cause: OutboxPause.Cause
         let since: Timestamp
     }
 
-    /// All pauses, beginning with that of all businesses.
+    /// All pauses in effect; a pause of all businesses is the first.
     var pauses: [Report] {
         var reports: [Report] = []
         if case .paused(let pause) = phase {

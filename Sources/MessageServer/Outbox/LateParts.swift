@@ -1,4 +1,4 @@
-/// A message ready to send with the parts that are added when it is sent, or the reason why it never can be sent.
+/// A message that is complete with the parts added at sending, or the reason why it can never be sent.
 enum LateParts: Sendable {
     case message([UInt8])
     case refused(reason: String)

@@ -5,7 +5,7 @@ import BusinessMessages
 struct OutboxPause: Sendable, Equatable {
     /// The cause of the pause.
     enum Cause: Sendable, Equatable {
-        /// The gateway refuses the credential, or one business.
+        /// The gateway refuses the credential for all businesses, or for one business.
         case refused(status: Int, reason: String)
         /// The gateway does not answer, or answers with 429 or 5xx.
         case outage(reason: String)
@@ -29,22 +29,22 @@ struct OutboxPause: Sendable, Equatable {
         probeAt = now.advanced(by: backoff.fail())
     }
 
-    /// Doubles the wait after a failed probe, or when no reply was available.
+    /// Doubles the wait before the next probe, after a probe that failed or for which no reply was available.
     mutating func backOff(at now: Timestamp, atLeast: Duration? = nil) {
         isProbing = false
         probeAt = now.advanced(by: backoff.fail(atLeast: atLeast))
     }
 
-    /// Allows another probe at once, after an attempt that says nothing about the gateway.
+    /// Allows another probe at once, after an attempt that showed nothing about the gateway.
     mutating func probeAgain(at now: Timestamp) {
         isProbing = false
         probeAt = now
     }
 
-    /// The time of the next report.
+    /// The time of the next log line about the pause.
     var nextReport: Timestamp { reportedAt?.advanced(by: Self.reportInterval) ?? since }
 
-    /// Whether a report is due; if so, records that it is made now.
+    /// Whether a log line is due; if so, records that it is written now.
     mutating func isReportDue(at now: Timestamp) -> Bool {
         guard nextReport <= now else { return false }
         reportedAt = now

@@ -5,11 +5,11 @@ import Dispatch
 import GatewayClient
 import HandlerKit
 
-/// The files of outbound texts: copied to the data directory when a reply is decided, uploaded when it is
-/// sent.
+/// The files of outbound texts: copied to the data directory when a reply is decided, uploaded when the reply
+/// is sent.
 ///
-/// Between these steps an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`, whose `file` is
-/// the content's SHA-256. Journal and conversation store this form.
+/// Between these steps, an attachment is `{"name":"…","mimeType":"…","size":"…","file":"…"}`. Its `file` is
+/// the SHA-256 of the content. Journal and conversation store this form.
 struct ReplyFiles: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
@@ -37,8 +37,9 @@ struct ReplyFiles: Sendable {
         }
     }
 
-    /// Uploads the files that `message` names by hash, and returns it in Apple's format; a message without
-    /// such files is returned unchanged.
+    /// Uploads the files that `message` names by hash, and returns the message in Apple's format.
+    ///
+    /// A message without such files is returned unchanged.
     func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
         try await withAttachments(of: message) { _, attachment in
             guard let sha256 = Self.storedFile(attachment) else { return nil }
@@ -53,14 +54,15 @@ struct ReplyFiles: Sendable {
         }
     }
 
-    /// The hash of the stored file that an attachment names; nil for one in Apple's format, which has an address.
+    /// Returns the hash of the stored file that an attachment names; nil for an attachment in Apple's format,
+    /// with a `url`.
     static func storedFile(_ attachment: JSONValue) -> String? {
         attachment["url"] == nil ? attachment["file"]?.string : nil
     }
 
-    /// Refuses a message of an author with an attachment that has the member `file`.
+    /// Throws when a handler or a person wrote a message with an attachment that has the member `file`.
     ///
-    /// Only ``keep(_:)`` may write the member: its value is the hash of any file of any business, and
+    /// Only ``keep(_:)`` may write this member. An author could write the hash of a file of any business, and
     /// ``upload(_:for:)`` would send that file.
     static func checkNoStoredFile(_ message: [UInt8]) throws(StoredFileNamed) {
         // The message was encoded by this server, so it is valid JSON.
@@ -95,24 +97,25 @@ struct ReplyFiles: Sendable {
 }
 
 extension [UInt8] {
-    /// Whether this JSON text may have a member with this name, an ASCII word; false means that it has none.
+    /// Whether this JSON text may have a member with this name, an ASCII word; false means that it certainly
+    /// has none.
     ///
-    /// The search costs less than parsing. JSON spells a name literally or with escapes, and of these only `\u` can
-    /// stand for a letter.
+    /// The search costs less than parsing. JSON writes a name literally or with escapes, and only the escape
+    /// `\u` can stand for a letter. A text with `\u` may therefore have the member.
     func mayHaveMember(_ name: String) -> Bool {
         self[...].firstPosition(of: Array("\"\(name)\"".utf8)) != nil
             || self[...].firstPosition(of: Array("\\u".utf8)) != nil
     }
 }
 
-/// A file of a decided reply is no longer stored, or cannot be read.
+/// The error when a file of a decided reply is no longer stored or cannot be read.
 struct ReplyFileMissing: Error, Equatable {}
 
-/// An author's message names a stored file by its hash, in the attachment at this place.
+/// The error when an author's message names a stored file by its hash, in the attachment at this index.
 struct StoredFileNamed: Error, Equatable {
     let attachment: Int
 
-    /// The refusal of the message at this place of a handler's answer.
+    /// Returns the refusal of a handler's answer in which the message is at `pointer`.
     func refusal(at pointer: String) -> AnswerRefusal {
         AnswerRefusal([
             .init(

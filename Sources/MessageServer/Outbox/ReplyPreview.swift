@@ -2,7 +2,8 @@ import BalloonJSON
 import BusinessMessages
 import GatewayClient
 
-/// Replaces the `preview` of a rich link by the one that Apple makes of an App Clip, a song or a place.
+/// Replaces the `preview` of a rich link with the preview that Apple creates for an App Clip, a song or a
+/// place.
 ///
 /// ```json
 /// {"type": "richLink", "preview": {"url": "https://…", "storeRegion": "us", "title": "…"}}
@@ -38,7 +39,7 @@ struct ReplyPreview: Sendable {
 }
 
 extension GatewayError {
-    /// Whether Apple has no preview of a link, which it says with 400.
+    /// Whether Apple has no preview of a link; Apple's answer is then 400.
     fileprivate var isAboutTheLink: Bool {
         if case .refused(.constructPayload, status: 400, _) = self { true } else { false }
     }

@@ -3,7 +3,8 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// One attempt to send a reply: it returns the result, and the caller records it and schedules a retry.
+/// One attempt to send a reply: the attempt returns its result, which the caller records, and schedules no
+/// retry itself.
 extension ReplySender {
     /// The result of an attempt to send a reply.
     enum Decision: Sendable {
@@ -16,7 +17,9 @@ extension ReplySender {
     /// The maximum age of a typing indicator; an older one is not sent.
     private static let typingLifetime = Duration.seconds(60)
 
-    /// Tries to send a reply, and once more with a fresh token after a 401 or 403; returns the last result.
+    /// Tries to send a reply, and tries again with a new token after a 401 or 403; returns the last result.
+    ///
+    /// A typing indicator is tried only once.
     func decision(about entry: OutboxEntry) async -> Decision {
         let decision = await tryOnce(entry)
         let isTyping = entry.reply.kind.isTyping
@@ -50,12 +53,13 @@ extension ReplySender {
         } catch is CancellationError {
             return .tried(.interrupted)
         } catch {
-            // An error of the disk or of the conversation's file does not mean that the reply must not be sent.
+            // After an error of the disk or of the conversation's file the reply is retried, because it may
+            // still be sent.
             return .tried(.wait(reason: "\(error)", atLeast: nil, isOutage: false))
         }
     }
 
-    /// The message with the parts that are added when it is sent.
+    /// Returns the message with the parts that are added only at sending.
     private func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
         switch entry.reply.kind {
         case .authentication: try await signIns.complete(message, entry)
@@ -78,8 +82,10 @@ extension ReplySender {
             message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)
     }
 
-    /// The end of a reply that must not be sent, because the conversation was closed or a typing indicator is
-    /// too old; nil when it can be sent.
+    /// Returns the result of a reply that must not be sent; nil when the reply can be sent.
+    ///
+    /// A reply is not sent when the conversation was closed, when the reply is parked, or when a typing
+    /// indicator is too old.
     private func resultWithoutSending(_ entry: OutboxEntry) throws -> ReplyResult? {
         if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
             return .dropped(reason: typingOverReason)
@@ -99,9 +105,11 @@ extension ReplySender {
         }
     }
 
-    /// The first rule that a reply breaks; nil when it can be sent.
+    /// Returns the first rule that a reply breaks, as a reason not to send it; nil when the reply can be
+    /// sent.
     ///
-    /// Apple's 400 would not name the rule. The reason omits the text, which may be the customer's own words.
+    /// Without this check, the only reason would be Apple's 400, which names no rule. The reason omits the
+    /// message's text, which may contain the customer's own words.
     private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
         let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
         let problems = OutboundMessage.problems(
@@ -112,7 +120,7 @@ extension ReplySender {
     }
 }
 
-/// The reason that the conversation's file gives for a reply that was not sent because the customer had closed the conversation.
+/// The reason that is recorded for a reply to a customer who has closed the conversation.
 private let closedReason = "not sent: the customer has closed the conversation and not written since"
 private let fileMissingReason = "not sent: one of its files is no longer kept"
 private let typingOverReason = "not sent: typing is shown for a minute at most"

@@ -3,22 +3,25 @@ import BusinessMessages
 import GatewayClient
 import MessageStore
 
-/// Runs a search of the journal for an earlier message, within the limits of the caller.
+/// Runs a given search of the journal for an earlier message, within the caller's limits on concurrent
+/// searches.
 typealias JournalSearch =
     @Sendable (
         _ search: @Sendable () async throws -> SentMessage?
     ) async throws -> SentMessage?
 
-/// Sends messages of a business on request, without an event.
+/// Sends messages of a business on request, without an event of a customer.
 ///
-/// A request whose key was used before may search the journal for the earlier message, with `searching`.
+/// For a request whose key was used before, the earlier message may have to be searched in the journal. The
+/// closure `searching` runs such a search.
 extension ReplySender {
     /// Makes a message durable, and waits for its outcome as long as the request allows.
     ///
-    /// A message with a person claims the conversation. With a key, two equal requests at a time send one message, and a
-    /// message to a customer who has closed the conversation is refused. `willWait` is called before the wait. A stop of the server
-    /// ends the wait of a request with a key, which the program can repeat. Throws a
-    /// `SendRefusal` before writing anything, and a `StoreError` when it cannot be made durable.
+    /// A message with a person claims the conversation. With a key, two equal concurrent requests send one
+    /// message, and a message to a customer who has closed the conversation is refused. `willWait` is called
+    /// before the wait. A stop of the server ends the wait of a request with a key, because the program can
+    /// repeat the request. Throws a `SendRefusal` before anything is written, and a `StoreError` when the
+    /// message cannot be made durable.
     func send(
         _ request: SendRequest, _ key: IdempotencyKey? = nil,
         searching search: @escaping JournalSearch = { try await $0() },
@@ -43,9 +46,10 @@ extension ReplySender {
         return SendAnswer(id: id, result: result)
     }
 
-    /// Waits for the outcome of the message that an earlier request with the key sent; nil when there was none.
+    /// Waits for the outcome of the message that an earlier request with the key sent; nil when there was no
+    /// such request.
     ///
-    /// Throws ``SendRefusal/keyReused`` when that request had another content.
+    /// Throws ``SendRefusal/keyReused`` when the earlier request had another content.
     func repeated(
         _ key: IdempotencyKey, _ business: BusinessID, within wait: Duration,
         searching search: @escaping JournalSearch, willWait: @Sendable () -> Void
@@ -55,15 +59,16 @@ extension ReplySender {
         let result = try await outcomes.outcome(
             of: key.message, within: wait, endsWithStop: true, willWait: willWait
         ) {
-            // It may have ended before this request was registered.
+            // Look again: the message may have ended before this caller was registered.
             try await self.sent(key, business, search)?.result
         }
         return SendAnswer(id: key.message, result: result)
     }
 
-    /// Checks a request as ``send(_:_:willWait:)`` does, and sends nothing; returns the warnings about the message.
+    /// Checks a request as ``send(_:_:searching:willWait:)`` does, without sending; returns the warnings
+    /// about the message.
     ///
-    /// Throws what sending would throw now.
+    /// Throws the error that sending would throw now.
     func check(
         _ request: SendRequest, _ key: IdempotencyKey, searching search: @escaping JournalSearch
     ) async throws -> [MessageProblem] {
@@ -82,9 +87,9 @@ extension ReplySender {
                 now: SystemClock.secondsSince1970()) : []
     }
 
-    /// The message that an earlier request with the key sent; nil when there was none.
+    /// Returns the message that an earlier request with the key sent; nil when there was no such request.
     ///
-    /// Throws ``SendRefusal/keyReused`` when that request had another content.
+    /// Throws ``SendRefusal/keyReused`` when the earlier request had another content.
     private func sent(
         _ key: IdempotencyKey, _ business: BusinessID, _ search: @escaping JournalSearch
     ) async throws -> SentMessage? {
@@ -134,7 +139,7 @@ extension ReplySender {
 }
 
 extension SendRequest {
-    /// The refusal of the message's author in a conversation with this assignment; nil when the author may write.
+    /// Returns why this request may not write in a conversation with this assignment; nil when it may.
     fileprivate func refusal(of kind: Kind?, in assignment: Assignment) -> AssignmentRefusal? {
         if isAutomatic { return assignment.refusal(ofProgramSending: kind) }
         guard let person, !takes, let current = assignment.person, current.id != person.id else { return nil }
@@ -143,7 +148,7 @@ extension SendRequest {
 }
 
 extension Store {
-    /// Appends a message and waits for the disk.
+    /// Appends a message to the journal, and returns when the message is on disk.
     fileprivate func keep(_ message: ReceivedMessage, takes: Bool) async throws -> AppendResult {
         do {
             let result = try await send(message, takes: takes)

@@ -5,7 +5,7 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Sends queued replies in the order in which their conversations decided them: stage `reply`.
+/// Sends queued replies, those of a conversation in the order in which they were decided: stage `reply`.
 ///
 /// ```
 ///   outbox ──lease──> closed? ──> upload files ──> check ──> gateway ──┬─ settle: accepted, refused, dropped
@@ -13,14 +13,14 @@ import Synchronization
 ///     └──────────────── release ────────── GatewayHealth <── answer ───┘
 /// ```
 ///
-/// The gateway client makes one attempt; the outbox schedules retries. ``GatewayHealth`` decides the
-/// consequences of an answer for other replies.
+/// The gateway client makes one attempt; the outbox schedules retries. ``GatewayHealth`` decides how an
+/// answer to one reply affects the other replies.
 final class ReplySender: Sendable {
     let store: Store
     let replyFiles: ReplyFiles
-    /// The parts of sign-ins that are added when they are sent.
+    /// Adds the parts of sign-ins that are created only at sending.
     let signIns: SignInParts
-    /// The parts of payments that are added when they are sent.
+    /// Adds the parts of payments that are created only at sending.
     let payments: PaymentParts
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
@@ -35,12 +35,12 @@ final class ReplySender: Sendable {
     private let maximumRetryAfter: Duration
     /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
-    /// The executor for reading conversations and files, which waits for the disk.
+    /// The executor for reading conversations and files, whose threads may block on the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
 
     private struct State {
         var health = GatewayHealth()
-        /// Replies that got a 401 or 403, and stay leased until the cause is known.
+        /// The replies that got a 401 or 403; they stay leased until the cause of the refusal is known.
         var held: [ReplyID: Attempt] = [:]
         /// The time at which the latest timer fires.
         var wakesAt: Timestamp?
@@ -49,12 +49,13 @@ final class ReplySender: Sendable {
     private let state = Mutex(State())
     private let acceptance = Mutex(Acceptance())
 
-    /// A struct, because a generic `Mutex` wraps a closure once more each time it is read, and keeps the wrapper.
+    /// Wraps the closure in a struct, because a closure directly in a generic `Mutex` gets one more wrapper
+    /// at each read.
     private struct Acceptance {
         var action: (@Sendable (ConversationID) -> Void)?
     }
 
-    /// The interval between searches for expired replies while replies are queued.
+    /// The interval between searches for expired replies while any replies are queued.
     private static let heartbeat = Duration.seconds(60)
 
     init(
@@ -79,10 +80,11 @@ final class ReplySender: Sendable {
         self.reportsFailures = reportsFailures
     }
 
-    /// The reasons why due replies wait at the moment; empty when none do.
+    /// The pauses of sending that are in effect; empty when sending is not paused.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
 
-    /// Calls `action` for each message to a customer that Apple accepted; it must be short.
+    /// Sets `action`, which is called for each message to a customer that Apple accepts, and must return
+    /// quickly.
     func whenAccepted(_ action: @escaping @Sendable (ConversationID) -> Void) {
         acceptance.withLock { $0.action = action }
     }
@@ -114,7 +116,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// The next reply to attempt; nil when none is allowed now.
+    /// Leases the next reply to attempt; nil when no reply may be sent now.
     private func next() -> Attempt? {
         while true {
             let now = SteadyClock.now()
@@ -125,7 +127,8 @@ final class ReplySender: Sendable {
                 return Attempt(entry, probe)
             }
             guard let probe else { return nil }
-            // The actions are only releases: a reply ends as refused only after the gateway answered an attempt.
+            // Only releases are possible here: an action ends a reply as refused only after the gateway
+            // answered an attempt.
             for action in state.withLock({ $0.health.foundNothing(for: probe, at: now) }) {
                 if case .release(let id) = action { takeHeld(id).map { store.release($0.entry) } }
             }
@@ -133,8 +136,9 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Makes one attempt to send a reply and records the result: the reply ended, or it is retried later, or it is held until
-    /// the cause of a 401 or 403 is known.
+    /// Makes one attempt to send a reply and records the result.
+    ///
+    /// The reply ends, is retried later, or is held until the cause of a 401 or 403 is known.
     func send(_ attempt: Attempt) async {
         let entry = attempt.entry
         var stages = DeliveryStages(entry, observer)
@@ -143,7 +147,8 @@ final class ReplySender: Sendable {
         let answer = GatewayHealth.Answer(decision)
         let actions = state.withLock { state in
             let actions = state.health.decide(attempt.facts, answer, at: SteadyClock.now())
-            // Under the same lock: as soon as it is released, the answer to another reply may end this one.
+            // Hold the reply under the same lock: after an unlock, the answer to another reply may already
+            // end this one.
             for case .hold(let id) in actions { state.held[id] = attempt }
             return actions
         }
@@ -172,7 +177,7 @@ final class ReplySender: Sendable {
         for action in actions {
             switch action {
             case .hold:
-                // The reply that answers the question must be attempted now.
+                // Wake the sender, so that the reply that answers the question is attempted now.
                 store.wakeReplySender()
             case .release(let id): store.release((takeHeld(id) ?? attempt).entry)
             case .refuse(let id, let status, let reason):
@@ -207,17 +212,17 @@ final class ReplySender: Sendable {
         await settle(entry, .expired(reason: reason), stages)
     }
 
-    /// Writes the end of a reply, and retries until the journal has it, because an accepted reply must not be
-    /// sent again.
+    /// Records the end of a reply, and retries until the journal has the record.
     ///
-    /// A stop of the server ends the retries; after the restart the reply is sent again with the same id.
+    /// Without the record, an accepted reply would be sent again. A stop of the server ends the retries;
+    /// after the restart the reply is sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
         if case .accepted = result, !entry.reply.kind.isTyping,
             let action = acceptance.withLock({ $0 }).action
         {
             action(ConversationID(business: entry.business, customer: entry.customer))
         }
-        // The handler is not told about a parked reply, because an operator decides about it.
+        // A parked reply is not reported to the handler, because an operator decides about the reply.
         let isReported =
             entry.isReportable && result.isDeadLetter && store.reasonToPark(entry.id.record) == nil
             && reportsFailures(entry.business)
@@ -247,7 +252,7 @@ final class ReplySender: Sendable {
         }
     }
 
-    /// Schedules the next check, for the case that no reply is added and no attempt ends before.
+    /// Schedules the next check, for the case that until then no reply is added and no attempt ends.
     private func setTimer() {
         let now = SteadyClock.now()
         let wakesAt = state.withLock { state -> Timestamp? in
@@ -266,7 +271,7 @@ final class ReplySender: Sendable {
 }
 
 extension ReplySender {
-    /// A leased reply, and the question that its attempt answers when it is a probe.
+    /// A leased reply and the facts of its attempt, among them the question that a probe answers.
     struct Attempt: Sendable {
         let entry: OutboxEntry
         let facts: GatewayHealth.Attempt
@@ -281,8 +286,9 @@ extension ReplySender {
 }
 
 extension Store {
-    /// Writes the end of a reply until that succeeds; false when the store stops, after which a restart may
-    /// send it again.
+    /// Records the end of a reply, and retries until that succeeds.
+    ///
+    /// Returns false when the store stops; a restart may then send the reply again.
     fileprivate func settleUntilDone(
         _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, _ signIns: SignInParts,
         _ payments: PaymentParts
@@ -291,7 +297,8 @@ extension Store {
         var failures = 0
         while true {
             do {
-                // Before the end is recorded: after a crash between them the reply is sent again, with the same request.
+                // Settle the open request first: after a crash before the record, the reply is sent again
+                // with the same request.
                 try await signIns.settle(entry, result)
                 try await payments.settle(entry, result)
                 try await settle(entry, result, leavesLine: failures >= 5, isReported: isReported)
@@ -307,7 +314,7 @@ extension Store {
 }
 
 extension GatewayHealth.Answer {
-    /// Converts the result of an attempt to its meaning for ``GatewayHealth``.
+    /// Converts the result of an attempt to the form that ``GatewayHealth`` uses.
     fileprivate init(_ decision: ReplySender.Decision) {
         self =
             switch decision {

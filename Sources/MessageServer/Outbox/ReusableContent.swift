@@ -3,10 +3,11 @@ import BalloonWire
 import BusinessMessages
 
 extension OutboundMessage {
-    /// The body of a message to be sent; when it is reusable, with a `requestIdentifier` that is the same for all
+    /// Returns the body of a message to send; reusable content gets the same `requestIdentifier` for all
     /// customers.
     ///
-    /// ``GatewayClient`` sends equal content by reference, so that it is uploaded to Apple once.
+    /// ``GatewayClient`` sends equal content by reference, so that the content is uploaded to Apple only
+    /// once.
     func encodeToSend(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
         let body = encode(id: id, from: business, to: customer)
         // The message was encoded here, so it is valid JSON.
@@ -25,7 +26,7 @@ extension OutboundMessage {
 }
 
 extension MessageID {
-    /// A version 8 UUID (RFC 9562 §5.8) from the first bytes of the SHA-256 of `bytes`.
+    /// Creates a UUID of version 8 (RFC 9562 §5.8) from the first 16 bytes of the SHA-256 of `bytes`.
     init(derivedFrom bytes: [UInt8]) {
         var bytes = SHA256.hash(bytes).prefix(16)
         bytes[6] = bytes[6] & 0x0F | 0x80

@@ -2,7 +2,7 @@ import BusinessMessages
 import MessageStore
 import Synchronization
 
-/// Returns the result of a proactive message to the callers that wait for it.
+/// Delivers the outcome of a proactive message to the callers that wait for it.
 final class SendOutcomes: Sendable {
     private struct Waiter {
         let continuation: AsyncStream<ReplyResult>.Continuation
@@ -10,7 +10,7 @@ final class SendOutcomes: Sendable {
     }
 
     private struct State {
-        /// The waiting callers of each message, by their numbers.
+        /// The waiting callers of each message, each under the number of its registration.
         var waiting: [MessageID: [UInt64: Waiter]] = [:]
         var count = 0
         var last: UInt64 = 0
@@ -18,22 +18,22 @@ final class SendOutcomes: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The maximum number of waiting callers; to a further one the outcome is unknown at once.
+    /// The maximum number of waiting callers; any further caller gets an unknown outcome at once.
     private let maximumWaiting: Int
 
     init(maximumWaiting: Int = 4096) { self.maximumWaiting = maximumWaiting }
 
-    /// Calls `begin`, which sends a message or finds its outcome, and waits for an outcome that is not known yet; nil when
-    /// it stays unknown for `duration`.
+    /// Calls `begin`, and waits for the outcome of the message unless `begin` returns it.
     ///
-    /// Any number of callers may wait for one message. `willWait` is called before the wait, which ends with
-    /// ``stopWaiting()`` if it `endsWithStop`. Rethrows errors of `begin`.
+    /// `begin` sends the message or finds its outcome. Returns nil when the outcome stays unknown for
+    /// `duration`. Any number of callers may wait for one message. `willWait` is called before the wait. With
+    /// `endsWithStop`, ``stopWaiting()`` ends the wait. Rethrows errors of `begin`.
     func outcome(
         of id: MessageID, within duration: Duration, endsWithStop: Bool = false,
         willWait: @Sendable () -> Void = {},
         _ begin: @Sendable () async throws -> ReplyResult?
     ) async throws -> ReplyResult? {
-        // Registered before sending, so that the outcome is not missed.
+        // Register before sending, so that this caller does not miss the outcome.
         let waiter = add(id, endsWithStop)
         defer { remove(id, waiter?.number) }
         if let known = try await begin() { return known }
@@ -76,7 +76,7 @@ final class SendOutcomes: Sendable {
         }
     }
 
-    /// Resumes all waiting callers, for which the outcome stays unknown.
+    /// Resumes all waiting callers without an outcome.
     func cancelAll() {
         let waiting = state.withLock { state in
             defer { (state.waiting, state.count) = ([:], 0) }
@@ -85,7 +85,7 @@ final class SendOutcomes: Sendable {
         for waiters in waiting { for waiter in waiters.values { waiter.continuation.finish() } }
     }
 
-    /// Resumes the waiting callers whose wait ends with a stop of the server: the outcome stays unknown to them.
+    /// Resumes, without an outcome, the callers whose wait ends with a stop of the server.
     func stopWaiting() {
         let ended = state.withLock { state in
             state.isStopping = true
