@@ -2,7 +2,9 @@ package import BusinessMessages
 import MessageStore
 package import Payments
 
-/// An attempt to pay whose charge a handler has to reverse, has reversed, or did not reverse in time; read from its open request.
+/// An attempt to pay whose charge must be reversed, was reversed, or was not reversed in time.
+///
+/// It is read from the attempt's open request.
 package struct AttemptReversal: Sendable {
     /// The business.
     package let business: BusinessID
@@ -10,15 +12,16 @@ package struct AttemptReversal: Sendable {
     package let customer: CustomerID
     /// The currency, three letters of ISO 4217.
     package let currency: String
-    /// The attempt: its key at the payment provider, its sum and its state.
+    /// The attempt: its key at the payment provider, its amount and its state.
     package let attempt: PaymentAttempt
 
-    /// Whether an operator has to decide about it.
+    /// Whether the handler did not reverse the charge in time, so that an operator must decide.
     package var isDeadLetter: Bool { attempt.state == .unreversed }
 
-    /// The reversals of a data directory, oldest change first; `unreadable` counts damaged files of requests.
+    /// Returns the reversals of a data directory, the oldest change first.
     ///
-    /// Reads beside a running server or without one. Throws when a folder or a file cannot be read.
+    /// `unreadable` is the number of damaged request files. A server may use the directory meanwhile. Throws
+    /// when a folder or a file cannot be read.
     package static func all(
         dataDirectory: String
     ) throws -> (reversals: [AttemptReversal], unreadable: Int) {

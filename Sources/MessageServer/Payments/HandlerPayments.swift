@@ -7,21 +7,22 @@ import Logging
 import Payments
 import Synchronization
 
-/// Calls the handlers of the registry about payments, in slots of their own, so that events do not delay a payment.
+/// Calls handlers about payments; payments have their own slots, so that events do not delay a payment.
 final class HandlerPayments: PaymentHandling {
-    /// The handler cannot answer.
+    /// The reason why a call of a handler has no answer.
     enum Failure: Error {
         /// The business is not served, or its handler is down.
         case unavailable
         /// The handler does not answer this callback.
         case noAnswer
-        /// The handler still has the slot.
+        /// The handler had not returned when the time for its slot was over.
         case overran
     }
 
     /// The maximum number of calls of a business at a time.
     private static let maximumCalls = 256
-    /// The time for which a call may hold its slot; its caller waits for 25 s.
+    /// The maximum time for which a call holds its slot: the 25 s that the caller waits, and 60 s for a late
+    /// outcome.
     private static let slotTime = PaymentFlow.timeLimit + PaymentFlow.lateLimit
 
     private struct Slots {
@@ -71,7 +72,7 @@ final class HandlerPayments: PaymentHandling {
                     business: call.business, customer: call.customer, message: call.message,
                     request: call.request, sheet: call.sheet, callback: callback,
                     attempt: call.attempt?.id ?? "",
-                    // A decrypted token was parsed when it was opened.
+                    // The token's JSON is valid, because it was parsed when the token was opened.
                     decryptedToken: call.decryptedToken.flatMap { try? JSONDocument($0.bytes).root },
                     deadline: .now + PaymentFlow.timeLimit, logger: logger),
                 to: handler)

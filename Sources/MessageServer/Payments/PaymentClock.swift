@@ -8,9 +8,10 @@ struct PaymentClock: Sendable {
     /// Waits; throws when the task is cancelled.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Runs `work`, which claims the flag when it has decided; nil when the time was over first.
+    /// Runs `work` with a time limit; nil when the time ends before `work` has decided.
     ///
-    /// Work that finds the flag claimed returns nil. It is cancelled when its time is over.
+    /// `work` claims the flag when it has decided, and returns nil when the flag is already claimed. When the
+    /// time ends, `work` is cancelled.
     func run<Value: Sendable>(
         within time: Duration, _ work: @escaping @Sendable (OnceFlag) async -> Value?
     ) async -> Value? {
@@ -19,13 +20,13 @@ struct PaymentClock: Sendable {
         return await withCheckedContinuation { continuation in
             let task = Task { @concurrent in
                 let value = await work(isDecided)
-                // Work that did not claim the flag itself has no value.
+                // A value means that the work claimed the flag itself.
                 guard value != nil || isDecided.claim() else { return }
                 timer.end()
                 continuation.resume(returning: value)
             }
             timer.begin {
-                // A cancelled wait means that the work has ended.
+                // A cancelled sleep means that the work has ended.
                 guard (try? await sleep(time)) != nil, isDecided.claim() else { return }
                 task.cancel()
                 continuation.resume(returning: nil)
@@ -33,7 +34,7 @@ struct PaymentClock: Sendable {
         }
     }
 
-    /// The task of a time limit, which its work ends.
+    /// The task that waits for a time limit; the end of the work cancels the task.
     private final class Timer: Sendable {
         private struct State {
             var task: Task<Void, Never>?

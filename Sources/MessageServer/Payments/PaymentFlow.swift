@@ -6,10 +6,11 @@ import MessageStore
 import Payments
 import Synchronization
 
-/// Processes the requests of customers' devices to the endpoints of payments.
+/// Processes the requests that customers' devices send to the payment endpoints.
 ///
-/// An attempt is durable before the handler is called, and its outcome before the device gets the answer. Equal gateway
-/// calls share one call of the handler and its answer. Updates of a request run one after another.
+/// An attempt is durable before the handler is called, and its outcome is durable before the device gets the
+/// answer. Equal gateway calls share one call of the handler and its answer. Updates of one request run one
+/// after another.
 final class PaymentFlow: Sendable {
     /// The answer to a device.
     enum Answer: Sendable, Equatable {
@@ -17,15 +18,16 @@ final class PaymentFlow: Sendable {
         case json([UInt8])
         /// 200 without JSON.
         case ok
-        /// 404: no such request, or an endpoint that the handler does not have.
+        /// 404: no such request, or an endpoint that the handler does not implement.
         case notFound
         /// 400: the body cannot be read.
         case badRequest
-        /// 503: too many callbacks at a time.
+        /// 503: too many callbacks are in progress.
         case busy
     }
 
-    /// An answer, and the call to make when it is sent or when its connection is found closed.
+    /// An answer, and a closure that is called with true when the answer was sent, or with false when the
+    /// connection is closed.
     struct Reply: Sendable {
         let answer: Answer
         var wasDelivered: (@Sendable (Bool) -> Void)?
@@ -33,7 +35,7 @@ final class PaymentFlow: Sendable {
 
     /// The time limit of a callback; Apple waits for 30 seconds.
     static let timeLimit = Duration.seconds(25)
-    /// How much longer a handler's late outcome is waited for before the attempt is reversed.
+    /// The time after ``timeLimit`` in which a late outcome is still accepted before the attempt is reversed.
     static let lateLimit = Duration.seconds(60)
     /// The maximum number of callbacks at a time; further ones get 503.
     static let maximumCallbacks = 2048
@@ -46,7 +48,7 @@ final class PaymentFlow: Sendable {
         let customer: CustomerID
     }
 
-    /// The answer of an attempt, and the posts that wait for it.
+    /// The task that answers an attempt, and the number of the device's posts that wait for the answer.
     private final class SharedAttempt: Sendable {
         private struct State {
             var posts = 0
@@ -64,7 +66,7 @@ final class PaymentFlow: Sendable {
 
         func join() { state.withLock { $0.posts += 1 } }
 
-        /// Counts a post as answered; returns whether any was delivered when this was the last one.
+        /// Counts a post as answered; for the last post, returns whether any of the answers was delivered.
         func leave(isDelivered: Bool) -> Bool? {
             state.withLock { state in
                 state.posts -= 1
@@ -114,7 +116,7 @@ final class PaymentFlow: Sendable {
     func answer(_ kind: PaymentCallback.Kind, key: String, _ body: [UInt8]) async -> Reply {
         guard enter() else { return Reply(answer: .busy) }
         defer { state.withLock { $0.running -= 1 } }
-        // Every unreadable body gets the same answer.
+        // The error is dropped, because every unreadable body gets the same answer.
         guard let root = (try? JSONDocument(body))?.root, let callback = try? PaymentCallback(kind, root)
         else {
             return Reply(answer: .badRequest)
@@ -124,7 +126,7 @@ final class PaymentFlow: Sendable {
             log("payment callback failed; the request cannot be read", key: nil, "\(error)")
             return Reply(answer: kind == .paymentGateway ? .json(Payment.failure) : .json(Self.updateFailure))
         }
-        // A handler that is down and has not told its callbacks is asked, and fails.
+        // While the callbacks of a handler that is down are unknown, the call is made and fails.
         guard let found, handlers.callbacks(of: found.business.id)?.contains(kind) ?? true else {
             return Reply(answer: .notFound)
         }
@@ -136,7 +138,8 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// The identifier and the business of the request that a fallback page is for; nil when there is none.
+    /// Returns the identifier and the business of the request that a key or a query names; nil for an unknown
+    /// request.
     func fallback(key: String, request: String?) async throws -> (
         identifier: String, business: PaymentSettings.Business
     )? {
@@ -149,7 +152,7 @@ final class PaymentFlow: Sendable {
         return (open.requestIdentifier, business)
     }
 
-    /// The number of gateway calls that wait for an answer or its delivery.
+    /// The number of gateway calls whose answer is not decided or not delivered yet.
     var waitingPosts: Int { state.withLock { $0.attempts.values.reduce(0) { $0 + $1.posts } } }
 
     private func find(_ callback: PaymentCallback, key: String) async throws -> Found? {
@@ -170,7 +173,8 @@ final class PaymentFlow: Sendable {
             let shared =
                 state.attempts[id]
                 ?? SharedAttempt { [self] in
-                    // Before the attempt is recorded, so that it is never mistaken for that of a process that has ended.
+                    // Begin the call before the attempt is recorded. Otherwise the attempt could be mistaken
+                    // for one that an earlier process began.
                     reversals.beginCall(id)
                     let answer = await attempt(id, callback, found)
                     self.state.withLock { $0.attempts[id] = nil }
@@ -188,7 +192,7 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Makes an attempt, or repeats the answer of an earlier one.
+    /// Makes an attempt to pay, or returns the answer of an earlier one with the same identifier.
     private func attempt(
         _ id: String, _ callback: PaymentCallback, _ found: Found
     ) async -> (answer: [UInt8], isSuccess: Bool) {
@@ -216,7 +220,7 @@ final class PaymentFlow: Sendable {
                     guard let opened, let sheet else { return false }
                     return opened.isFor(total, on: sheet)
                 }
-                // No call of this process runs, so the attempt is that of a process that has ended.
+                // This process has no call for the attempt, so an earlier process began it.
                 if case .join = decision { _ = payload.payment.recover(at: now) }
                 request?.set(payload)
                 return (decision, payload)
@@ -241,7 +245,8 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Opens the token of a new attempt; nil for a known one, whose answer is repeated without its token.
+    /// Opens the token of a new attempt; nil for a known attempt, whose answer is repeated without opening
+    /// the token.
     private func open(
         _ callback: PaymentCallback, _ id: String, _ found: Found,
         with decryption: ApplePayConfiguration.Decryption
@@ -271,7 +276,8 @@ final class PaymentFlow: Sendable {
         if let inTime { return await settle(attempt.id, inTime, callback, found, sheet) }
         task.cancel()
         log("payment handler was too late; its charge is reversed", key: found, "25 s")
-        // A reversal that began before the call has ended could find nothing, and the charge would stay.
+        // Delay the reversal until the call has ended: an earlier reversal could find no charge, and the call
+        // could then still make the charge.
         reversals.beginCall(attempt.id)
         let answer = await settle(attempt.id, .unknown, callback, found, sheet)
         Task { @concurrent [self] in
@@ -287,7 +293,7 @@ final class PaymentFlow: Sendable {
         return answer
     }
 
-    /// The handler's outcome after all checks; one that cannot be used leaves the charge unknown.
+    /// Returns the handler's outcome after all checks; the outcome is unknown when the handler threw.
     private func outcome(of call: PaymentHandlerCall, _ found: Found) async -> Payment.Outcome {
         let outcome: PaymentOutcome
         do { outcome = try await handlers.pay(call) } catch {
@@ -298,7 +304,8 @@ final class PaymentFlow: Sendable {
             log("payment handler's answer refused", key: found, "\(error)")
             switch outcome {
             case .success(_, let reference):
-                // Without a sum the attempt is reversed, also when the sum was right and the reference is not.
+                // An empty amount makes the settlement reverse the charge, even if only the reference was
+                // invalid.
                 return .charged(amount: "", reference: reference, answer: Payment.failure)
             case .failure: return .declined(answer: Payment.failure)
             }
@@ -310,7 +317,9 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Makes an outcome durable and returns the answer; when the disk refuses, a failure that is reversed.
+    /// Makes an outcome durable and returns the answer; returns a failure when the outcome cannot be written.
+    ///
+    /// The charge is then reversed.
     private func settle(
         _ id: String, _ outcome: Payment.Outcome, _ callback: PaymentCallback, _ found: Found,
         _ sheet: PaymentSheet?
@@ -335,14 +344,15 @@ final class PaymentFlow: Sendable {
             return (settlement.answer, payment.paid?.id == id)
         } catch {
             log("payment outcome not recorded; it is reversed", key: found, "\(error)")
-            // The attempt is still recorded as begun, and becomes a reversal when its call has ended.
+            // The attempt on disk is still begun; it becomes a reversal when its call has ended.
             return (Payment.failure, false)
         }
     }
 
     private func tell(_ id: String, _ found: Found, isDelivered: Bool) async {
         let clock = clock
-        // After an error the success stays one that the device may not know of, which the request's end decides.
+        // After an error, the record does not say whether the device got the answer; the request's end
+        // decides.
         try? await requests.update(found.name) { request, _ in
             guard var payload = request?.paymentPayload else { return }
             payload.payment.tell(id, isDelivered: isDelivered, at: clock.now())
@@ -362,7 +372,7 @@ final class PaymentFlow: Sendable {
             currency: payment.currency, attempt: attempt)
     }
 
-    /// The answer to an update that the handler cannot answer in time.
+    /// The answer to an update when the handler gives no valid answer in time.
     static let updateFailure = JSONWriter.object { writer in
         writer.key("errors")
         writer.array { writer in
@@ -418,7 +428,7 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Puts a sheet in force before its answer is sent; false when it must not be sent.
+    /// Records a sheet as the one in force before its answer is sent; false when the answer must not be sent.
     private func put(_ sheet: PaymentSheet, shippingMethod: String?, _ found: Found) async -> Bool {
         let clock = clock
         let json = sheet.json
@@ -470,7 +480,7 @@ final class PaymentFlow: Sendable {
             do { try await handlers.track(call) } catch { return nil }
             return isDecided.claim() ? true : nil
         }
-        // The device does nothing about a failure.
+        // The device cannot react to a failure, so it gets 200 and the failure is logged.
         if isTracked == nil { log("order tracking not accepted by the handler", key: found, "failed") }
         return .ok
     }

@@ -2,21 +2,22 @@ import BalloonWire
 import BusinessMessages
 import Payments
 
-/// The payments of a business's handler, whether it is in this process or not.
+/// The calls about payments of a business's handler, which is in this process or in another program.
 protocol PaymentHandling: Sendable {
-    /// The callbacks that the handler of a business answers; nil while a program has not told them yet.
+    /// Returns the callbacks that the handler of a business answers; nil until a handler program has declared
+    /// them.
     func callbacks(of business: BusinessID) -> Set<PaymentCallback.Kind>?
 
-    /// Charges the customer; called once for an attempt.
+    /// Charges the customer; called at most once for an attempt.
     func pay(_ call: PaymentHandlerCall) async throws -> PaymentOutcome
 
-    /// Reverses the charge of an attempt, if there is one; returns when no charge exists any more.
+    /// Reverses the charge of an attempt, if there is one; returns only when no charge remains.
     func reverse(_ call: PaymentHandlerCall) async throws
 
     /// Answers an update of the sheet.
     func update(_ call: PaymentHandlerCall) async throws -> SheetUpdate
 
-    /// Learns of the order after a payment.
+    /// Tells the handler that the device tracks the order after a payment.
     func track(_ call: PaymentHandlerCall) async throws
 }
 
@@ -30,10 +31,12 @@ struct PaymentHandlerCall: Sendable {
     let request: PaymentRequest
     /// The device's request; nil for a reversal.
     let callback: PaymentCallback?
-    /// The sheet in force.
+    /// The payment sheet in its current state, after all updates.
     let sheet: PaymentSheet
-    /// The attempt to charge or to reverse; nil for other calls.
+    /// The attempt that the call charges or reverses; nil for an update.
+    ///
+    /// For order tracking it is the paid attempt, if any.
     let attempt: PaymentAttempt?
-    /// The decrypted token, JSON; nil unless the business decrypts tokens.
+    /// The decrypted token as JSON; nil unless the business decrypts tokens.
     var decryptedToken: Secret?
 }

@@ -5,17 +5,19 @@ import BusinessMessages
 import MessageStore
 import Payments
 
-/// Adds the parts of a payment request that are made when it is sent, and keeps its open request up to date.
+/// Adds the parts of a payment request that are created only at sending, and updates its open request.
 ///
-/// The journal has placeholders in their place. Identifier, path and session are durable before the message leaves, so a
-/// repeated send has the same bytes, except for a session that was about to expire.
+/// The message in the journal has placeholders instead. Identifier, path and session are durable before the
+/// message is sent. A repeated send therefore has the same bytes, except for a session that was about to
+/// expire.
 struct PaymentParts: Sendable {
     let requests: OpenRequests
     /// The merchants; nil in a command without a running server, which leaves payments in the outbox for the server.
     var settings: PaymentSettings?
-    /// The client for merchant sessions; nil like `settings`.
+    /// The client for merchant sessions; nil when `settings` is nil.
     var sessions: MerchantSessionClient?
-    /// The callbacks that the handler of a business answers; nil while a program has not told them yet.
+    /// Returns the callbacks that the handler of a business answers; nil until a handler program has declared
+    /// them.
     var callbacks: @Sendable (BusinessID) -> Set<PaymentCallback.Kind>? = { _ in [] }
     var now: @Sendable () -> Timestamp = { .now() }
 
@@ -29,7 +31,7 @@ struct PaymentParts: Sendable {
         let description = "the handler has not told yet which payments it takes"
     }
 
-    /// The reason why a payment is sent later.
+    /// The reason why a payment is sent later: Apple Pay's service gave no merchant session.
     private struct SessionMissing: Error, CustomStringConvertible {
         let failure: MerchantSessionFailure
         var description: String { "\(failure)" }
@@ -40,14 +42,16 @@ struct PaymentParts: Sendable {
         payment(of: message)?["endpoints"]?.string == SignInRequest.placeholder
     }
 
-    /// The message with its parts; another message is returned unchanged, unless it is a payment whose own session has expired.
+    /// Returns the message with its parts; a message without placeholders is returned unchanged.
     ///
-    /// Throws the disk's errors and temporary failures of Apple Pay's service, after which the send is retried.
+    /// A payment whose own merchant session has expired is refused. Throws the disk's errors and temporary
+    /// failures of Apple Pay's service, after which the send is retried.
     func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
         guard entry.reply.kind == .applePay else { return .message(message) }
         let document = try JSONDocument(message, limits: .stored)
         guard Self.isIncomplete(document.root) else {
-            // A session was in the future when the message was written; a message may wait for days.
+            // The session was valid when the message was written, but a message may wait in the outbox for
+            // days.
             let session = Self.payment(of: document.root)?["merchantSession"].flatMap { MerchantSession($0) }
             if let expiry = session?.expiresAtMilliseconds, Int64(expiry) <= now().milliseconds {
                 return .refused(reason: Self.expired)
@@ -104,7 +108,8 @@ struct PaymentParts: Sendable {
                 merchant: business.applePay.merchant.merchantIdentifier))
     }
 
-    /// The session of an earlier attempt, or a new one when there is none that lasts.
+    /// Returns the session of an earlier attempt to send, or a new session when that one is missing or
+    /// expires soon.
     private func session(
         _ earlier: IssuedSession?, _ merchant: MerchantIdentity, _ gateway: String,
         _ client: MerchantSessionClient
@@ -113,9 +118,10 @@ struct PaymentParts: Sendable {
         return try await client.session(for: merchant, paymentGatewayURL: gateway)
     }
 
-    /// Keeps the payload; false when the customer has used the request meanwhile.
+    /// Stores the payload in the open request; false when the customer has already used the request.
     ///
-    /// That happens when an earlier send arrived although its answer was lost. Its attempts and its sum stay.
+    /// The customer can use it when an earlier send arrived although the server did not get the answer. The
+    /// request then keeps its attempts and its sum.
     private func keep(
         _ payload: PaymentPayload, _ entry: OutboxEntry, identifier: String, _ drawn: Drawn, isNew: Bool
     ) async throws -> Bool {
@@ -140,8 +146,9 @@ struct PaymentParts: Sendable {
         return true
     }
 
-    /// Begins the time of an accepted message's request and forgets its secrets, or removes the unused request of a message
-    /// that was not sent.
+    /// Starts the lifetime of the request when its message was accepted, and removes the request's secrets.
+    ///
+    /// Otherwise removes the request, unless the customer has used it.
     func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
         guard entry.reply.kind == .applePay else { return }
         try await requests.update(of: entry.id) { request, now in
@@ -151,7 +158,8 @@ struct PaymentParts: Sendable {
                 request?.accept(at: now)
                 request?.set(payload)
             } else if request?.phase == .waiting, payload.payment.attempts.isEmpty {
-                // An attempt shows that the gateway accepted an earlier send.
+                // A request with an attempt is kept, because the attempt shows that the gateway accepted an
+                // earlier send.
                 request = nil
             }
         }
@@ -161,7 +169,8 @@ struct PaymentParts: Sendable {
     private struct Drawn: Sendable {
         let identifier = MessageID.random().rawValue
         let key: String
-        /// The secret by which the callbacks find the request.
+        /// The secret whose hash names the request: the path's token, or the identifier when paths are
+        /// constant.
         let secret: String
 
         init(paths: ApplePayConfiguration.Paths, slug: String) {
@@ -177,7 +186,8 @@ struct PaymentParts: Sendable {
     private struct Endpoints {
         let base: String
         let callbacks: Set<PaymentCallback.Kind>
-        /// The identifier that a constant path does not tell the fallback page.
+        /// The request's identifier, which a constant path lacks and the fallback page needs; nil for a path
+        /// per request.
         let identifier: String?
 
         var paymentGateway: String { base + "/" + PaymentCallback.Kind.paymentGateway.rawValue }
@@ -192,7 +202,7 @@ struct PaymentParts: Sendable {
         }
     }
 
-    /// No session lasts longer.
+    /// The longest possible lifetime of a merchant session.
     private static let longestLifetime = Duration.seconds(7 * 86_400)
     private static let noMerchant = "not sent: the business has no \"applePay\" in its file"
     private static let expired =
@@ -200,7 +210,8 @@ struct PaymentParts: Sendable {
     private static let noGateway = "not sent: the business's handler has no payment gateway"
     private static let noShipping =
         "not sent: the payment has shippingMethods, but the handler answers no shippingMethodUpdate"
-    /// The customer used the request of an earlier attempt, whose answer the server did not see.
+    /// The reason for a reply whose request the customer has used: an earlier attempt arrived, but its answer
+    /// was lost.
     private static let used = "not sent again: the payment has been sent before"
 
     private static func payment(of message: JSONValue) -> JSONValue? {

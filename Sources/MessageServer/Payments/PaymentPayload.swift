@@ -6,8 +6,8 @@ import Payments
 
 /// The content of an open payment: the payload of its request in the store.
 ///
-/// `{"key":"…","session":{…},"message":"…","request":{"payment":{…}},"payment":{…}}`; the first two are secrets, which are removed when the gateway accepts the
-/// message.
+/// `{"key":"…","session":{…},"message":"…","request":{"payment":{…}},"payment":{…}}`; `key` and `session` are
+/// secrets and are removed when the gateway accepts the message.
 struct PaymentPayload: Sendable {
     /// The part of the endpoints' paths that names the request or its business.
     var key: String?
@@ -17,7 +17,7 @@ struct PaymentPayload: Sendable {
     let message: MessageID
     /// The request for the handler, without its images.
     let request: PaymentRequest
-    /// The sums and attempts.
+    /// The state of the payment: the sum, the sheet and the attempts.
     var payment: Payment
 
     init(
@@ -34,7 +34,7 @@ struct PaymentPayload: Sendable {
     }
 
     init?(_ json: [UInt8]?) {
-        // The store's own files: a damaged one is treated as a missing request.
+        // The store wrote this JSON; a damaged payload is treated as a missing request.
         guard let json, let root = (try? JSONDocument(json, limits: .stored))?.root,
             let payment = root["payment"].flatMap({ Payment(json: $0) }), let request = root["request"],
             let request = try? PaymentRequest(json: request), let message = root["message"]?.string
@@ -63,10 +63,10 @@ struct PaymentPayload: Sendable {
 }
 
 extension OpenRequest {
-    /// The payment of an open request; nil for a sign-in, and when the file is damaged.
+    /// The payload of a payment; nil for a sign-in, and when the payload is damaged.
     var paymentPayload: PaymentPayload? { kind == .payment ? PaymentPayload(payload) : nil }
 
-    /// Replaces the payment.
+    /// Replaces the request's payload.
     mutating func set(_ payload: PaymentPayload) {
         set(payload: payload.json, deadline: payload.payment.endsAt, isBusy: payload.payment.isBusy)
     }

@@ -1,7 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 
-/// The recorded attempts of a data directory, for a command that only reads, beside a running server or without one.
+/// The recorded attempts of a data directory, for a command that only reads; a server may run meanwhile.
 package struct PaymentRecordList: Sendable {
     /// The latest line of an attempt.
     package struct Entry: Hashable, Sendable {
@@ -15,13 +15,13 @@ package struct PaymentRecordList: Sendable {
         package let attempt: String
         /// The state of the attempt.
         package let state: String
-        /// The sum as decimal text.
+        /// The amount as a decimal text.
         package let amount: String
         /// The currency, three letters.
         package let currency: String
-        /// The payment provider's name of the charge.
+        /// The payment provider's name of the charge; nil when there is none.
         package let reference: String?
-        /// The hash of the customer.
+        /// The SHA-256 of the customer's identifier, in hexadecimal.
         package let customer: String
     }
 
@@ -30,9 +30,10 @@ package struct PaymentRecordList: Sendable {
     /// Reads the records of this data directory.
     package init(dataDirectory: String) { directory = dataDirectory + "/payments" }
 
-    /// The attempts of a business, or of all for nil, in the order of their begin; `unreadable` counts damaged lines.
+    /// Returns the attempts of a business, or of all businesses when `slug` is nil, in the order in which
+    /// they began.
     ///
-    /// Throws when a folder or a file cannot be read.
+    /// `unreadable` is the number of damaged lines. Throws when a folder or a file cannot be read.
     package func attempts(of slug: String? = nil) throws -> (attempts: [Entry], unreadable: Int) {
         guard try Directory.holds(directory) else { return ([], 0) }
         var found: [Entry] = []
@@ -40,7 +41,7 @@ package struct PaymentRecordList: Sendable {
         for folder in try Directory.names(in: directory)
         where Directory.isDirectory(directory + "/" + folder) && (slug == nil || slug == folder) {
             var places: [String: Int] = [:]
-            // Names have dates, so the sorted files are in the order of time.
+            // The names contain the dates, so the sorted names are in the order of time.
             for name in try Directory.names(in: directory + "/" + folder).sorted()
             where name.hasSuffix(".jsonl") {
                 let bytes = try File("\(directory)/\(folder)/\(name)", for: .reading).readAll()

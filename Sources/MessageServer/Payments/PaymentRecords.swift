@@ -6,10 +6,10 @@ import Dispatch
 import Logging
 import Payments
 
-/// The attempts and sums of payments, one JSON line for each change in `DATA/payments/SLUG/payments-YYYY-MM-DD.jsonl`.
+/// The attempts of payments, one JSON line for each change in `DATA/payments/SLUG/payments-YYYY-MM-DD.jsonl`.
 ///
-/// A line has no token, no card and no contact; the customer is a hash. The open request decides what happens; these lines
-/// are for the books.
+/// A line has no token, no card and no contact; the customer is a hash. The server acts on the open request
+/// only; the lines are for accounting, and at the start for the transactions that were used.
 final class PaymentRecords: Sendable {
     private static let prefix = "payments-"
     private let directory: String
@@ -21,7 +21,7 @@ final class PaymentRecords: Sendable {
         self.logger = logger
     }
 
-    /// One line.
+    /// One line of a file: an attempt after a change.
     struct Line: Sendable {
         let at: Timestamp
         let requestIdentifier: String
@@ -44,7 +44,8 @@ final class PaymentRecords: Sendable {
         }
     }
 
-    /// Appends a line and syncs it; a failure is logged, because the request's own file has the state too.
+    /// Appends a line and syncs the file; a failure is only logged, because the open request has the state
+    /// too.
     func append(_ line: Line, slug: String) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             queue.async { [self] in
@@ -74,7 +75,7 @@ final class PaymentRecords: Sendable {
         }
     }
 
-    /// The transactions of decrypted tokens since `start`, with the attempts that used them.
+    /// Returns the transactions of decrypted tokens since `start`, with the attempts that used them.
     func transactions(
         of slug: String, since start: Timestamp
     ) throws -> [(transaction: String, attempt: String, at: Timestamp)] {
@@ -86,7 +87,7 @@ final class PaymentRecords: Sendable {
         where name.hasPrefix(Self.prefix) && name.dropFirst(Self.prefix.count).prefix(10) >= first {
             let text = try File(folder + "/" + name, for: .reading).readAll()
             for line in text.split(separator: 0x0A) {
-                // A line that a crash cut off belongs to a call that did not begin.
+                // Skip an incomplete line: a crash during the write also prevented the handler's call.
                 guard let root = (try? JSONDocument(Array(line)))?.root,
                     let transaction = root["transaction"]?.string, let attempt = root["attempt"]?.string,
                     let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }), at >= start
@@ -107,7 +108,7 @@ final class PaymentRecords: Sendable {
         let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
         for name in try Directory.names(in: folder)
         where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
-            // Dates of this form are in the order of their texts.
+            // Dates of this form sort as texts.
             if name.dropFirst(Self.prefix.count).prefix(10) < first {
                 try Directory.remove(folder + "/" + name)
             }

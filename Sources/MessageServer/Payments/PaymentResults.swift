@@ -4,17 +4,17 @@ import HandlerKit
 import MessageStore
 import Payments
 
-/// Ends a payment by Apple's event, and tells the handler what the server knows of it.
+/// Ends a payment when Apple's event arrives, and tells the handler the state that the server has recorded.
 struct PaymentResults: Sendable {
     let requests: OpenRequests
     let settings: PaymentSettings
     let reversals: PaymentReversals
     var clock = PaymentClock()
 
-    /// The server's record of the payment that an event ends; nil for other events, and for a request that the server does not
-    /// know or that went to another customer.
+    /// Returns the server's record of the payment that an event ends.
     ///
-    /// The same event has the same result again. Throws the disk's errors, after which the delivery is retried.
+    /// Nil for other events, and for a request that is unknown or went to another customer. A repeated event
+    /// has the same result. Throws the disk's errors, after which the delivery is retried.
     func result(of event: InboundEvent) async throws -> PaymentResult? {
         guard case .applePay(let applePay) = event.content,
             let identifier = applePay.interaction.requestIdentifier, settings[event.business] != nil
@@ -35,7 +35,8 @@ struct PaymentResults: Sendable {
         return PaymentResult(payment, isShownAsPaid: isPaid)
     }
 
-    /// The part of a result that the conversation keeps for a person; nil for an event without a result.
+    /// Returns the part of a result that the conversation's file keeps for a person; nil for an event without
+    /// a result.
     func recorded(_ event: InboundEvent) async throws -> RecordedPayment? {
         try await result(of: event).map { result in
             RecordedPayment(
@@ -44,7 +45,7 @@ struct PaymentResults: Sendable {
         }
     }
 
-    /// Ends a request before it is paid; false when it is unknown, has ended, or is paid.
+    /// Ends a request that is not paid; false when the request is unknown, has ended, or is paid.
     func withdraw(_ identifier: String, of business: BusinessID) async throws -> Bool {
         let clock = clock
         return try await requests.update(identifier, of: business) { request, _ in
@@ -61,7 +62,9 @@ struct PaymentResults: Sendable {
 }
 
 extension PaymentResult {
-    /// The result of a payment with its last attempt; `isShownAsPaid` is what the device shows.
+    /// Creates the result from the paid attempt, or else from the last one.
+    ///
+    /// `isShownAsPaid` says whether the device shows the payment as paid.
     init(_ payment: Payment, isShownAsPaid: Bool) {
         let attempt = payment.paid ?? payment.attempts.last
         let state: State =
@@ -72,7 +75,8 @@ extension PaymentResult {
             case .failed: .declined
             case .reversing: .reversing
             case .reversed: .reversed
-            // An operator's decision changes nothing about the charge.
+            // A dropped reversal counts as unreversed, because an operator's decision does not change the
+            // charge.
             case .unreversed, .dropped: .unreversed
             }
         self.init(

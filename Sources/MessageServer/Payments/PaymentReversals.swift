@@ -5,18 +5,20 @@ import MessageStore
 import Payments
 import Synchronization
 
-/// Asks handlers to reverse the attempts whose charge may exist although the device was told of a failure.
+/// Asks handlers to reverse attempts whose charge may exist although the device was told of a failure.
 ///
-/// The attempts are in the open requests, so that a restart continues. A failed reversal is repeated with growing waits
-/// until the handler confirms it, or until the time of the outbox is over; then it is a dead letter, and an operator must look
-/// at the provider.
+/// The attempts are in the open requests, so that the work continues after a restart. A failed reversal is
+/// retried with growing waits until the handler confirms it. When the lifetime of replies is over, the
+/// reversal becomes a dead letter, and an operator must look at the payment provider.
 final class PaymentReversals: Sendable {
     private struct State {
-        /// The attempts that a task reverses now.
+        /// The attempts that are being reversed, each by a task.
         var running: Set<String> = []
-        /// The attempts whose handler's call may run, with the number of their users.
+        /// The attempts that must not be reversed yet, because a call of the handler may still charge.
+        ///
+        /// The value is the number of ``beginCall(_:)`` without an ``endCall(_:)``.
         var calls: [String: Int] = [:]
-        /// The dead letters of each business that has any, as the latest search found them.
+        /// The number of dead letters by business, as of the latest search.
         var deadLetters: [BusinessID: Int] = [:]
     }
 
@@ -32,7 +34,7 @@ final class PaymentReversals: Sendable {
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
-    /// The interval between searches for requests that ended.
+    /// The interval between searches for attempts to reverse.
     private static let interval = Duration.seconds(30)
 
     init(
@@ -52,16 +54,16 @@ final class PaymentReversals: Sendable {
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Searches for reversals soon.
+    /// Makes ``run()`` search for reversals now.
     func wake() { wakeUp.yield() }
 
-    /// The dead letters of each business that has any; at most as old as the interval between searches.
+    /// The number of dead letters by business, as of the latest search; a search runs every 30 s.
     var deadLetters: [BusinessID: Int] { state.withLock(\.deadLetters) }
 
-    /// Keeps an attempt from being reversed while its handler's call may run.
+    /// Delays the reversal of an attempt while its handler's call may run, until ``endCall(_:)``.
     func beginCall(_ attempt: String) { state.withLock { $0.calls[attempt, default: 0] += 1 } }
 
-    /// Lets an attempt be reversed.
+    /// Allows the reversal of an attempt whose call has ended.
     func endCall(_ attempt: String) {
         state.withLock { state in
             let users = (state.calls[attempt] ?? 1) - 1
@@ -70,13 +72,14 @@ final class PaymentReversals: Sendable {
         wake()
     }
 
-    /// Reverses until ``stop()``.
+    /// Reverses charges until ``stop()``.
     ///
-    /// An attempt that was begun and has no call, as after a crash or an error of the disk, becomes a reversal.
+    /// An attempt that was begun but has no call in this process becomes a reversal. This happens after a
+    /// crash or an error of the disk.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { [self] in
-                // A cancelled wait ends the loop.
+                // A cancelled sleep ends the loop.
                 while (try? await clock.sleep(Self.interval)) != nil { wake() }
             }
             wake()
@@ -92,7 +95,7 @@ final class PaymentReversals: Sendable {
     /// Ends ``run()``; open reversals continue after a restart.
     func stop() { wakeUp.finish() }
 
-    /// The attempts to reverse that no task reverses yet.
+    /// Returns the attempts that must be reversed and have no task yet.
     private func search() async -> [(RequestName, String)] {
         var found: [(RequestName, String)] = []
         do {
@@ -112,7 +115,7 @@ final class PaymentReversals: Sendable {
         }
     }
 
-    /// The attempts of a request that are to be reversed, and the number of those that are dead letters.
+    /// Returns the attempts of a request that must be reversed, and the number of its dead letters.
     private func due(
         _ name: RequestName
     ) async throws -> (business: BusinessID?, attempts: [String], dead: Int) {
@@ -120,7 +123,7 @@ final class PaymentReversals: Sendable {
         return try await requests.update(name) { [self] request, _ in
             guard var payload = request?.paymentPayload else { return (nil, [], 0) }
             let now = clock.now()
-            // Read here, where no attempt can begin meanwhile.
+            // Read the calls inside the update, because no attempt of this request can begin meanwhile.
             let calls = Set(state.withLock(\.calls).keys)
             let isRecovered = payload.payment.recover(at: now, except: calls)
             let isOverdue = payload.payment.reverseUntold(at: now)
@@ -161,7 +164,7 @@ final class PaymentReversals: Sendable {
         return (request, payload)
     }
 
-    /// Whether the handler confirms that there is no charge.
+    /// Asks the handler to reverse a charge; returns whether the handler confirms that no charge exists.
     private func ask(_ request: OpenRequest, _ payload: PaymentPayload, _ attempt: PaymentAttempt) async
         -> Bool
     {

@@ -2,16 +2,17 @@ import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
 
-/// The addresses that devices and Apple call: the endpoints of payments, the fallback page, and the proof of the domain.
+/// The payment routes for devices and Apple: the endpoints, the fallback page, and the file that verifies the
+/// domain.
 ///
-/// They need no authentication: a request's random identifier, or the token in its path, is a secret that only the customer's
-/// device and Apple know.
+/// The endpoints need no authentication: the random identifier of a request, or the token in its path, is a
+/// secret that only the customer's device and Apple know.
 struct PaymentRoutes: Sendable {
     let flow: PaymentFlow
     let settings: PaymentSettings
 
     private static let associationPath = "/.well-known/apple-developer-merchantid-domain-association"
-    /// The maximum bytes of a callback; tokens have about 4 KiB.
+    /// The maximum bytes of a callback's body; payment tokens have about 4 KiB.
     static let maximumBodyBytes = 262_144
     private static let host = HTTPFieldName("host")
     private static let fallbackTime = Duration.seconds(5)
@@ -36,7 +37,7 @@ struct PaymentRoutes: Sendable {
         _ kind: PaymentCallback.Kind, _ request: HTTPRequest, _ responder: HTTPResponder
     ) -> HTTPResponse? {
         let (key, body) = (request.parameter("key") ?? "", Array(request.body))
-        // Not on a shard: the disk and the handler take time.
+        // Leave the shard, because the disk and the handler take time.
         Task { @concurrent [flow] in
             let reply = await flow.answer(kind, key: key, body)
             responder.respond(Self.response(reply.answer), then: reply.wasDelivered)
@@ -67,7 +68,7 @@ struct PaymentRoutes: Sendable {
             try? await Task.sleep(for: Self.fallbackTime)
             if isAnswered.claim() { responder.respond(Self.unavailable) }
         }
-        // Not on a shard: the request is in a file.
+        // Leave the shard, because the request is read from a file.
         Task { @concurrent [flow] in
             let response: HTTPResponse
             do {

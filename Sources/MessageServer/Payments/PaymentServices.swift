@@ -4,7 +4,7 @@ import Logging
 import MessageStore
 import Payments
 
-/// The parts of a server that take payments.
+/// The parts of a server that process payments.
 struct PaymentServices: Sendable {
     let settings: PaymentSettings
     let parts: PaymentParts
@@ -17,7 +17,7 @@ struct PaymentServices: Sendable {
 
     private static let sweepInterval = Duration.seconds(24 * 3600)
 
-    /// Composes the parts; throws a ``TransportError`` for lack of descriptors.
+    /// Composes the parts; throws a ``TransportError`` when no file descriptors are left.
     init(
         _ configuration: ServerConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
         clock: PaymentClock = PaymentClock()
@@ -53,7 +53,7 @@ struct PaymentServices: Sendable {
                 records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
     }
 
-    /// The reversals of each business that are dead letters.
+    /// The number of reversals that are dead letters, by business.
     var deadLetters: [BusinessID: Int] { reversals.deadLetters }
 
     /// Applies an operator's decision about reversals that are dead letters.
@@ -64,7 +64,7 @@ struct PaymentServices: Sendable {
         }
     }
 
-    /// Runs `change` while no line of a payment is appended.
+    /// Runs `change` while no line is appended to the records of payments.
     func excludingRecords(_ change: () -> Void) { records.excluding(change) }
 
     /// Reverses charges and removes old records until ``stop()``.
@@ -72,7 +72,7 @@ struct PaymentServices: Sendable {
         let sweep = Task {
             repeat {
                 for business in settings.all { remove(business) }
-                // A cancelled wait ends the loop.
+                // A cancelled sleep ends the loop.
             } while (try? await Task.sleep(for: Self.sweepInterval)) != nil
         }
         await reversals.run()
@@ -81,7 +81,8 @@ struct PaymentServices: Sendable {
 
     /// Replaces the settings of all businesses.
     ///
-    /// A process that has opened tokens has card numbers in its memory, so it writes no core dump from then on.
+    /// A process that has decrypted tokens has card numbers in its memory. Once a business decrypts tokens,
+    /// the process therefore writes no core dump until it ends.
     func change(to businesses: [BusinessConfiguration]) {
         settings.change(to: businesses)
         guard settings.decryptsTokens else { return }

@@ -36,15 +36,16 @@ final class PaymentSettings: Sendable {
     /// All businesses that take payments.
     var all: [Business] { state.withLock(\.businesses) }
 
-    /// Whether the tokens of a business are opened here.
+    /// Whether the server decrypts the payment tokens of any business.
     var decryptsTokens: Bool {
         state.withLock { state in state.businesses.contains { $0.applePay.decryption != nil } }
     }
 
-    /// The address of the endpoints below a key; nil when the server's own address is not known.
+    /// Returns the base URL of the endpoints with this key; nil when the server's own address is not known.
     func base(of key: String) -> String? { state.withLock(\.publicURL).map { "\($0)/pay/\(key)" } }
 
-    /// The file with which Apple verifies a domain; `host` is the field `Host`, with or without a port.
+    /// Returns the file with which Apple verifies a domain; `host` is the value of the field `Host`, with or
+    /// without a port.
     func domainAssociation(host: String) -> [UInt8]? {
         let name = host.prefix { $0 != ":" }.lowercased()
         return state.withLock { state in
@@ -59,7 +60,8 @@ final class PaymentSettings: Sendable {
         state.withLock { $0.businesses = settings }
     }
 
-    /// Uses the address of the listener when the configuration has no `publicURL`, in a development server.
+    /// Uses the address of the listener when the configuration has no `publicURL`, as for a development
+    /// server.
     func use(listener url: String) {
         state.withLock { $0.publicURL = $0.publicURL ?? url }
     }

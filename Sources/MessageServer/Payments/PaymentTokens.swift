@@ -5,9 +5,10 @@ import BusinessMessages
 import Payments
 import Synchronization
 
-/// Opens the payment tokens of businesses that decrypt them, and accepts each transaction once a day.
+/// Decrypts payment tokens, and accepts each transaction for only one attempt within a day.
 final class PaymentTokens: Sendable {
-    /// A token that Apple signed for the merchant, and that was not used for another attempt.
+    /// A verified token that Apple signed for the merchant, and whose transaction belongs to this attempt
+    /// only.
     struct Opened: Sendable {
         private let token: DecryptedPaymentToken
         /// The SHA-256 of the transaction's identifier, in hexadecimal.
@@ -28,15 +29,15 @@ final class PaymentTokens: Sendable {
         }
     }
 
-    /// The reason to refuse a token; contains nothing of it.
+    /// The reason to refuse a token; contains no content of the token.
     enum Refusal: Error, Hashable {
-        /// The token is malformed, not Apple's, too old, or encrypted to another key.
+        /// The token is malformed, not signed by Apple, too old, or encrypted for another key.
         case token(PaymentTokenDefect)
         /// The transaction was used for another attempt within a day.
         case transactionUsed
-        /// More transactions were used within a day than are remembered.
+        /// The maximum number of remembered transactions is reached.
         case tooManyTransactions
-        /// Too much public-key work waits.
+        /// Too many operations wait for the public-key threads.
         case busy
     }
 
@@ -52,7 +53,7 @@ final class PaymentTokens: Sendable {
 
     private struct Uses {
         var byTransaction: [String: Use] = [:]
-        /// The number of entries after the last removal of old ones.
+        /// The number of transactions that the last removal of old ones left.
         var kept = 0
     }
 
@@ -65,9 +66,10 @@ final class PaymentTokens: Sendable {
         self.maximumTransactions = maximumTransactions
     }
 
-    /// Verifies and decrypts the token of a gateway call, and uses its transaction for this attempt.
+    /// Verifies and decrypts the token of a gateway call, and records its transaction as used by this
+    /// attempt.
     ///
-    /// The attempt that used a transaction may use it again.
+    /// The same attempt may use the transaction again.
     func open(
         _ callback: PaymentCallback, for attempt: String, with decryption: ApplePayConfiguration.Decryption,
         at now: Timestamp
@@ -91,7 +93,7 @@ final class PaymentTokens: Sendable {
         return .success(token)
     }
 
-    /// Remembers a transaction that an earlier process used.
+    /// Records a transaction that an earlier process accepted.
     func remember(_ transaction: String, of attempt: String, at time: Timestamp) {
         uses.withLock { uses in
             guard uses.byTransaction.count < maximumTransactions else { return }
@@ -105,7 +107,8 @@ final class PaymentTokens: Sendable {
             if let use = uses.byTransaction[transaction], use.at > oldest {
                 return use.attempt == attempt ? nil : .transactionUsed
             }
-            // Old entries are removed when their number may have doubled, so that a use costs constant time on average.
+            // Remove old entries only when the number of entries has doubled: a use then costs constant time
+            // on average.
             if uses.byTransaction.count >= min(maximumTransactions, max(1024, uses.kept * 2)) {
                 uses.byTransaction = uses.byTransaction.filter { $0.value.at > oldest }
                 uses.kept = uses.byTransaction.count

@@ -5,13 +5,14 @@ package import Logging
 package import MessageStore
 import Payments
 
-/// An operator's decision about reversals that are dead letters, for attempts of payments.
+/// An operator's decision about dead letters that are reversals of payment attempts.
 ///
-/// The body of `POST /reversals/retry` and `/reversals/drop` on the control socket is `{"job":"…","attempts":["8ef7…"]}`.
+/// The body of `POST /reversals/retry` and `/reversals/drop` on the control socket is
+/// `{"job":"…","attempts":["8ef7…"]}`.
 package struct ReversalDecision: Sendable {
-    /// The change of the attempts.
+    /// The change that the decision makes to each attempt.
     package enum Action: String, Sendable, CaseIterable {
-        /// The handler is asked again, for the time of the outbox.
+        /// The handler is asked again, until the lifetime of replies is over.
         case retry
         /// The handler is not asked any more.
         case drop
@@ -30,7 +31,7 @@ package struct ReversalDecision: Sendable {
 
     /// Parses a body; nil when it is invalid.
     init?(_ action: Action, json: [UInt8]) {
-        // A body that is not JSON names no attempts.
+        // A body that is not JSON has no attempts.
         guard let names = (try? JSONDocument(json))?.root["attempts"]?.elements else { return nil }
         attempts = names.compactMap(\.string)
         guard attempts.count == names.count else { return nil }
@@ -46,9 +47,9 @@ package struct ReversalDecision: Sendable {
         }
     }
 
-    /// Applies the decision to a data directory that no server has open; the next server asks the handlers.
+    /// Applies the decision to a data directory that no server uses; the next server asks the handlers.
     package func apply(to store: Store, dataDirectory: String, logger: Logger) async throws {
-        // Without a configuration, only the earlier records tell the slug.
+        // This process has no configuration, so the slug of a business is found in the earlier records.
         let slugs = Dictionary(
             try PaymentRecordList(dataDirectory: dataDirectory).attempts().attempts.map {
                 ($0.attempt, $0.slug)
@@ -59,7 +60,10 @@ package struct ReversalDecision: Sendable {
         ) { _, attempt in slugs[attempt] }
     }
 
-    /// Applies the decision; throws ``ReversalNotDead`` and changes nothing when one of the attempts is no dead letter.
+    /// Applies the decision; throws ``ReversalNotDead``, before any change, when one of the attempts is no
+    /// dead letter.
+    ///
+    /// When another command changes an attempt at the same time, the attempts before it stay changed.
     func apply(
         to requests: OpenRequests, _ records: PaymentRecords, at now: Timestamp,
         slug: (BusinessID, _ attempt: String) -> String?
@@ -92,14 +96,14 @@ package struct ReversalDecision: Sendable {
                     currency: payload.payment.currency, attempt: attempt)
                 return (open.business, line)
             }
-            // Another command was faster.
+            // Another command has changed the attempt since the search.
             guard let (business, line) = line else { throw ReversalNotDead(attempt: id) }
             await records.append(line, slug: slug(business, id) ?? "removed")
         }
     }
 }
 
-/// An attempt whose reversal is not a dead letter, so that there is nothing to decide.
+/// The error for an attempt whose reversal is not a dead letter, so that an operator has nothing to decide.
 package struct ReversalNotDead: Error, CustomStringConvertible {
     /// The key of the attempt.
     package let attempt: String
