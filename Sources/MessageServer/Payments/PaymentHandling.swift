@@ -17,7 +17,7 @@ protocol PaymentHandling: Sendable {
     /// Answers an update of the sheet.
     func update(_ call: PaymentHandlerCall) async throws -> SheetUpdate
 
-    /// Tells the handler that the device tracks the order after a payment.
+    /// Passes the device's report of a completed order to the handler.
     func track(_ call: PaymentHandlerCall) async throws
 }
 

@@ -87,7 +87,7 @@ final class PaymentRecords: Sendable {
         where name.hasPrefix(Self.prefix) && name.dropFirst(Self.prefix.count).prefix(10) >= first {
             let text = try File(folder + "/" + name, for: .reading).readAll()
             for line in text.split(separator: 0x0A) {
-                // Skip an incomplete line: a crash during the write also prevented the handler's call.
+                // Skip an incomplete line: a crash during the first write about an attempt prevents the call.
                 guard let root = (try? JSONDocument(Array(line)))?.root,
                     let transaction = root["transaction"]?.string, let attempt = root["attempt"]?.string,
                     let at = root["at"]?.string.flatMap({ Timestamp(rfc3339: $0) }), at >= start

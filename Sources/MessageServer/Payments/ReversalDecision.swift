@@ -63,7 +63,7 @@ package struct ReversalDecision: Sendable {
     /// Applies the decision; throws ``ReversalNotDead``, before any change, when one of the attempts is no
     /// dead letter.
     ///
-    /// When another command changes an attempt at the same time, the attempts before it stay changed.
+    /// When another command changes an attempt at the same time, the attempts before that one stay changed.
     func apply(
         to requests: OpenRequests, _ records: PaymentRecords, at now: Timestamp,
         slug: (BusinessID, _ attempt: String) -> String?
