@@ -1,8 +1,9 @@
 import BalloonPOSIX
 import MessageStore
 
-/// Computes which steps are due in a conversation that a person has or that waits for a person, from durable times
-/// alone.
+/// Computes the due steps of a conversation that a person has or that waits for a person.
+///
+/// The steps depend only on durable times and on the settings.
 struct AssignmentDeadlines: Sendable {
     /// A step that is due.
     enum Step: Hashable, Sendable {
@@ -10,20 +11,22 @@ struct AssignmentDeadlines: Sendable {
         case sayText
         /// The customer is told that nobody is free yet.
         case sayUnclaimedText
-        /// The handler answers again, because nobody claimed the conversation.
+        /// The conversation returns to its handler, because no person claimed it in time.
         case returnToHandler
-        /// The conversation waits for another person, because its person was last seen at this time and has been silent
-        /// too long.
+        /// The conversation waits for another person, because the current person has been silent too long.
+        ///
+        /// `lastSeen` is the time at which that person was last active.
         case waitAgain(lastSeen: Timestamp)
     }
 
     /// The business's settings; nil for a business without `people`, which uses the default times and sends no texts.
     let people: PeopleConfiguration?
 
-    /// Returns the steps that are due, in their order, also those that the caller has taken already.
+    /// Returns the due steps in the order in which to take them, including steps that the caller has already
+    /// taken.
     ///
-    /// A conversation that has waited too long only returns to its handler: the texts for waiting customers would be
-    /// wrong then.
+    /// For a conversation that has waited too long, the only step is the return to its handler. The texts for
+    /// waiting customers would then be wrong.
     func steps(for assignment: Assignment, at now: Timestamp) -> [Step] {
         guard let since = assignment.since else { return [] }
         let people = people ?? PeopleConfiguration(text: "")

@@ -6,13 +6,14 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Watches the conversations that a person has or that wait for one: sends the texts of `people`, returns a
-/// conversation to its handler after too long a wait, and takes it from a person who is silent for too long.
+/// Watches the conversations that a person has or that wait for a person.
 ///
-/// Every step derives from an assignment in the store and its durable times, and every text has an id derived from the
-/// record of that assignment. A restart therefore neither repeats a step nor forgets one.
+/// The watch sends the texts of the setting `people`. It returns a conversation to its handler when no person
+/// claims it in time, and lets it wait again when its person is silent for too long. Every step is computed
+/// from an assignment in the store and its durable times. The id of every text is derived from the record of
+/// that assignment. A restart therefore neither repeats nor forgets a step.
 final class AssignmentWatch: Sendable {
-    /// The steps of one assignment that were taken, and those that failed at least once.
+    /// The steps that were taken for one assignment, and the steps that failed at least once.
     private struct Told {
         let record: UInt64
         var steps: Set<AssignmentDeadlines.Step> = []
@@ -35,7 +36,8 @@ final class AssignmentWatch: Sendable {
     private static let pause = Duration.seconds(1)
     /// The minimum pause between two checks, also after ``wakeUp()``.
     private static let shortestPause = Duration.milliseconds(20)
-    /// The pause after a check is long enough that checks take at most one part in this many of the time.
+    /// The inverse of the largest part of the time that checks may take: the pause after a slow check is 19
+    /// times as long.
     private static let parts = 20
     private static let maximumLines = 1000
 
@@ -47,12 +49,13 @@ final class AssignmentWatch: Sendable {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The text for a customer of this business who waits for a person; nil when the business has no `people`.
+    /// Returns the text for customers of this business who wait for a person; nil when the business has no
+    /// `people`.
     func text(of business: BusinessID) -> String? {
         settings[business].map { presence[business].closedText ?? $0.text }
     }
 
-    /// The number of a business's conversations that wait for a person, and the number that persons have.
+    /// Returns how many conversations of a business wait for a person, and how many a person has.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
 
     /// Makes ``run()`` check the assigned conversations now.
@@ -88,7 +91,8 @@ final class AssignmentWatch: Sendable {
                 do {
                     try await take(step, in: name, assignment)
                 } catch StoreError.assignment {
-                    // The conversation has changed since it was listed: the next check sees the change.
+                    // The conversation has changed since it was listed; the next check uses the new
+                    // assignment.
                 } catch {
                     // The next check, or the next process of the server, takes the step.
                     log(error, of: step, in: name, assignment)
@@ -97,7 +101,8 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Logs the first failure of each step as a warning, unless the store fails as a whole and logs that itself.
+    /// Logs the first failure of each step as a warning, unless the whole store fails, which the store logs
+    /// itself.
     private func log(
         _ error: any Error, of step: AssignmentDeadlines.Step, in name: ConversationID,
         _ assignment: Assignment
@@ -127,7 +132,7 @@ final class AssignmentWatch: Sendable {
         case .sayText:
             try await say(text(of: name.business), step, "text", in: name, assignment)
         case .sayUnclaimedText:
-            // While nobody is there, the text would promise an answer that nobody can give.
+            // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence[name.business].closedText != nil
             let text = isClosed ? nil : settings[name.business]?.unclaimedText
             try await say(text, step, "unclaimedText", in: name, assignment)
@@ -145,7 +150,7 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Sends a text about an assignment, unless it was sent before; records the step as taken.
+    /// Sends a text about an assignment unless an earlier process has sent it, and records the step as taken.
     private func say(
         _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationID,
         _ assignment: Assignment
@@ -169,8 +174,9 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Whether an earlier process sent the message; read from the conversation's file, as the store may have forgotten
-    /// the id.
+    /// Whether an earlier process sent the message.
+    ///
+    /// The conversation's file is read, because the store may no longer remember the id.
     private func wasSaid(
         _ id: MessageID, in name: ConversationID, _ assignment: Assignment
     ) async throws -> Bool {
@@ -181,7 +187,7 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// The message's id, which is the same for each attempt in every process.
+    /// Returns the id of a text about an assignment; each attempt in every process gets the same id.
     static func id(
         of purpose: String, about assignment: Assignment, in name: ConversationID, of store: String
     ) -> MessageID {

@@ -2,8 +2,9 @@ import BusinessMessages
 import Logging
 import MessageStore
 
-/// Hands a conversation off to people when the customer asks for a person, and ends the wait of a delivery for its
-/// handler when a person takes the conversation.
+/// Hands conversations off to people when their customers ask for a person.
+///
+/// Also ends the wait of a delivery for its handler when a person takes the conversation.
 struct HandOffs: Sendable {
     let store: Store
     let watch: AssignmentWatch
@@ -11,11 +12,13 @@ struct HandOffs: Sendable {
 
     /// The reason of a hand-off that the customer asked for.
     static let askedFor = "the customer asked for a person"
-    /// The maximum length of a message in which a word that asks for a person is looked for.
+    /// The maximum size of a text, in bytes, that is searched for a word that asks for a person.
     private static let maximumTextBytes = 1000
 
-    /// Hands the conversation off when the customer asks for a person; called in the `record` stage, so that neither a
-    /// handler that is down nor a wait for a free slot delays it.
+    /// Hands the conversation off when the customer asks for a person.
+    ///
+    /// The `record` stage calls this function, so that neither a handler that is down nor a wait for a free
+    /// slot delays the hand-off.
     func record(_ event: InboundEvent, of message: UnrecordedMessage) {
         guard asksForPerson(event), !store.isWithPerson(message) else { return }
         let conversation = ConversationID(business: message.business, customer: message.customer)
@@ -27,8 +30,8 @@ struct HandOffs: Sendable {
         }
     }
 
-    /// Whether a person answers instead of the handler; hands the conversation off first when the customer asks for a
-    /// person.
+    /// Whether a person answers instead of the handler; first hands the conversation off when the customer
+    /// asks for that.
     func isLeftToPerson(_ delivery: Delivery, _ event: InboundEvent) async throws -> Bool {
         if await store.isWithPerson(delivery) { return true }
         guard asksForPerson(event), !delivery.isReplay, !delivery.isReplyFailure else { return false }
@@ -60,7 +63,7 @@ struct HandOffs: Sendable {
     }
 
     private func asksForPerson(_ event: InboundEvent) -> Bool {
-        // A text longer than any word cannot ask for a person, so it is not searched.
+        // Do not search a text over the limit: it is longer than any word that asks for a person.
         guard case .text(let text) = event.content, text.body.utf8.count <= Self.maximumTextBytes,
             let people = watch.settings[event.business]
         else { return false }

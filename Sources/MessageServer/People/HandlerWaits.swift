@@ -1,7 +1,7 @@
 import BusinessMessages
 import Synchronization
 
-/// The waits of deliveries for their handler; they end when a person takes the conversation.
+/// The waits of deliveries for their handler; a wait ends early when a person takes the conversation.
 final class HandlerWaits: Sendable {
     private struct State {
         var lastNumber: UInt64 = 0
@@ -10,7 +10,7 @@ final class HandlerWaits: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `wait` in a task that is cancelled with the caller's task, or by ``end(in:)``.
+    /// Runs `wait` in a task; the end of the caller's task and ``end(in:)`` cancel the task.
     func run<Result: Sendable>(
         in conversation: ConversationID, _ wait: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

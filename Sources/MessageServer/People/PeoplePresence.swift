@@ -5,14 +5,14 @@ import Dispatch
 package import Logging
 import Synchronization
 
-/// Whether people are there to answer the customers of a business.
+/// Whether the people of a business are available to answer its customers.
 package struct Presence: Hashable, Sendable {
     /// Whether the business's people are available to answer customers now.
     package var isOpen = true
-    /// The text for customers while nobody is there.
+    /// The text for customers while no person is available.
     package var text: String?
 
-    /// The presence of a business whose people are there.
+    /// The presence of a business whose people are available.
     package static let open = Presence()
 
     /// Creates a presence; nil when `text` is blank or longer than 2,000 bytes, or missing although `isOpen` is false.
@@ -29,13 +29,14 @@ package struct Presence: Hashable, Sendable {
 
     private init() {}
 
-    /// The text that replaces `people.text` while nobody is there.
+    /// The text that replaces `people.text` while no person is available; nil while the business is open.
     var closedText: String? { isOpen ? nil : text }
 }
 
-/// The presence of each business's people, in the file `DATA/people.json`.
+/// The presence of the people of each business, stored in the file `DATA/people.json`.
 ///
-/// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9."}}}`; a business without a member is open.
+/// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9."}}}`; a business that the file omits
+/// is open.
 package final class PeoplePresence: Sendable {
     private let file: String
     private let state: Mutex<[BusinessID: Presence]>
@@ -46,8 +47,8 @@ package final class PeoplePresence: Sendable {
 
     /// Reads the file of a data directory; when the file is missing, every business is open.
     ///
-    /// When the file is unreadable, every business is open too, and an error is logged: better a customer is promised
-    /// an answer in vain than told that nobody is there.
+    /// When the file is unreadable, an error is logged and every business is open too. A customer may then
+    /// wait in vain for a person, but no customer is wrongly told that no person is available.
     package init(dataDirectory: String, logger: Logger) {
         file = dataDirectory + "/people.json"
         state = Mutex([:])

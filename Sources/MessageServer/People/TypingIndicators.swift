@@ -6,22 +6,22 @@ import Logging
 import MessageStore
 import Synchronization
 
-/// Shows customers that somebody is typing, until the caller ends it, a message is sent to the customer, or 30 seconds
-/// pass.
+/// Shows customers that a person is typing.
 ///
-/// Nothing is journalled, and sending an indicator is tried once. A conversation's indicators are sent one after the
-/// other, so that an end never arrives before its start.
+/// An indicator ends when the caller ends it, when a message is sent to the customer, or after 30 seconds.
+/// Indicators are not written to the journal, and sending one is tried once. The indicators of a conversation
+/// are sent one after another, so that an end never arrives before its start.
 final class TypingIndicators: Sendable {
     /// The result of starting an indicator.
     enum Beginning: Sendable {
         case begun
         /// The last start in the conversation was less than three seconds ago.
         case tooSoon
-        /// Too many conversations of the business have an indicator.
+        /// The business, or the server, already has the maximum number of indicators.
         case tooMany
     }
 
-    /// Makes one attempt to send an indicator to a conversation: true shows it, false ends it.
+    /// Makes one attempt to send an indicator to a conversation: true starts the display, and false ends it.
     typealias Sender = @Sendable (ConversationID, Bool) async -> Void
 
     /// Runs the closure once when this time has passed.
@@ -34,12 +34,13 @@ final class TypingIndicators: Sendable {
         var isWanted = true
         /// The number of the start that was sent last.
         var sent: UInt64 = 0
-        /// Whether the customer probably sees the indicator: its start was sent, and neither its end nor a message
-        /// since.
+        /// Whether the customer probably sees the indicator: its start was sent, but neither its end nor a
+        /// message was sent after that.
         var isShown = false
         /// Whether a task sends the indicators of the conversation.
         var isSending = false
-        /// Whether its time has passed, so that the entry is removed when nothing is left to send.
+        /// Whether the indicator's time has passed, so that the entry is removed as soon as everything is
+        /// sent.
         var isExpired = false
     }
 
@@ -50,7 +51,7 @@ final class TypingIndicators: Sendable {
 
     /// The minimum time between two starts in one conversation.
     static let pause = Duration.seconds(3)
-    /// The maximum number of conversations of one business with an indicator, and of all businesses.
+    /// The maximum number of conversations of one business that have an indicator.
     static let maximumPerBusiness = 1000
     static let maximumCount = 16_000
 
@@ -59,12 +60,14 @@ final class TypingIndicators: Sendable {
     private let send: Sender
     private let publish: @Sendable (ConversationID, Bool) -> Void
     private let timer: Timer
-    /// Yields the conversations with an indicator to send, each at most once at a time.
+    /// Yields each conversation that has an indicator to send; a conversation is not yielded again while it
+    /// is processed.
     private let work: AsyncStream<ConversationID>
     private let workers: AsyncStream<ConversationID>.Continuation
 
-    /// Sends indicators with `send`, and reports each start and end to `publish`, which must be short and may be called
-    /// on any thread.
+    /// Sends indicators with `send`, and reports each start and end to `publish`.
+    ///
+    /// `publish` must return quickly, and may be called on any thread.
     init(
         lifetime: Duration = .seconds(30), timer: @escaping Timer = dispatchTimer(), send: @escaping Sender,
         publish: @escaping @Sendable (ConversationID, Bool) -> Void
@@ -79,7 +82,7 @@ final class TypingIndicators: Sendable {
     /// The number of conversations with an indicator, or with one that ended less than three seconds ago.
     var count: Int { state.withLock { $0.indicators.count } }
 
-    /// Whether an indicator is being sent.
+    /// Whether any indicator is being sent.
     var isSending: Bool { state.withLock { $0.indicators.values.contains(where: \.isSending) } }
 
     /// Shows an indicator, or extends its time when it is already shown.
@@ -109,7 +112,7 @@ final class TypingIndicators: Sendable {
         return result
     }
 
-    /// Ends an indicator; does nothing when none is shown.
+    /// Ends a conversation's indicator; does nothing when none is shown.
     func end(in name: ConversationID) {
         let isChanged = state.withLock { state in
             guard state.indicators[name]?.isWanted == true else { return false }
@@ -120,7 +123,8 @@ final class TypingIndicators: Sendable {
         if isChanged { ended(name) }
     }
 
-    /// Tells that an indicator ended, and forgets it when another start is allowed.
+    /// Publishes the end of an indicator, and removes its entry after ``pause``, when another start is
+    /// allowed.
     private func ended(_ name: ConversationID) {
         publish(name, false)
         guard let number = state.withLock({ $0.indicators[name]?.number }) else { return }
@@ -131,20 +135,22 @@ final class TypingIndicators: Sendable {
         timer(time) { [weak self] in self?.expire(name, number) }
     }
 
-    /// Records that Apple accepted a message to the customer, because the message ends an indicator on the customer's
-    /// device.
+    /// Ends the indicator because Apple accepted a message to the customer.
+    ///
+    /// The message also ends the display on the customer's device.
     func messageWasSent(in name: ConversationID) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.isWanted else { return false }
             state.indicators[name]?.isWanted = false
-            // A start that is being sent may arrive after the message, so it must be ended.
+            // A start that is being sent now may arrive after the message, so the display must still be
+            // ended.
             if !indicator.isSending { state.indicators[name]?.isShown = false }
             return true
         }
         if isChanged { ended(name) }
     }
 
-    /// Makes ``run()`` return as soon as the indicators that are being sent are complete.
+    /// Makes ``run()`` return as soon as the sends in progress are complete.
     func stop() { workers.finish() }
 
     /// Sends indicators until ``stop()`` is called, or the task is cancelled.
@@ -158,7 +164,9 @@ final class TypingIndicators: Sendable {
         while let isTyping = state.withLock({ $0.next(in: name) }) { await send(name, isTyping) }
     }
 
-    /// Ends an indicator whose time has passed, unless a later start extended it, and lets its entry be removed.
+    /// Ends the indicator with this number because its time has passed, and marks its entry for removal.
+    ///
+    /// Does nothing when a later start has extended the indicator.
     private func expire(_ name: ConversationID, _ number: UInt64) {
         let isChanged = state.withLock { state in
             guard let indicator = state.indicators[name], indicator.number == number else { return false }
@@ -178,7 +186,7 @@ final class TypingIndicators: Sendable {
 }
 
 extension TypingIndicators.State {
-    /// The next indicator to send, true for a start and false for an end; nil when nothing is left to send.
+    /// Returns what to send next: true for a start, false for an end, and nil when everything is sent.
     fileprivate mutating func next(in name: ConversationID) -> Bool? {
         guard var indicator = indicators[name] else { return nil }
         defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
@@ -197,7 +205,7 @@ extension TypingIndicators.State {
 }
 
 extension TypingIndicators {
-    /// Returns a timer on a queue of its own.
+    /// Returns a timer that uses a dispatch queue of its own.
     static func dispatchTimer() -> Timer {
         let queue = DispatchQueue(label: "balloon.typing")
         return { time, body in queue.asyncAfter(deadline: .now() + time.dispatchInterval, execute: body) }
