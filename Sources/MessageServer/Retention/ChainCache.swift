@@ -1,20 +1,20 @@
 import BalloonWire
 
-/// The chains of the App Store that were verified, and the rate at which unknown ones may be.
+/// The verified certificate chains of the App Store, and a limit on the verification of unknown chains.
 ///
-/// Invariant: at most `maximumChains` chains are kept, and at most `maximumPerSecond` unknown chains are verified in a
-/// second, for the whole server. A chain that is known but older than 15 minutes is verified again outside that rate,
-/// so that forged chains cannot keep Apple's out.
+/// Invariant: at most `maximumChains` chains are kept, and at most `maximumPerSecond` unknown chains are
+/// verified in a second, for the whole server. The limit does not count the new verification of a known chain
+/// that is older than 15 minutes. Forged chains therefore cannot prevent the verification of Apple's.
 struct ChainCache {
-    /// A chain and the root to which it leads.
+    /// A certificate chain and the root certificate to which it leads.
     struct ID: Hashable {
         let root: RootCertificate
         let chain: CertificateChain
     }
 
-    /// The decision about a chain.
+    /// The result of looking a chain up.
     enum Lookup: Equatable {
-        /// The leaf's key, verified less than 15 minutes ago.
+        /// The chain was verified less than 15 minutes ago, and its leaf certificate has this key.
         case verified(PublicKey)
         /// The chain must be verified.
         case unverified
@@ -40,7 +40,7 @@ struct ChainCache {
         self.maximumPerSecond = maximumPerSecond
     }
 
-    /// Looks a chain up at a time that never goes backwards.
+    /// Looks a chain up; `now` is a time that never goes backwards.
     mutating func look(up id: ID, at now: Duration) -> Lookup {
         if let entry = entries[id] {
             entries[id]?.used = now
@@ -55,7 +55,8 @@ struct ChainCache {
         return .unverified
     }
 
-    /// Keeps a chain that was verified at `now`, instead of the one that was unused for the longest time.
+    /// Keeps a chain that was verified at `now`; when the cache is full, removes the least recently used
+    /// chain.
     mutating func keep(_ id: ID, _ key: PublicKey, at now: Duration) {
         if entries[id] == nil, entries.count >= maximumChains,
             let oldest = entries.min(by: { $0.value.used < $1.value.used })

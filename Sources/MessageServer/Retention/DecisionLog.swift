@@ -3,10 +3,11 @@ import BalloonPOSIX
 import Logging
 import RetentionMessages
 
-/// The decisions of apps, one JSON line each in `DATA/retention/SLUG/decisions-YYYY-MM-DD.jsonl`.
+/// The decisions about questions of the App Store, as JSON lines in
+/// `DATA/retention/SLUG/decisions-YYYY-MM-DD.jsonl`.
 ///
-/// A line has neither the subscription nor the question's identifier. Lines are written after the answer, by one task;
-/// when more than 10,000 wait for the disk, further ones are dropped.
+/// A line has neither the subscription nor the question's identifier. One task writes the lines, after the
+/// answers were decided. While 10,000 decisions wait for the disk, further decisions are dropped.
 struct DecisionLog: Sendable {
     /// One decision.
     struct Decision: Sendable, Equatable {
@@ -14,11 +15,11 @@ struct DecisionLog: Sendable {
         let environment: RetentionEnvironment
         let product: ProductID
         let locale: StoreLocale
-        /// The shape and the message of the answer; nil without one.
+        /// The type and the message of the answer; nil without an answer.
         let answer: String?
-        /// The origin: `handler`, `rule` or `none`.
+        /// The source of the answer: `handler`, `rule` or `none`.
         let source: String
-        /// The reason why the handler did not decide; nil when it did, or there is none.
+        /// The reason why the handler's decision was not used; nil without a failure or without a handler.
         let failure: RetentionResponder.Failure?
         let milliseconds: Int
         let at: Timestamp
@@ -53,7 +54,7 @@ struct DecisionLog: Sendable {
     /// Queues a decision; never waits.
     func append(_ decision: Decision) { queue.yield(decision) }
 
-    /// Ends ``run()`` after the queued decisions.
+    /// Makes ``run()`` return as soon as the queued decisions are written.
     func finish() { queue.finish() }
 
     /// Writes decisions until the log is finished; blocks its thread while it writes.
@@ -82,7 +83,7 @@ struct DecisionLog: Sendable {
         let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
         for name in try Directory.names(in: folder)
         where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
-            // Dates of this form are in the order of their texts.
+            // Dates of this form sort as texts.
             if name.dropFirst(Self.prefix.count).prefix(10) < first {
                 try Directory.remove(folder + "/" + name)
             }

@@ -9,11 +9,11 @@ import Synchronization
 ///
 /// Signatures and chains are verified on the threads of `PublicKeyThreads`, never on a shard.
 final class QuestionVerifier: Sendable {
-    /// The clocks, so that a test can turn them.
+    /// The clocks; a test can replace them.
     struct Clock: Sendable {
         /// Milliseconds since 1970.
         let milliseconds: @Sendable () -> Int
-        /// The time since an arbitrary moment; never goes backwards.
+        /// The time since an arbitrary start; never goes backwards.
         let uptime: @Sendable () -> Duration
 
         static let system = Clock(
@@ -21,7 +21,7 @@ final class QuestionVerifier: Sendable {
             uptime: { .milliseconds(Int64(clamping: SystemClock.coarseMilliseconds())) })
     }
 
-    /// The greatest difference between the claim `signedDate` and now.
+    /// The maximum difference between the claim `signedDate` and now, in milliseconds.
     static let tolerance = 300_000
 
     private let threads: PublicKeyThreads
@@ -34,14 +34,16 @@ final class QuestionVerifier: Sendable {
         self.chains = Mutex(chains)
     }
 
-    /// Returns the question in a request's body, after checking that its certificates lead to the root certificate of the app's configuration.
+    /// Verifies a request's body and returns its question.
+    ///
+    /// The certificates of the body must lead to the root certificate of the app's configuration.
     func verify(
         _ body: ArraySlice<UInt8>, for app: AppConfiguration, _ environment: RetentionEnvironment
     ) async throws(RetentionRefusal) -> RetentionRequest {
         let token = try Self.token(in: body)
         let request = try Self.request(in: token)
         guard request.environment == environment else { throw .environment }
-        // The sandbox sends another number or 0 for some apps.
+        // Do not compare the number in the sandbox, which sends another number or 0 for some apps.
         guard environment == .sandbox || request.appAppleID == app.identity.appleID else { throw .app }
         let (difference, overflow) = request.signedMilliseconds
             .subtractingReportingOverflow(clock.milliseconds())
@@ -51,7 +53,7 @@ final class QuestionVerifier: Sendable {
     }
 
     private static func token(in body: ArraySlice<UInt8>) throws(RetentionRefusal) -> CertifiedToken {
-        // The JSON error is dropped: the sender learns the status only.
+        // The error of the parser is dropped, because the sender gets only the status.
         guard let root = (try? JSONDocument(Array(body)))?.root, root.kind == .object else { throw .body }
         let payloads = root.members.filter { $0.key == "signedPayload" }
         guard payloads.count == 1, let text = payloads[0].value.string else { throw .body }

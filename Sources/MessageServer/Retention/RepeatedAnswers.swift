@@ -1,11 +1,11 @@
 import BalloonPOSIX
 import RetentionMessages
 
-/// The answers of the last ten minutes, because a repeated question gets the bytes of the first answer.
+/// The answers of the last ten minutes; a repeated question gets the same bytes as the first time.
 ///
 /// Invariant: at most `maximumAnswers` are kept; the oldest is dropped first.
 struct RepeatedAnswers {
-    /// A question.
+    /// The identity of a question.
     struct Key: Hashable {
         let slug: String
         let environment: RetentionEnvironment
@@ -28,7 +28,7 @@ struct RepeatedAnswers {
         return answers[key]
     }
 
-    /// Keeps an answer, and returns the first one to the same question.
+    /// Keeps an answer unless the question has one already, and returns the kept one.
     mutating func keep(_ answer: [UInt8], to key: Key, at now: Duration) -> [UInt8] {
         removeOld(at: now)
         if let first = answers[key] { return first }

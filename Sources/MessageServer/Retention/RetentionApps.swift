@@ -16,7 +16,7 @@ final class RetentionApps: Sendable {
         var handlers: [String: RetentionResponder] = [:]
         var apps: [String: AppConfiguration] = [:]
         var states: [String: [RetentionEnvironment: RetentionStates]] = [:]
-        /// The last failure of each file, which is logged once.
+        /// The last failure to read each file, so that the same failure is logged only once.
         var failures: [String: RetentionFileError] = [:]
     }
 
@@ -54,9 +54,10 @@ final class RetentionApps: Sendable {
     /// The fingerprint of an app's handler; nil without one.
     func fingerprint(of slug: String) -> [UInt8]? { state.withLock { $0.handlers[slug]?.fingerprint } }
 
-    /// Replaces the apps, and reads the states of their messages; returns the handlers that are not used any more.
+    /// Replaces the apps, and reads the states of their messages; returns the handlers that are no longer
+    /// used.
     ///
-    /// An app that has a handler and is not in `handlers` keeps its own.
+    /// An app that still has a handler but is not in `handlers` keeps its old handler.
     func change(to apps: [AppConfiguration], handlers: [String: RetentionResponder]) -> [RetentionResponder] {
         let unused = state.withLock { state in
             state.apps = Dictionary(apps.map { ($0.slug, $0) }) { first, _ in first }
@@ -73,7 +74,8 @@ final class RetentionApps: Sendable {
         return unused
     }
 
-    /// Reads the states that `balloon retention` wrote; the old ones stay when a file is unusable.
+    /// Reads the states that `balloon retention` wrote; the last known states stay in effect when a file is
+    /// unusable.
     func readStates() {
         for app in all {
             for environment in RetentionEnvironment.allCases {

@@ -8,13 +8,13 @@ import Synchronization
 
 /// Answers the questions of the App Store: verify → repeat → handler or rule → sign → answer → record.
 ///
-/// The App Store waits 700 ms. Nothing here waits for the disk; only an app's handler may wait for another machine,
-/// within the app's budget.
+/// The App Store waits 700 ms for an answer. The endpoint does not wait for the disk. Only an app's handler
+/// may wait for another machine, and only within the app's budget of time.
 final class RetentionEndpoint: Sendable {
-    /// The JSON of an answer; nil for the status 503 without one.
+    /// The JSON of an answer, or nil for an answer with the status 503 and without JSON.
     private typealias Decided = Result<[UInt8]?, RetentionRefusal>
 
-    /// The questions that were asked.
+    /// The questions that were answered lately, and those in progress.
     private struct Questions {
         var answered = RepeatedAnswers()
         /// The questions whose first answer is being decided.
@@ -42,7 +42,10 @@ final class RetentionEndpoint: Sendable {
         verifier = QuestionVerifier(threads: threads, clock: clock)
     }
 
-    /// The answer to a request's body; never throws, and never takes longer than the queue of signatures.
+    /// Returns the answer to a request's body; a refused request gets an error status and a reference to its
+    /// log line.
+    ///
+    /// The time is limited by the queue of signatures and by the budget of the app's handler.
     func answer(
         _ body: ArraySlice<UInt8>, slug: String, _ environment: RetentionEnvironment
     ) async -> HTTPResponse {
@@ -50,7 +53,7 @@ final class RetentionEndpoint: Sendable {
             return try await answered(body, slug, environment)
         } catch {
             let reference = references.withLock { $0.next() }.text
-            // Anybody can send a forged question, so a refusal is no warning.
+            // A refusal is no warning, because any client can send a forged question.
             logger.info(
                 "the App Store's request for a retention message was refused",
                 metadata: [
@@ -78,7 +81,7 @@ final class RetentionEndpoint: Sendable {
             if let first = questions.answered.answer(to: key, at: start) {
                 return Task { .success(first) }
             }
-            // A repetition that arrives before the first answer waits for it.
+            // A repetition that arrives before the first answer is decided waits for that answer.
             if let task = questions.inFlight[key] { return task }
             let task = Task { @concurrent in
                 let decided = await self.decide(request, served, start)
@@ -120,7 +123,8 @@ final class RetentionEndpoint: Sendable {
         return .success(answer?.json ?? Array("{}".utf8))
     }
 
-    /// The choice of the app's handler, or else of its rule file, with its origin and the handler's failure.
+    /// Returns the choice of the app's handler or else of its rule file, the source, and the handler's
+    /// failure.
     private func choice(
         for request: RetentionRequest, _ served: RetentionApps.Served, _ start: Duration
     ) async -> (choice: RetentionChoice?, source: String, failure: RetentionResponder.Failure?) {
@@ -148,7 +152,10 @@ final class RetentionEndpoint: Sendable {
         return (choice, "rule", failure)
     }
 
-    /// Whether the App Store would show an answer: its message is in the folder and approved, and plain where it must be.
+    /// Whether the App Store would show the message of a choice.
+    ///
+    /// The message must be in the folder and approved. Where the App Store requires it, the message must also
+    /// be plain.
     static func isPossible(
         _ choice: RetentionChoice, _ folder: RetentionFolder, _ states: RetentionStates
     ) -> Bool {
@@ -171,7 +178,7 @@ final class RetentionEndpoint: Sendable {
         case (.promotionalOffer(_, let offer), let message?):
             let (signer, now) = (OfferSigner(app.identity), clock.milliseconds())
             let result = await threads.run {
-                // The error says nothing but that memory is exhausted.
+                // The error is dropped, because it says only that memory is exhausted.
                 try? signer.sign(offer, for: request, atMilliseconds: now)
             }
             guard let result else { throw .queueFull }
@@ -182,7 +189,7 @@ final class RetentionEndpoint: Sendable {
 }
 
 extension RetentionAnswer {
-    /// The shape and the message, for the record of decisions.
+    /// The type and the message of the answer, for the record of decisions.
     fileprivate var summary: String {
         switch self {
         case .message(let message): "message \(message)"

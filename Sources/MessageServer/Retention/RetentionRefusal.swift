@@ -2,17 +2,17 @@ import BalloonHTTP
 import BalloonWire
 import RetentionMessages
 
-/// The reason why a question of the App Store is refused; contains no text from outside.
+/// The reason why a question of the App Store is refused; contains no text of the request.
 enum RetentionRefusal: Error, Equatable {
-    /// The body is not a JSON object with one text `signedPayload`.
+    /// The body is not a JSON object with a single string `signedPayload`.
     case body
-    /// The text is not three parts of Base64url.
+    /// The string is not three parts of Base64url.
     case token
-    /// The token's header has another algorithm, `crit`, or no three certificates.
+    /// The token's header has another algorithm, has `crit`, or does not have three certificates.
     case header(WireError)
-    /// The claims are no question.
+    /// The claims do not have the form of a question.
     case claims(RetentionRequest.Defect)
-    /// The question is for another environment than the path's.
+    /// The environment in the question differs from that of the path.
     case environment
     /// The question is about another app.
     case app
@@ -20,7 +20,7 @@ enum RetentionRefusal: Error, Equatable {
     case date
     /// The certificates do not lead to the configured root.
     case chain(CertificateDefect)
-    /// The signature is not the leaf's.
+    /// The signature does not match the key of the leaf certificate.
     case signature
     /// No app has this slug.
     case unknownApp
@@ -28,7 +28,7 @@ enum RetentionRefusal: Error, Equatable {
     case queueFull
     /// Too many unknown chains arrived in this second.
     case tooManyChains
-    /// The machine refused to sign an offer.
+    /// The offer could not be signed, because memory is exhausted.
     case offer
 
     var status: HTTPStatus {

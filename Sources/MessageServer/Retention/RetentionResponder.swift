@@ -4,23 +4,25 @@ import Logging
 import RetentionMessages
 import Synchronization
 
-/// The handler of one app, with slots of its own; a question never waits for a slot.
+/// The handler of one app, with slots of its own; when no slot is free, a question fails at once instead of
+/// waiting.
 ///
-/// Invariant: at most `concurrency` calls are in flight, counting those that overran their time.
+/// Invariant: at most `concurrency` calls are in flight, including calls that have exceeded their time.
 final class RetentionResponder: Sendable {
-    /// The reason why the rule file decides instead of the handler; the raw value is for the record of decisions.
+    /// The reason why the rule file decides instead of the handler; the raw value is written to the record of
+    /// decisions.
     enum Failure: String, Error, Sendable {
         /// The handler did not answer within its time.
         case late
-        /// The handler is not running, ended, or answered with an error.
+        /// The handler is not running, ended during the call, or answered with an error.
         case failed
-        /// The answer has another form, or the App Store would ignore it.
+        /// The answer is malformed, or the App Store would ignore it.
         case invalid
         /// All slots are taken by earlier questions.
         case busy
     }
 
-    /// The inputs of the handler, by which a reload detects changes.
+    /// The fingerprint of the handler's inputs, with which a reload detects changes.
     let fingerprint: [UInt8]
     private let handler: any RetentionHandler
     private let life: HandlerLifecycle
@@ -48,15 +50,15 @@ final class RetentionResponder: Sendable {
     /// Starts the handler.
     func start() { life.start() }
 
-    /// Ends the handler within `time`; calls in flight get the answer of the rule file.
+    /// Ends the handler within `time`; the questions of calls in flight are answered from the rule file.
     func shutdown(within time: Duration = HandlerLifecycle.maximumShutdown) async {
         slots.close()
         await life.shutdown(within: time)
     }
 
-    /// Asks the handler; nil is its decision to leave the answer to the rule file.
+    /// Asks the handler; nil when the handler leaves the answer to the rule file.
     ///
-    /// Returns after `time` at the latest.
+    /// Returns or throws after `time` at the latest.
     func choice(
         for request: RetentionRequest, within time: Duration
     ) async throws(Failure) -> RetentionChoice? {
@@ -76,7 +78,7 @@ final class RetentionResponder: Sendable {
                 }
             }
         } catch {
-            // The slots are closed: the server stops, or a reload replaces the handler.
+            // The slots are closed, because the server stops or a reload replaces the handler.
             leave()
             throw .failed
         }
@@ -86,7 +88,7 @@ final class RetentionResponder: Sendable {
             throw .late
         case .failure(let failure)?:
             let isRefusal = if case .refused = failure { true } else { false }
-            // A bridge may see the deadline before the slot does.
+            // A bridge may report that the deadline has passed before the slot's own timer fires.
             let kind: Failure =
                 ContinuousClock.now >= context.deadline ? .late : isRefusal ? .invalid : .failed
             report(kind, failure.reason)
@@ -95,13 +97,15 @@ final class RetentionResponder: Sendable {
         }
     }
 
-    /// Records that the App Store would show the answer: after a failure the log says that the handler works again.
+    /// Records that the App Store would show the answer; logs the recovery when the previous answer was a
+    /// failure.
     func recordSuccess() {
         guard isFailing.exchange(false, ordering: .relaxed) else { return }
         logger.notice("retention handler answers again")
     }
 
-    /// Records a failure; the log has the first one after a success.
+    /// Records a failure; logs the first failure after a success as a warning, and later ones at the level
+    /// debug.
     func report(_ failure: Failure, _ reason: String) {
         let isFirst = !isFailing.exchange(true, ordering: .relaxed)
         logger.log(

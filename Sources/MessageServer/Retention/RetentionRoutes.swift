@@ -3,7 +3,7 @@ import BalloonPOSIX
 import Logging
 import RetentionMessages
 
-/// The retention endpoint with its upkeep; it exists only when the configuration has an app.
+/// The routes that answer the App Store's questions, with their background tasks; exists only with an app.
 final class RetentionRoutes: Sendable {
     private let apps: RetentionApps
     private let decisions: DecisionLog
@@ -11,14 +11,14 @@ final class RetentionRoutes: Sendable {
     private let refresh: StateRefresh
     private let logger: Logger
 
-    /// The maximum bytes of a question.
+    /// The maximum bytes of a question's body.
     static let maximumBodyBytes = 65_536
-    /// The time between two looks at the states that `balloon retention` writes.
+    /// The interval between two readings of the states that `balloon retention` writes.
     private static let lookInterval = Duration.seconds(2)
-    /// The number of looks between two sweeps of old decisions: an hour.
+    /// The number of readings between two sweeps of old decisions, which makes an hour.
     private static let looksPerSweep = 1800
 
-    /// Creates the service; nil without an app.
+    /// Creates the routes; nil without an app.
     init?(
         _ configured: [AppConfiguration], handlers: [String: RetentionResponder], dataDirectory: String,
         logger: Logger
@@ -69,7 +69,9 @@ final class RetentionRoutes: Sendable {
         }
     }
 
-    /// Starts the handlers, and the tasks that record decisions, read states and sweep; each has a thread of its own while it works.
+    /// Starts the handlers, and the tasks that record decisions, read states, and sweep.
+    ///
+    /// Each task has its own thread while it works.
     func begin() -> [Task<Void, Never>] {
         for handler in apps.handlers { handler.start() }
         return [
@@ -79,7 +81,7 @@ final class RetentionRoutes: Sendable {
         ]
     }
 
-    /// Ends the record of decisions after the queued ones.
+    /// Makes the task that records decisions end as soon as the queued decisions are written.
     func finish() { decisions.finish() }
 
     private func upkeep() async {

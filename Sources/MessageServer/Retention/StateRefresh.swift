@@ -3,12 +3,13 @@ import Logging
 import RetentionClient
 import RetentionMessages
 
-/// Asks the App Store for the states of each app's messages, about once an hour, and records them.
+/// Asks the App Store for the states of each app's messages, by default once an hour, and records them.
 ///
-/// Apps whose `stateRefreshMinutes` is 0 are left out. A failed call leaves the old states in effect; the log has the
-/// first failure of an app and environment, and the next success.
+/// All apps are refreshed at the shortest interval of any app, except that apps whose `stateRefreshMinutes`
+/// is 0 are skipped. After a failed call, the old states stay in effect. For each app and environment, the
+/// log has the first failure and the next success.
 struct StateRefresh: Sendable {
-    /// Returns the states that the App Store has now, and records them in the file at the path.
+    /// Gets the current states from the App Store, and writes them to the file at the path.
     typealias Ask =
         @Sendable (AppConfiguration, RetentionEnvironment, _ statesPath: String) async throws -> Void
 
@@ -26,10 +27,10 @@ struct StateRefresh: Sendable {
         self.ask = ask
     }
 
-    /// The wait before the next refresh; `random` is 0 to 1.
+    /// Returns the wait before the next refresh; `random` is from 0 to 1.
     ///
-    /// The first one is spread over the whole interval, the others over a fifth of it, so that many servers that start
-    /// together do not ask together.
+    /// The first wait is 0 to 1 times the interval, and each later wait is 0.9 to 1.1 times the interval.
+    /// Many servers that start together therefore do not ask at the same time.
     static func pause(_ interval: Duration, isFirst: Bool, random: Double) -> Duration {
         isFirst ? interval * random : interval * (0.9 + 0.2 * random)
     }
@@ -39,7 +40,7 @@ struct StateRefresh: Sendable {
         var isFirst = true
         var failing: Set<String> = []
         while !Task.isCancelled {
-            // Without an app that wants it, the next reload may bring one.
+            // Without an app to refresh, check once an hour, because a reload may add one.
             let interval = apps.all.compactMap(\.refreshInterval).min() ?? .seconds(3600)
             let pause = Self.pause(interval, isFirst: isFirst, random: .random(in: 0...1))
             // The stop of the server cancels this sleep.
@@ -53,7 +54,7 @@ struct StateRefresh: Sendable {
         }
     }
 
-    /// Refreshes one app in one environment; `failing` has the names of those whose last refresh failed.
+    /// Refreshes one app in one environment; `failing` is the set of pairs whose last refresh failed.
     func refresh(
         _ app: AppConfiguration, _ environment: RetentionEnvironment, _ failing: inout Set<String>
     ) async {
