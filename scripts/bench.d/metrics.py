@@ -49,7 +49,7 @@ def measure(program, seconds, library=None):
         counted = allocations(process, folder / "log") if library else 0
         begun, used = time.monotonic(), processor_seconds(process)
         output = rig.load("flood", seconds).communicate()[0]
-        # What was answered is also recorded.
+        # The answered messages are also recorded and delivered.
         time.sleep(1)
         used = processor_seconds(process) - used
         requests = int(re.search(r"(\d+) requests in", output)[1])

@@ -70,7 +70,9 @@ package final class OpenRequests: Sendable {
             let (secret, request) = make(store.now())
             let (surplus, limit) = store.table.withLock { table in
                 let surplus = table.surplus(of: request.business, request.customer)
-                return (surplus, table.exceededLimit(of: request.business, request.customer, replacing: surplus))
+                return (
+                    surplus, table.exceededLimit(of: request.business, request.customer, replacing: surplus)
+                )
             }
             if let limit { throw StoreError.tooManyRequests(maximum: limit) }
             if let surplus { try store.write(nil, as: surplus, &batch) }
