@@ -312,7 +312,9 @@ struct FailureReport {
         case .malformed(let path):
             self.init(
                 .badData, "\(path) has another format",
-                hint: "remove it, and run balloon retention status to write it again")
+                hint: path.hasSuffix("-defaults.json")
+                    ? "restore it from a backup; it is the only record of the default messages"
+                    : "remove it, and run balloon retention status to write it again")
         }
     }
 

@@ -131,7 +131,7 @@ def main():
         failures = [failure for client in all_clients for failure in client.failures]
         stored = sum(file.read_bytes().count(b'"direction":"inbound"') for file in (folder / "data" / "conversations").rglob("*.jsonl"))
         print(f"restart-test: {restarts} restarts, {count} requests, {len(failures)} failed, {stored} stored, "
-              f"longest wait {max(client.longest for client in all_clients):.2f} s, median restart {sorted(times)[len(times) // 2]:.2f} s")
+              f"longest wait {max(client.longest for client in all_clients):.2f} s, median restart {sorted(times)[len(times) // 2]:.2f} s, longest {max(times):.2f} s")
         for failure in failures[:10]:
             print("  " + failure)
         sys.exit(1 if failures else 0)
