@@ -26,7 +26,7 @@ import MessageServer
         ])
 
     static func main() async {
-        // A background queue writes the log lines: wait for the last ones before the process ends.
+        // A background queue writes the log lines; wait until it has written the last ones.
         defer { LogStream.standardError.flush(within: .seconds(3)) }
         do {
             var command = try parseAsRoot()
@@ -35,8 +35,9 @@ import MessageServer
             } else {
                 try command.run()
             }
-            // The command fails when its output is incomplete, because a reader would take it for the whole result.
-            // A broken pipe is no failure: the reader, such as `head`, has closed the pipe and needs no more.
+            // The command fails when its output is incomplete, because a reader would take the output for the
+            // whole result. A broken pipe is no failure: the reader, such as `head`, has closed the pipe and
+            // needs no more output.
             if let failure = StandardStream.output.failure, !failure.isBrokenPipe {
                 throw CommandFailure.unwritten(to: "standard output", failure)
             }

@@ -2,10 +2,10 @@ internal import CBuild
 
 /// The program's version and the commit that it was built from.
 struct BuildVersion {
-    /// The newest release of CHANGELOG.md.
+    /// The version of the newest release in CHANGELOG.md.
     static let number = "0.2.0"
 
-    /// What `balloon --version` prints.
+    /// The text that `balloon --version` prints.
     static let text = BuildVersion(commit: knownCommit).text
 
     /// `<hash> <date>` as `scripts/commit` prints it; empty when the build did not know the commit.
@@ -20,7 +20,7 @@ struct BuildVersion {
 
     /// The commit that the build compiled into the target `CBuild`; empty when the build did not know it.
     ///
-    /// It is read byte by byte, because a pointer would need `unsafe`, which this target may not use.
+    /// The text is read byte by byte, because a pointer would need `unsafe`, which this target may not use.
     private static var knownCommit: String {
         let maximumBytes: UInt32 = 128
         let bytes = (0..<maximumBytes).lazy.map { balloon_commit_byte($0) }.prefix { $0 != 0 }

@@ -9,8 +9,8 @@ enum CommandFile {
     /// Reads the file, or standard input for the path `-`; throws when it is unreadable or larger than 64 MiB.
     static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            // Use the open descriptor instead of /dev/stdin: a parent such as Node passes a socket as standard input,
-            // and a socket cannot be opened by a path.
+            // Use the open descriptor instead of /dev/stdin. A parent such as Node passes a socket as
+            // standard input, and a socket cannot be opened by a path.
             let file = if path == "-" { Descriptor(owning: 0) } else { try Descriptor.open(reading: path) }
             return try file.readToEnd(maximumBytes: maximumBytes)
         } catch {
@@ -27,7 +27,9 @@ enum CommandFile {
         }
     }
 
-    /// Passes the content of an open file to `write` in pieces; the error of a read names `name`, and that of a write `target`.
+    /// Passes the content of an open file to `write` in pieces.
+    ///
+    /// A read error names `name`, and a write error names `target`.
     static func copy(
         _ source: File, named name: String, to target: String,
         _ write: ([UInt8]) throws(SystemError) -> Void

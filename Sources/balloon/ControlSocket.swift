@@ -25,8 +25,9 @@ struct ControlSocket {
         return try Self.content(answer)
     }
 
-    /// Posts `body` and returns the body of a 200; nil when no server listens, and the caller may change the data
-    /// directory itself.
+    /// Posts `body` and returns the body of a 200; nil when no server listens.
+    ///
+    /// After nil, the caller may change the data directory itself.
     static func post(
         _ target: String, _ body: [UInt8], data: String, timeout: Duration
     ) async throws -> [UInt8]? {
@@ -42,10 +43,10 @@ struct ControlSocket {
         return try await ask(path, "GET", target).map(content)
     }
 
-    /// Starts a job of the server and waits for its end without a limit; nil when no server listens, and the
-    /// caller may change the data directory itself.
+    /// Starts a job of the server and waits without a limit for its end; nil when no server listens.
     ///
-    /// When `command` is given, prints first how this command can later resume the wait for the job.
+    /// After nil, the caller may change the data directory itself. When `command` is given, first prints how
+    /// this command can later resume the wait for the job.
     static func run(
         _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
     ) async throws -> [UInt8]? {
@@ -84,7 +85,7 @@ struct ControlSocket {
     private static func content(_ response: TransportResponse) throws(CommandFailure) -> [UInt8] {
         if response.status == 200 { return response.body }
         let reason =
-            // An answer that is not JSON is printed unchanged.
+            // An answer that is not JSON has no member error and is printed unchanged.
             (try? JSONDocument(response.body))?.root["error"]?.string
             ?? String(decoding: response.body, as: UTF8.self)
         let line = reason.hasSuffix("\n") ? String(reason.dropLast()) : reason

@@ -1,6 +1,6 @@
 import BalloonPOSIX
 
-/// The meaning of a line in `balloon chat`.
+/// The meaning of a line that a person types in `balloon chat`.
 enum ChatLine: Equatable {
     case text(String)
     case file(String)

@@ -5,20 +5,21 @@ import MessageServer
 import MessageStore
 import Simulator
 
-/// Shows the business's messages of a conversation in the terminal, each once, and keeps those that ask for a choice.
+/// Shows the business's messages of a conversation in the terminal, each once, and keeps the unanswered
+/// questions.
 actor ChatScreen {
     private static let maximumQuestions = 100
 
     private let customer: SimulatedCustomer
     private var rendering: SimulationRendering
-    /// The gateway's number of the last printed message.
+    /// The number that the gateway gave to the last printed message.
     private var lastNumber = 0
     /// The business's messages that ask the customer for a choice and are not answered yet, oldest first.
     private var questions: [DeviceOffer] = []
 
     /// Skips the messages that the gateway already has, and keeps the newest unanswered question.
     ///
-    /// Prints that question once more, unless the output is JSON.
+    /// Prints this question again, unless the output is JSON.
     init(of customer: SimulatedCustomer, data: String, json: Bool) async throws {
         self.customer = customer
         rendering = SimulationRendering(json: json)
@@ -48,7 +49,8 @@ actor ChatScreen {
 
     /// Prints messages as they arrive, until the task is cancelled or the gateway stops answering.
     nonisolated func follow() async {
-        // An error is not reported here: it ends the loop, and the next message of the customer reports the failure.
+        // An error ends the loop without a report, because the customer's next message fails with the same
+        // error.
         while !Task.isCancelled, let replies = try? await nextReplies() { await show(replies) }
     }
 
@@ -76,7 +78,7 @@ actor ChatScreen {
 
     /// Prints a message; a question is also kept until the customer answers it.
     private func show(_ message: JSONDocument) {
-        // DeviceOffer throws for a message that asks nothing, as most messages do.
+        // DeviceOffer throws for a message without a question; most messages have none.
         let offer = try? DeviceOffer(message)
         if let offer {
             if questions.count == Self.maximumQuestions { questions.removeFirst() }

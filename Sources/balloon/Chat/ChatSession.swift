@@ -13,7 +13,7 @@ struct ChatSession {
     private let screen: ChatScreen
     private let lines = InputLines()
     private let isTerminal = StandardStream.inputIsTerminal && StandardStream.output.isTerminal
-    /// The form that the customer is filling in, and the answers so far; nil when there is none.
+    /// The form that the customer is filling in, with the answers so far; nil while no form is open.
     private var filling: (offer: DeviceOffer, fills: [DeviceChoice.Fill])?
     private var hasDeadLetter = false
 
@@ -28,7 +28,7 @@ struct ChatSession {
     mutating func run() async throws -> Bool {
         if isTerminal { StandardStream.output.write("write a message; /help lists the commands\n") }
         let screen = screen
-        // At a terminal, also print messages that arrive while the person has not typed a line.
+        // At a terminal, also print messages that arrive while the program waits for the next typed line.
         let follower = isTerminal ? Task { await screen.follow() } : nil
         defer { follower?.cancel() }
         try await beginForm()
@@ -65,7 +65,8 @@ struct ChatSession {
         write("the form is not sent\n")
     }
 
-    /// Uses a typed text to fill in the form's page, to answer the newest question, or as a message.
+    /// Uses a typed text as the answer to the form's page or to the newest question, or else sends it as a
+    /// message.
     ///
     /// An invalid answer is not sent; the possible answers are printed instead.
     private mutating func take(_ text: String) async throws {
@@ -83,13 +84,14 @@ struct ChatSession {
         }
     }
 
-    /// The answer that a typed text gives to a question; nil when the text is an ordinary message instead.
+    /// Returns the answer that a typed text gives to a question; nil when the text is an ordinary message.
     private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> DeviceAnswer? {
         guard offer.form == nil, offer.kind != .app || text.hasPrefix("?") else { return nil }
         do throws(DeviceAnswerError) {
             return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today)
         } catch {
-            // A line of numbers is meant as a choice: report that it matches none. Any other text is a message.
+            // A line of numbers that matches no choice is an error. Any other text that matches none is a
+            // message.
             if case .unknownChoice = error,
                 !text.allSatisfy({ $0.isNumber || $0 == "," || $0 == " " }) || text.isEmpty
             {
@@ -115,7 +117,7 @@ struct ChatSession {
         }
     }
 
-    /// Adds the answer to the page that is shown, and sends the form after the last page.
+    /// Adds the answer to the form's current page, and sends the form after the last page.
     private mutating func fill(
         _ offer: DeviceOffer, _ fills: [DeviceChoice.Fill], _ text: String
     ) async throws {
@@ -141,7 +143,8 @@ struct ChatSession {
 
     /// Sends a message and waits for the end of its delivery.
     ///
-    /// Without `expectsHandler`, a missing handler is not reported: most businesses handle neither typing nor closing.
+    /// Without `expectsHandler`, the absence of a handler for the message is not reported, because most
+    /// businesses handle neither typing nor closing.
     private mutating func send(_ message: [UInt8], expectsHandler: Bool = true) async throws {
         try await customer.send(message, to: url)
         guard let end = try await inquiry.end(of: message) else { throw CommandFailure.noControlSocket }

@@ -92,7 +92,7 @@ extension Conversations {
     }
 }
 
-/// The conversation that a command changes.
+/// The arguments that name the conversation of a command.
 struct ConversationChoice: ParsableArguments {
     @Argument(help: "The customer's identifier, or the beginning of it.")
     var customer: String

@@ -78,8 +78,8 @@ struct Attachments: AsyncParsableCommand {
                 }
                 try written(to: output) { () throws(SystemError) in try target.synchronize() }
             } catch {
-                // Remove the partial copy, which would look complete. Ignore an error of the removal, because the
-                // first error is the one to report.
+                // Remove the partial copy, which would look complete. An error of the removal is ignored,
+                // because the first error is the one to report.
                 try? Directory.remove(output)
                 throw error
             }

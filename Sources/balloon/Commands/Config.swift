@@ -11,7 +11,7 @@ struct Config: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check a configuration.", subcommands: [Check.self])
 
-    /// `balloon config check`: reads the whole configuration like the server.
+    /// `balloon config check`: reads the whole configuration as the server does.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Read a configuration as the server would, and report every problem.",
@@ -46,7 +46,7 @@ struct Config: AsyncParsableCommand {
             StandardStream.output.write("\(config) is valid; businesses: \(slugs)\n")
         }
 
-        /// Asks the provider of each business; reports all providers that no customer could sign in at.
+        /// Asks the provider of each business, and reports each provider at which no customer could sign in.
         private func checkProviders(of businesses: [BusinessConfiguration]) async throws {
             let client = try SignInClient()
             var problems: [ConfigurationProblem] = []

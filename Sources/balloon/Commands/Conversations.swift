@@ -49,13 +49,16 @@ struct Conversations: AsyncParsableCommand {
                     ConversationRendering.text(summary, assignment),
                     json: ConversationRendering.json(summary, assignment))
             }
-            // Damaged conversations are missing in the list; the exit code must show that.
+            // The list omits damaged conversations, so the exit code must report them.
             if let file = try options.files().quarantined().first {
                 throw StoreError.quarantinedConversation(file: file)
             }
         }
 
-        /// The conversations that may be in the requested state; for a state that only assigned conversations have, only their files are read.
+        /// Returns the conversations that may be in the requested state.
+        ///
+        /// For a state that only assigned conversations have, only the files of assigned conversations are
+        /// read.
         private func summaries(_ assigned: [AssignmentFolder.Item]) throws -> [ConversationFiles.Summary] {
             let files = try options.files()
             guard let state, state != .handler else { return try files.list() }
@@ -93,7 +96,7 @@ struct Conversations: AsyncParsableCommand {
                 options.write(
                     ConversationRendering.handOffText(event), json: ConversationRendering.handOffJSON(event))
             }
-            // A reply gets its line when its outcome is known.
+            // Add queued replies, because a reply gets its line only when its outcome is known.
             try options.journal().forEachReply(
                 where: {
                     $0.status == .queued && $0.customer == summary.customer && $0.business == summary.business
@@ -104,7 +107,9 @@ struct Conversations: AsyncParsableCommand {
                 })
         }
 
-        /// The journal's events that handed this conversation off to a person, by record; the conversation's lines do not tell.
+        /// Returns the journal's events that handed this conversation off to a person, by record.
+        ///
+        /// The conversation's own lines do not have this information.
         private func handOffs(in summary: ConversationFiles.Summary) throws -> [UInt64: JournalEvent] {
             var found: [UInt64: JournalEvent] = [:]
             try options.journal().forEach(
@@ -125,14 +130,15 @@ struct Conversations: AsyncParsableCommand {
 }
 
 extension ReadingOptions {
-    /// The conversation of a customer, named by an identifier or its beginning.
+    /// Returns the conversation of a customer, whose identifier is given in full or by its beginning.
     func conversation(of customer: String, _ business: String?) throws -> ConversationFiles.Summary {
         let files = try files()
         let business = try self.business(business)
         let isMeant = { (summary: ConversationFiles.Summary) in
             business == nil || summary.business == business
         }
-        // A whole identifier leads to its files; a prefix is searched in all conversations.
+        // A full identifier determines the conversation's files; a prefix is searched for in all
+        // conversations.
         let exact = try files.summaries(of: CustomerID(customer)).filter(isMeant)
         let found =
             try exact.isEmpty

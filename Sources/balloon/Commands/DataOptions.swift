@@ -15,7 +15,7 @@ struct DataOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
     var config: String?
 
-    /// The data directory that the options, the configuration or the environment name, else `data`.
+    /// The data directory that the options, the configuration or the environment name; otherwise `data`.
     var data: String {
         get throws {
             if let directory { return directory }
@@ -25,7 +25,8 @@ struct DataOptions: ParsableArguments {
         }
     }
 
-    /// The ledger of erasures that the configuration names, or the one in the data directory.
+    /// Returns the settings of erasures, with the ledger that the configuration names or the one in the data
+    /// directory.
     func erasureSettings() throws -> CustomerErasure.Settings {
         var settings = CustomerErasure.Settings()
         if let config {

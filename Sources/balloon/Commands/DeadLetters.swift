@@ -5,7 +5,8 @@ import MessageServer
 import MessageStore
 import Payments
 
-/// `balloon deadletters …`: failed messages, refused replies and charges that were not reversed, which wait for an operator's decision.
+/// `balloon deadletters …`: the messages, replies and reversals of charges that wait for an operator's
+/// decision.
 struct DeadLetters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deadletters",
@@ -29,7 +30,7 @@ struct DeadLetters: AsyncParsableCommand {
             let filter = try filter.resolved(options)
             options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
             var events = Deque<JournalEvent>()
-            // In a damaged journal, list the readable records first, then report the damage.
+            // When the journal is damaged, list the readable records first, then report the damage.
             var damage: (any Error)?
             do {
                 try journal.forEach(where: { $0.isDeadLetter && filter.admits($0) }) { events.append($0) }
@@ -172,7 +173,7 @@ struct DeadLetters: AsyncParsableCommand {
             }
         }
 
-        /// Reads and checks the message of `--edit`, like `balloon send` does; nil without `--edit`.
+        /// Reads the message of `--edit` and checks it as `balloon send` does; nil without `--edit`.
         private func edited() throws -> DecidedReply? {
             guard let edit, case .reply(let name)? = choice.names.first else { return nil }
             guard let reply = try options.journal().replies([name]).first else { return nil }
@@ -226,7 +227,8 @@ struct DeadLetters: AsyncParsableCommand {
 
         private func dropReversals() async throws {
             let chosen = try choice.reversals(options)
-            // After a drop nobody looks for the customer's money, so each charge must be named.
+            // A dropped charge is not looked for again, although it may be the customer's money: each must be
+            // named.
             if choice.all {
                 guard !chosen.isEmpty else { return }
                 return StandardStream.error.write(
@@ -260,10 +262,10 @@ struct DeadLetterChoice: ParsableArguments {
         if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
-    /// The messages among the chosen dead letters.
+    /// Returns the messages among the chosen dead letters.
     ///
-    /// They pass the filters. A named message that is no longer a dead letter is included, so that a repeated command
-    /// can report what became of it.
+    /// A dead letter is included only if it passes the filters. A named message that is no longer a dead
+    /// letter is always included, so that a repeated command can report its present state.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
@@ -273,10 +275,10 @@ struct DeadLetterChoice: ParsableArguments {
             ? [] : journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 
-    /// The replies among the chosen dead letters.
+    /// Returns the replies among the chosen dead letters.
     ///
-    /// They pass the filters. A named reply that is no longer a dead letter is included, so that a repeated command can
-    /// report what became of it.
+    /// A dead letter is included only if it passes the filters. A named reply that is no longer a dead letter
+    /// is always included, so that a repeated command can report its present state.
     func replies(_ options: ReadingOptions) throws -> [JournalReply] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
@@ -290,9 +292,11 @@ struct DeadLetterChoice: ParsableArguments {
             ? [] : journal.replies(named).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 
-    /// The reversals among the chosen dead letters; a named one that is no longer a dead letter is included.
+    /// Returns the reversals among the chosen dead letters.
     ///
-    /// Throws when a named attempt needs no reversal, or its request was removed a day after its end.
+    /// A dead letter is included only if it passes the filters. A named reversal that is no longer a dead
+    /// letter is always included. Throws when a named attempt needs no reversal, or when its request is no
+    /// longer stored: a request is removed a day after its end.
     func reversals(_ options: ReadingOptions) throws -> [AttemptReversal] {
         let named = names.compactMap { if case .reversal(let attempt) = $0 { attempt } else { nil } }
         if named.isEmpty && !all { return [] }
@@ -314,9 +318,10 @@ enum DeadLetterName: ExpressibleByArgument {
     case reply(ReplyID)
     case reversal(attempt: String)
 
-    /// Parses an argument; nil when it is no name.
+    /// Parses an argument; nil when it is not such a name.
     ///
-    /// `57` names a message by its record, `57.1` a reply, and 64 hexadecimal digits an attempt to pay by its key.
+    /// `57` names a message by its record, `57.1` names a reply, and 64 hexadecimal digits are the key of an
+    /// attempt to pay.
     init?(argument: String) {
         if argument.utf8.count == 64, argument.allSatisfy(\.isHexDigit) {
             self = .reversal(attempt: argument.lowercased())

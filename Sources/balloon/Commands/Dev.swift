@@ -81,7 +81,7 @@ struct Dev: AsyncParsableCommand {
         let (logger, _, levels) = try log.start()
         let gateway = FakeGateway(
             mspID: known.mspID, secret: known.secret,
-            // Nil accepts any business, because those of a configuration may change while the server runs.
+            // Nil accepts any business, because a reload of the configuration may change the businesses.
             businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
@@ -112,16 +112,17 @@ struct Dev: AsyncParsableCommand {
         await gateway.stop()
     }
 
-    /// The identity of the server in the data directory, or a new one.
+    /// Returns the identity that the data directory has, or a new one.
     private func identity() throws -> DevelopmentServer {
         let data = try data
         if let known = try DevelopmentServer.read(in: data) { return known }
-        // Refuse the directory of `balloon serve`: the simulated gateway would accept its queued replies, which are
-        // for Apple's gateway. The check throws when no server has created the directory.
+        // Refuse a directory of `balloon serve`: the simulated gateway would accept its queued replies, which
+        // are for Apple's gateway. The check throws when no server has created the directory.
         if Directory.isDirectory(data), (try? Store.check(data)) != nil {
             throw CommandFailure.foreignDataDirectory(path: terminalText(data))
         }
-        // Write the file now: if the start fails later, the next start finds a directory that belongs to balloon dev.
+        // Write the file now, so that after a failed start the directory is recognised as one of `balloon
+        // dev`.
         let server = DevelopmentServer.random()
         try Directory.make(data)
         try server.write(in: data)

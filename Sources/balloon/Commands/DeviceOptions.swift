@@ -2,7 +2,7 @@ import ArgumentParser
 import BusinessMessages
 import Simulator
 
-/// The options that describe the device of a simulated customer.
+/// The options that describe a simulated customer's device.
 struct DeviceOptions: ParsableArguments {
     /// A device, whose operating system decides what it can show.
     enum Device: String, CaseIterable, ExpressibleByArgument {
@@ -43,7 +43,7 @@ struct DeviceOptions: ParsableArguments {
             "The department that the customer's link to the business names.", valueName: "text"))
     var group: String?
 
-    /// Returns the customer with this device.
+    /// Returns the given customer with the device of these options.
     func applied(to customer: SimulatedCustomer) -> SimulatedCustomer {
         var customer = customer
         customer.capabilities = capabilities.map { Capabilities(parsing: $0) } ?? device.capabilities

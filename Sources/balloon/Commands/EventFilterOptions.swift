@@ -27,7 +27,8 @@ struct EventFilterOptions: ParsableArguments {
     @Option(help: "Only events with this status.")
     var status: JournalEvent.Status?
 
-    /// This filter with the business's identifier instead of the given name; throws unless one business matches.
+    /// Returns this filter with the identifier of the named business; throws unless the name matches one
+    /// business.
     func resolved(_ options: ReadingOptions) throws -> EventFilterOptions {
         var filter = self
         filter.business = try options.business(business)?.rawValue
@@ -51,10 +52,10 @@ struct EventFilterOptions: ParsableArguments {
             && (kind == nil || .kind(reply.kind) == kind)
     }
 
-    /// Whether the reversal passes the filter, by the time at which it became a dead letter; it has neither kind nor status
-    /// of a message.
+    /// Whether the reversal passes the filter, by the time at which it became a dead letter.
     ///
-    /// Only for a filter that ``resolved(_:)`` returned.
+    /// A reversal has neither the kind nor the status of a message. Only for a filter that ``resolved(_:)``
+    /// returned.
     func admits(_ reversal: AttemptReversal) -> Bool {
         let at = reversal.attempt.changedAt
         return status == nil && kind == nil && (business == nil || reversal.business.rawValue == business)

@@ -29,7 +29,7 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var options: ReadingOptions
 
     mutating func validate() throws {
-        // The unfinished folder stands beside the folder, not in it.
+        // Remove trailing slashes, so that the unfinished folder is created beside the folder and not in it.
         while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
         if folder.isEmpty { throw ValidationError("Name the folder to create.") }
         if customer == nil, business == nil { throw ValidationError("Name --customer, --business or both.") }
@@ -58,7 +58,7 @@ struct Export: AsyncParsableCommand {
         if let customer { try export.addPayments(of: customer) }
         try export.finish()
         options.write(text(export.counts), json: json(export.counts))
-        // Damaged conversations are missing in the export of a business; the exit code must show that.
+        // The export of a business omits damaged conversations, so the exit code must report them.
         if customer == nil, let file = try files.quarantined().first {
             throw StoreError.quarantinedConversation(file: file)
         }

@@ -141,7 +141,7 @@ struct Handlers: AsyncParsableCommand {
         var deadline = 30
 
         func validate() throws {
-            // `deadlineSeconds` in a business's file has the same range.
+            // The same range as for `deadlineSeconds` in a business's file.
             guard (1...300).contains(deadline) else {
                 throw ValidationError("--deadline takes 1 to 300 seconds.")
             }
@@ -160,7 +160,8 @@ struct Handlers: AsyncParsableCommand {
             let status = Mutex(CommandStatus.failed.rawValue)
             let signals = TerminationSignals { [check] number in
                 status.withLock { $0 = number }
-                // End the program here: it has its own process group, so the terminal's signals do not reach it.
+                // End the checked program here: it has its own process group, so the terminal's signals do
+                // not reach it.
                 Task { await check.end() }
             }
             let isSound = await check.run(Self.tell)
@@ -169,7 +170,7 @@ struct Handlers: AsyncParsableCommand {
         }
 
         @Sendable private static func tell(_ finding: HandlerCheck.Finding) {
-            // Print the program's log lines first, because they led to the finding.
+            // Print the program's log lines before the finding, because they explain it.
             for line in finding.log.suffix(maximumLogLines) {
                 StandardStream.output.write("    | \(terminalText(line))\n")
             }
@@ -184,7 +185,7 @@ struct Handlers: AsyncParsableCommand {
 
         private static let maximumLogLines = 20
 
-        /// One canned message of each kind, from a customer whose device can show everything.
+        /// Returns one canned message of each kind, from a customer whose device can show everything.
         private static func samples() throws -> [HandlerCheck.Sample] {
             let customer = SimulatedCustomer(
                 id: CustomerID(Simulate.defaultCustomer),

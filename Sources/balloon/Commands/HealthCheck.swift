@@ -80,10 +80,11 @@ struct HealthCheck: AsyncParsableCommand {
         }
     }
 
-    /// The place to ask: the given address, else the control socket, else the address in the environment,
-    /// else the default.
+    /// Returns the place to ask: the given address, the control socket, the address in the environment, or
+    /// the default.
     ///
-    /// The control socket exists while the server runs; a killed server leaves it behind.
+    /// The first of these that exists is used. The control socket exists while the server runs, and remains
+    /// after a server is killed.
     private func place(
         in environment: [String: String], _ socket: String
     ) throws(CommandFailure) -> Place {
@@ -105,7 +106,7 @@ struct HealthCheck: AsyncParsableCommand {
 
 /// The address or the socket that a health check asks.
 private enum Place: CustomStringConvertible {
-    /// A server at its base URL.
+    /// The base URL of a server.
     case address(String)
     /// A unix socket on which the server speaks plain HTTP.
     case socket(path: String)
@@ -128,7 +129,7 @@ private enum Place: CustomStringConvertible {
 }
 
 extension TransportError {
-    /// Whether a connection was made, but its answer was not HTTP.
+    /// Whether a connection was made, but the answer was not HTTP.
     fileprivate var isAboutTheAnswer: Bool {
         switch self {
         case .interrupted, .failed: true

@@ -61,8 +61,8 @@ struct Initialize: ParsableCommand {
                 try AtomicFile.write(Array(file.text.utf8), to: path)
                 if file.isProgram { try Directory.makeExecutable(path) }
             } catch {
-                // Errors of the removal are ignored: the last file may not exist yet, and a repeated command names a
-                // file that was left behind.
+                // Errors of the removal are ignored. The last file may not exist yet, and a repeated command
+                // names a file that was left behind.
                 for written in files[...index] { try? Directory.remove(self.path(written.name)) }
                 for directory in made.reversed() { try? Directory.removeEmpty(directory) }
                 throw .unwritten(to: terminalText(path), error)

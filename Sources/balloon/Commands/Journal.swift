@@ -66,9 +66,10 @@ struct JournalCommands: AsyncParsableCommand {
                 + "held back until then; add --yes to do it\n" + list(repair)
         }
 
-        /// One line for each conversation whose deliveries wait for the repair, with its queued replies.
+        /// Returns one line for each conversation whose deliveries wait for the repair, with its queued
+        /// replies.
         ///
-        /// The list may be shortened; a last line has the number of the other conversations.
+        /// A long list is shortened, and a last line has the number of omitted conversations.
         private func list(_ repair: JournalRepair) -> String {
             let lines = repair.held.map { held in
                 let replies = held.replies.isEmpty ? "" : ", replies \(held.replies.joined(separator: ", "))"

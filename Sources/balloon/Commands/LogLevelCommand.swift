@@ -63,7 +63,7 @@ struct LogLevelCommand: AsyncParsableCommand {
         }
     }
 
-    /// The answer as a line: `debug for fish for 9 min 58 s, then info`, or `info`.
+    /// Returns the answer as a line: `debug for fish for 9 min 58 s, then info`, or `info`.
     static func text(_ answer: JSONValue) -> String {
         let base = answer["level"]?.string ?? ""
         guard let change = answer["change"], let level = change["level"]?.string else {
@@ -82,7 +82,8 @@ struct LogLevelCommand: AsyncParsableCommand {
         return text
     }
 
-    /// The seconds of a time with a unit; throws for other texts, and outside 1 s to 24 h.
+    /// Parses a time with a unit and returns its seconds; throws for other texts, and for times outside 1 s
+    /// to 24 h.
     static func seconds(_ text: String) throws -> Int {
         let factor = ["s": 1, "m": 60, "h": 3600][text.suffix(1)]
         guard let factor, let count = Int(text.dropLast()), (1...86_400 / factor).contains(count) else {

@@ -3,16 +3,17 @@ import BalloonPOSIX
 import Logging
 import MessageServer
 
-/// The option for the log level; without it `BALLOON_LOG_LEVEL` names the level, else it is `info`.
+/// The option for the log level; the default is `BALLOON_LOG_LEVEL` or else `info`.
 struct LogOptions: ParsableArguments {
     private static let variable = "BALLOON_LOG_LEVEL"
 
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: parsed)
     var logLevel: Logger.Level?
 
-    /// Sets up logging for the process, and returns its logger, the observer of stages and the levels; called once.
+    /// Sets up logging for the process, and returns its logger, the observer of stages and the levels; called
+    /// once.
     ///
-    /// Writes text lines to a terminal, and JSON otherwise.
+    /// The log has text lines on a terminal, and JSON lines otherwise.
     func start() throws -> (logger: Logger, stages: any StageObserver, levels: LogLevels) {
         let level = try logLevel ?? Self.level(in: ProcessEnvironment.variables()) ?? .info
         let levels = LogLevels(level)

@@ -3,7 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import MessageServer
 
-/// `balloon onboarding …`: the claims that brands entered on the landing page.
+/// `balloon onboarding …`: the claims that were sent with the form of the landing page.
 struct Onboarding: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show and drop what brands entered on the landing page, and print a business's file.",
@@ -114,7 +114,7 @@ struct Onboarding: ParsableCommand {
                 throw CommandFailure.unknownArgument(
                     terminalText(slug), reason: "is not a slug", hint: "use 1 to 64 of a-z, 0-9 and -")
             }
-            // Line feeds stay: outside strings they are the file's layout, and inside them JSON has none.
+            // Line feeds are kept: outside strings they are the file's layout, and JSON strings contain none.
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             StandardStream.output.write(lines.map { terminalJSON(String($0)) }.joined(separator: "\n"))
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BalloonJSON
 
-/// `balloon people …`: whether people are there to answer the customers of a business.
+/// `balloon people …`: whether the people of a business are available to answer its customers.
 struct People: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say whether people are there to answer the customers of a business.",

@@ -43,7 +43,8 @@ struct ReadingOptions: ParsableArguments {
             known.append(KnownBusiness(slug: nil, id: id))
         }
         if let business = try? KnownBusiness.find(name, among: known) { return business.id }
-        // A business whose conversations are not kept has no file of them, but its messages are in the journal.
+        // Also search the journal, because a business whose conversations are not kept has no conversation
+        // file.
         try journal().forEach { event in
             guard !known.contains(where: { $0.id == event.business }) else { return }
             known.append(KnownBusiness(slug: nil, id: event.business))
@@ -51,7 +52,7 @@ struct ReadingOptions: ParsableArguments {
         return try KnownBusiness.find(name, among: known).id
     }
 
-    /// Throws unless a server created the data directory and it is readable.
+    /// Throws unless a server created the data directory and the directory is readable.
     ///
     /// Without this check, a mistyped path would look like an empty data directory.
     func check() throws {

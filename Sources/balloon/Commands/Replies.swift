@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// `balloon replies …`: the replies in the journal, and what became of them.
+/// `balloon replies …`: the replies in the journal, and their outcomes.
 struct Replies: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show and drop the replies in the journal.",
@@ -83,7 +83,8 @@ struct Replies: AsyncParsableCommand {
 }
 
 extension ReplyID: ExpressibleByArgument {
-    /// Parses the name of a reply, such as `57.1`: the record of its message, and its number among the replies.
+    /// Parses the name of a reply, such as `57.1`: the record of the answered message, and the reply's
+    /// number.
     package init?(argument: String) { self.init(argument) }
 }
 

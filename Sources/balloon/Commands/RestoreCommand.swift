@@ -6,7 +6,7 @@ import MessageServer
 import MessageStore
 import Synchronization
 
-/// `balloon restore`: makes a data directory of a backup.
+/// `balloon restore`: creates a data directory from a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",

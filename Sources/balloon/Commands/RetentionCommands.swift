@@ -6,7 +6,7 @@ import MessageServer
 import RetentionClient
 import RetentionMessages
 
-/// `balloon retention …`: the messages that the App Store shows before a cancellation.
+/// `balloon retention …`: the messages that the App Store shows to a subscriber before a cancellation.
 struct RetentionCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retention",
@@ -37,7 +37,7 @@ struct RetentionCommands: AsyncParsableCommand {
         }
     }
 
-    /// `balloon retention status`: the states at the App Store.
+    /// `balloon retention status`: the states of the messages at the App Store.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Ask for the states of messages and images, and record them for the server.")
@@ -80,7 +80,7 @@ struct RetentionCommands: AsyncParsableCommand {
         }
     }
 
-    /// `balloon retention apply`: brings the App Store to the state of the folder.
+    /// `balloon retention apply`: changes the messages at the App Store to those of the folder.
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
@@ -124,7 +124,7 @@ struct RetentionCommands: AsyncParsableCommand {
         }
     }
 
-    /// `balloon retention url`: the address that the App Store asks.
+    /// `balloon retention url`: the address of this server that the App Store asks.
     struct Address: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "url", abstract: "Show, set or delete the address that the App Store asks.",
@@ -235,7 +235,7 @@ struct RetentionOptions: ParsableArguments {
         if api != nil, data != nil { throw ValidationError("--api and --data exclude each other.") }
     }
 
-    /// The app with a client for its environment; throws for an unknown app.
+    /// Returns the named app with a client for the environment; throws for an unknown app.
     func target() throws -> Target {
         let (apps, _) = try ConfigurationLoader.apps(file: config)
         let found = apps.count == 1 && app == nil ? apps.first : apps.first { $0.slug == app }

@@ -44,7 +44,7 @@ struct RetentionRehearsal: AsyncParsableCommand {
         let isLocal = try await target.api.realtimeURL() == nil
         var tally = DecisionTally()
         if isLocal, target.app.handler != nil {
-            // Decisions are recorded after the answers.
+            // Wait for the records, because a decision is recorded only after its answer.
             let total = result["config"]?["totalRequests"]?.int ?? 0
             repeat {
                 tally = DecisionTally(DecisionTally.bytes(of: file).dropFirst(before))
@@ -60,21 +60,21 @@ struct RetentionRehearsal: AsyncParsableCommand {
     }
 }
 
-/// The origins of the answers in the records of decisions.
+/// The numbers of recorded decisions, by their source.
 struct DecisionTally: Equatable {
-    /// The decisions of the handler.
+    /// The number of answers that the handler chose.
     var handler = 0
-    /// The decisions in which the handler had a failure, by its name.
+    /// The number of decisions without the handler's answer, by the name of the failure.
     var failures: [String: Int] = [:]
-    /// All decisions.
+    /// The number of all decisions.
     var count = 0
 
-    /// The handler's part, with its choices to leave the answer to the rules.
+    /// The number of decisions without a failure, including those that the handler left to the rules.
     var inTime: Int { count - failures.values.reduce(0, +) }
 
     init() {}
 
-    /// Counts lines of JSON; an incomplete last line is left out.
+    /// Counts lines of JSON; skips an incomplete last line.
     init(_ lines: some Collection<UInt8>) {
         for line in lines.split(separator: UInt8(ascii: "\n")) {
             guard let root = (try? JSONDocument(Array(line)))?.root else { continue }
@@ -91,7 +91,8 @@ struct DecisionTally: Equatable {
 
     /// The content of a file; empty when it does not exist yet.
     static func bytes(of path: String) -> [UInt8] {
-        // An absent file has no decisions, and an unreadable one fails the rehearsal.
+        // An absent file counts as empty. An unreadable file does too, and the missing decisions fail the
+        // rehearsal.
         (try? Descriptor.open(reading: path).readToEnd(maximumBytes: 256 << 20)) ?? []
     }
 }
@@ -101,7 +102,7 @@ struct RehearsalVerdict {
     let isPassed: Bool
     let text: String
 
-    /// Judges the result of a performance test and, with a `tally`, the part of the handler.
+    /// Judges the result of a performance test; with a `tally`, also the share of the handler.
     init(_ result: JSONValue, tally: DecisionTally?, budget: Duration) {
         let total = result["config"]?["totalRequests"]?.int ?? 0
         let threshold = result["config"]?["responseTimeThreshold"]?.int ?? 0

@@ -230,13 +230,13 @@ struct RetentionDefaults: AsyncParsableCommand {
     }
 }
 
-/// The option that confirms a change of production.
+/// The option that confirms a change in the production environment.
 struct ProductionConfirmation: ParsableArguments {
     @Flag(help: "Confirm a change of the production environment.")
     var yes = false
 }
 
-/// The parts that the commands for images, messages and defaults share.
+/// The functions that the commands for images, messages and defaults share.
 enum RetentionListing {
     static func print(_ states: [RetentionID: RetentionState], _ names: [RetentionID: String]) {
         for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
@@ -251,7 +251,8 @@ enum RetentionListing {
             hint: "the names are \(terminalText(known.joined(separator: ", ")))")
     }
 
-    /// Runs a call that may have had its effect before: this error means that it is done.
+    /// Makes a call that may be repeated, and ignores the error `done`, which says that the change was
+    /// already made.
     static func unless(
         _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
     ) async throws(RetentionAPIError) {

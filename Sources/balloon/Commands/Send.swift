@@ -75,7 +75,8 @@ struct Send: AsyncParsableCommand {
             message: try content.document(),
             files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply,
             person: try author(), takes: take)
-        // The server checks the message too; checking here reports problems before a connection or file is opened.
+        // The server checks the message too; this check reports problems before a connection or a file is
+        // opened.
         let message: DecidedReply
         do throws(SendRefusal) { message = try request.outbound(id: .random()) } catch {
             throw CommandFailure.unsendable(error)
@@ -183,7 +184,7 @@ struct SendContent: ParsableArguments {
         guard !reusable || message != nil else { throw ValidationError("--reusable requires --message.") }
     }
 
-    /// The message without the members that the server adds.
+    /// Returns the message without the members that the server adds.
     func document() throws -> JSONDocument {
         if let message {
             let document = try CommandFile.json(message)
@@ -217,7 +218,7 @@ struct SendContent: ParsableArguments {
         return try JSONDocument(json)
     }
 
-    /// A message of a request to sign in, with or without the member `signIn` around it.
+    /// Reads the message of a sign-in request, which may be the value of a member `signIn`.
     private static func signInDocument(_ given: String) throws -> JSONDocument {
         let isText = given.first { !$0.isWhitespace } == "{"
         let document = isText ? try JSONDocument(Array(given.utf8)) : try CommandFile.json(given)
@@ -228,7 +229,7 @@ struct SendContent: ParsableArguments {
         return try JSONDocument(JSONWriter.object { $0.field("signIn", document.root) })
     }
 
-    /// The files, by absolute path, since the server has another working directory.
+    /// Returns the files by their absolute paths, because the server has another working directory.
     func files() throws -> [OutboundFile] {
         try attach.map { path in
             let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path

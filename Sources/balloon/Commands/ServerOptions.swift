@@ -4,7 +4,7 @@ import BalloonWire
 import BusinessMessages
 import MessageServer
 
-/// The options that name the server of a command: the one that `balloon dev` runs, or a configured server.
+/// The options that name the server of a command: one that `balloon dev` runs, or one with a configuration.
 struct ServerOptions: ParsableArguments {
     @OptionGroup var place: DataOptions
 
@@ -21,7 +21,7 @@ struct ServerOptions: ParsableArguments {
             return KnownServer(configuration)
         }
         let directory = try place.data
-        // The file has no address until balloon dev has started once.
+        // The file has no address until the first complete start of balloon dev.
         guard let server = try DevelopmentServer.read(in: directory), !server.server.isEmpty else {
             throw CommandFailure.noDevelopmentServer(path: DevelopmentServer.path(in: directory))
         }
@@ -41,7 +41,7 @@ struct KnownServer {
     let mspID: String
     /// The MSP's secret.
     let secret: Secret
-    /// The accepted difference between a token's `iat` and now.
+    /// The maximum difference between a token's `iat` and now at which the server accepts the token.
     let tokenAge: Duration
     /// The businesses, by slug.
     let businesses: [KnownBusiness]
@@ -60,9 +60,10 @@ struct KnownServer {
     }
 
     init(_ configuration: ServerConfiguration) {
-        // A certificate is valid for the public name, not for this machine's address.
+        // With TLS, use the public URL, because the certificate is not valid for the address of this machine.
         url = configuration.tls == nil ? configuration.listen.localURL : configuration.publicURL
-        // A configuration may have plain http for loopback addresses only, and a gateway there is the simulator.
+        // A configuration may use plain http only for loopback addresses, and a gateway there is the
+        // simulator.
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil
         provider = nil

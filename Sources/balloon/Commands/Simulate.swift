@@ -21,9 +21,9 @@ struct Simulate: AsyncParsableCommand {
             message; the exit status is 1 when the App Store would show nothing.
             """)
 
-    /// The identifier of the customer when `--customer` names no other.
+    /// The identifier of the customer when `--customer` is not given.
     static let defaultCustomer = "urn:mbid:AQAAYballoonSimulatedCustomer=="
-    /// The maximum wait for a reply when the server cannot be asked what became of the message, in seconds.
+    /// The maximum wait for a reply when the server cannot be asked about the delivery, in seconds.
     private static let patience = 20
 
     @Argument(help: ArgumentHelp("The messages to send.", valueName: "kind|file"))
@@ -160,7 +160,7 @@ struct Simulate: AsyncParsableCommand {
         let server = try options.server()
         let (customer, url) = try server.customer(
             customer, with: device, business: business, to: to)
-        // With --to alone, the server at that address may be another than the one whose data directory is known.
+        // Without --data and --config, the server at the address of --to may have another data directory.
         let data =
             to == nil || options.namesServer
             ? server.configuration.dataDirectory : nil
@@ -177,7 +177,7 @@ struct Simulate: AsyncParsableCommand {
         var ends: [SimulatedEnd] = []
         var known: Set<[UInt8]> = []
         for message in messages {
-            // A repeated message is a duplicate and gets no second reply, so do not wait for one.
+            // Do not wait for a reply to a repeated message: it is a duplicate and gets no second reply.
             let waits = wait && known.insert(message).inserted
             if let end = try await send(message, as: customer, to: url, data: data, waits: waits) {
                 ends.append(end)
@@ -191,7 +191,8 @@ struct Simulate: AsyncParsableCommand {
     /// Whether an option for signing in was given.
     private var wantsSignIn: Bool { user != nil || deny || classic }
 
-    /// The event of a device that signed in as the newest request asks; nil for a sample event instead.
+    /// Signs in as the newest request asks, and returns the device's event; nil when a sample event is to be
+    /// sent.
     private func signedIn(_ customer: SimulatedCustomer, _ server: KnownServer) async throws -> [UInt8]? {
         if let provider = server.provider, customer.hasGateway {
             var signIn = SimulatedSignIn(declines: deny, isClassic: classic)
@@ -207,7 +208,8 @@ struct Simulate: AsyncParsableCommand {
         decline || cancel || fallback || changeAddress || shippingMethod != nil
     }
 
-    /// The event of a device that paid as the newest request asks; nil for a sample event instead.
+    /// Pays as the newest request asks, and returns the device's event; nil when a sample event is to be
+    /// sent.
     private func paid(_ customer: SimulatedCustomer) async throws -> [UInt8]? {
         if customer.hasGateway {
             var payment = SimulatedPayment()
@@ -217,7 +219,7 @@ struct Simulate: AsyncParsableCommand {
             payment.choice.otherCountry = changeAddress ? "DE" : nil
             payment.choice.shippingMethod = shippingMethod
             if let (event, outcome) = try await payment.event(of: customer) {
-                // The errors are codes of Apple and names of fields.
+                // The errors need no escaping, because they are Apple's codes and names of fields.
                 let errors = outcome.errors.isEmpty ? "" : ", " + outcome.errors.joined(separator: " ")
                 let page = fallback ? outcome.httpStatuses.map { ", fallback page \($0)" }.joined() : ""
                 let line = "payment: \(outcome.state), sheet total \(outcome.total)\(page)\(errors)"
@@ -241,7 +243,7 @@ struct Simulate: AsyncParsableCommand {
     private func send(
         _ message: [UInt8], as customer: SimulatedCustomer, to url: String, data: String?, waits: Bool
     ) async throws -> SimulatedEnd? {
-        // Replies to earlier messages have at most this number.
+        // The number of the last earlier reply; later replies have greater numbers.
         let before = waits && customer.hasGateway ? try await customer.replies().last?.number ?? 0 : 0
         try await customer.send(message, to: url, isLarge: large)
         let rendering = SimulationRendering(json: json)
@@ -261,7 +263,8 @@ struct Simulate: AsyncParsableCommand {
         return .pending
     }
 
-    /// Waits for the first reply and for others that closely follow it; empty when no reply arrives in time.
+    /// Waits for the first reply and for further replies that closely follow it; empty when none arrives in
+    /// time.
     private func replies(to customer: SimulatedCustomer, after number: Int) async throws -> [DeliveredMessage]
     {
         var replies = try await customer.replies(after: number, within: .seconds(min(Self.patience, timeout)))
@@ -281,7 +284,7 @@ enum SimulatedEnd {
     case unhandled
     /// The message, or a reply to it, is a dead letter.
     case deadLetter
-    /// The delivery has not ended in time.
+    /// The delivery did not end in time.
     case pending
 
     init(_ answer: DeliveryAnswer) {

@@ -4,9 +4,10 @@ import BalloonPOSIX
 import BalloonTransport
 import RetentionMessages
 
-/// `balloon simulate cancel`: a subscriber who is about to cancel, at the App Store of `balloon dev`.
+/// The options of `balloon simulate cancel`: a subscriber who is about to cancel, in the App Store of
+/// `balloon dev`.
 struct SimulatedCancellation: ParsableArguments {
-    /// The message that stands for a cancellation.
+    /// The name that `balloon simulate` accepts instead of a message to simulate a cancellation.
     static let name = "cancel"
 
     @Option(help: ArgumentHelp("With cancel: the app, when there is more than one.", valueName: "slug"))
@@ -53,14 +54,15 @@ struct SimulatedCancellation: ParsableArguments {
         return url
     }
 
-    /// Asks the App Store of `balloon dev` to ask the server, and prints what the subscriber sees.
+    /// Makes the App Store of `balloon dev` ask the server, and prints the result for the subscriber.
     func run(locale: String?, data: String, json: Bool) async throws {
         let name = environment ?? "sandbox"
         let environment = RetentionEnvironment(name: name) ?? .sandbox
         let url = try Self.simulator(of: app, environment, in: data)
         let body = JSONWriter.object { writer in
             writer.field("productId", product)
-            // Other messages have a locale with an underscore.
+            // This API separates language and region with a hyphen, but the messages of customers use an
+            // underscore.
             writer.field("userLocale", locale?.replacing("_", with: "-"))
             writer.field("originalTransactionId", subscription)
         }
@@ -83,7 +85,7 @@ struct SimulatedCancellation: ParsableArguments {
         if root["asked"]?.bool != true { throw ExitCode(CommandStatus.failed.rawValue) }
     }
 
-    /// The words for the result of a cancellation.
+    /// Returns the result of a cancellation as text.
     static func text(_ root: JSONValue) -> String {
         guard root["asked"]?.bool == true else {
             return "the App Store asks nothing: the product and locale have no default message\n"

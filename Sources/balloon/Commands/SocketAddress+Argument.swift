@@ -9,7 +9,7 @@ extension SocketAddress: ExpressibleByArgument {
 extension SocketAddress {
     /// The base URL under which this machine reaches the address; nil for a unix socket.
     ///
-    /// For an address of all interfaces, the loopback interface is used.
+    /// An address of all interfaces is replaced with the loopback address.
     var localURL: String? {
         guard case .tcp(let host, let port) = self else { return nil }
         let reachable = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host

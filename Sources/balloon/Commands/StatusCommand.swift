@@ -27,13 +27,14 @@ struct StatusCommand: AsyncParsableCommand {
         let socket = try ControlSocket(data: options.data)
         guard watch else { return try await show(socket) }
         let isScreen = StandardStream.output.isTerminal && !options.json
-        // Stop when writing failed, for example because the reader of a pipe has closed it.
+        // Stop when a write has failed, for example because the reader of a pipe has closed the pipe.
         while StandardStream.output.failure == nil {
             do {
-                // Clears the screen after the answer has arrived, so that it is never empty.
+                // The sequence clears the screen only after the answer has arrived, so that the screen is
+                // never empty.
                 try await show(socket, after: isScreen ? "\u{1b}[H\u{1b}[2J" : "")
             } catch CommandFailure.noAnswer {
-                // The server may be restarting.
+                // Continue after an error, because the server may be restarting.
                 StandardStream.error.write("no server answers\n")
             }
             try await Task.sleep(for: Self.pause)

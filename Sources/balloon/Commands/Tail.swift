@@ -37,17 +37,18 @@ extension Events {
                 if latest.count > count { _ = latest.popFirst() }
             }
             while let event = latest.popFirst() { options.write(event) }
-            // Stop when writing failed, for example because the reader of a pipe has closed it.
+            // Stop when a write has failed, for example because the reader of a pipe has closed the pipe.
             while follow, StandardStream.output.failure == nil {
                 let start = ContinuousClock.now
-                // File times have whole seconds and may lag behind the clock. The journal may therefore have been
-                // written after the last reading, yet have a time in the same second or in the second before.
+                // File times have whole seconds and may lag behind the clock. After the last reading, the
+                // journal may have been written in the same second or in the second before, as its time
+                // shows.
                 if try journal.lastWriteSecondsSince1970() + 2 > lookedAt {
                     lookedAt = SystemClock.secondsSince1970()
                     try journal.forEach(where: { shown.note($0) && filter.admits($0) }, options.write)
                 }
-                // Wait four times as long as the reading took, so that a long journal keeps the command busy for a
-                // fifth of the time at most.
+                // Wait four times as long as the reading took. The reading of a long journal then takes at
+                // most a fifth of the time.
                 try await Task.sleep(for: max(.milliseconds(300), (.now - start) * 4))
             }
         }

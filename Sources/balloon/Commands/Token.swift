@@ -106,7 +106,8 @@ struct Token: AsyncParsableCommand {
             } catch {
                 throw CommandFailure.notAToken
             }
-            // The signature is valid, so the position of the error in the claims does not matter.
+            // The error of the parser is dropped: the signature is valid, so the position of the error does
+            // not matter.
             guard let claims = try? JSONDocument(bytes) else {
                 throw CommandFailure.tokenRefused(reason: "the claims are not JSON")
             }

@@ -63,8 +63,10 @@ struct Validate: AsyncParsableCommand {
 
 /// Formats a problem for output.
 enum ProblemRendering {
-    /// Two lines of text; the first has the form of a compiler's message, so that an editor can open the file at the
-    /// place of the problem.
+    /// Formats a problem as two lines of text.
+    ///
+    /// The first line has the form of a compiler's message, so that an editor can open the file at the
+    /// problem's place.
     static func text(_ problem: MessageProblem, in file: String) -> String {
         let place = "\(file):\(problem.line):\(problem.column)"
         let pointer = problem.pointer.isEmpty ? "/" : problem.pointer
