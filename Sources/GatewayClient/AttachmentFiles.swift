@@ -54,7 +54,10 @@ package final class AttachmentFiles: Sendable {
         var names: [String] = []
         for folder in try Directory.names(in: directory) where folder.utf8.count == 2 {
             guard folder.hasPrefix(prefix.prefix(2)) else { continue }
-            names += try Directory.names(in: "\(directory)/\(folder)").filter { $0.hasPrefix(prefix) }
+            // The other files of the folder are those of ``ContentUse``.
+            names += try Directory.names(in: "\(directory)/\(folder)").filter {
+                $0.hasPrefix(prefix) && path(of: $0) != nil
+            }
         }
         return names
     }

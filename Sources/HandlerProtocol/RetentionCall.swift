@@ -2,7 +2,7 @@ package import BalloonJSON
 package import HandlerKit
 package import Logging
 
-/// The parameters of `retention`, the body of an HTTP handler's request, and the answer.
+/// The call `retention`: its parameters, which are also the body of the request to an HTTP handler, and its answer.
 ///
 /// ```json
 /// {"app": "shop", "deadlineMs": 440, "retention": {"originalTransactionId": "…", "productId": "…", "userLocale": "en-US",

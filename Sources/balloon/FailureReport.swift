@@ -269,7 +269,7 @@ struct FailureReport {
         case .signInStopped(let status):
             self.init(
                 .unavailable, "the sign-in stopped at a page with status \(status)",
-                hint: "open the provider's address in a browser")
+                hint: "open the sign-in address of the provider in a browser to see why")
         }
     }
 

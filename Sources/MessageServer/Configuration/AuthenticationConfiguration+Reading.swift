@@ -240,7 +240,9 @@ extension AuthenticationConfiguration {
             for key in ["clientID", "clientSecret"] where !reader.has(key) {
                 reader.problem(
                     "has no \"\(key)\"",
-                    hint: "register a separate client at the provider for sign-ins of version 1")
+                    hint:
+                        "register a separate client for sign-ins of version 1 at the provider, and write its \(key == "clientID" ? "identifier" : "secret") here"
+                )
             }
             guard let clientID, let secret else { return nil }
             switch client {

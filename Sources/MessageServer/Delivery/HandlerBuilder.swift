@@ -11,7 +11,9 @@ struct HandlerBuilder: Sendable {
     let unasked: ProactiveMessages
     let logger: Logger
 
-    /// Creates the handlers of all businesses except those whose fingerprint equals the `known` one.
+    /// Creates the handlers of all businesses whose handler's configuration has changed.
+    ///
+    /// `known` returns the fingerprint of the configuration with which a business's handler was made; nil creates the handler.
     func make(
         _ configuration: ServerConfiguration, unless known: (BusinessID) -> [UInt8]? = { _ in nil }
     ) throws(ConfigurationError) -> [BusinessHandler] {

@@ -71,7 +71,7 @@ struct RemovedBusinesses: Sendable {
         }
         do throws(SystemError) { try AtomicFile.write(json, to: file) } catch {
             logger.warning(
-                "could not save when businesses were removed; after a restart the time until their messages become dead letters begins again",
+                "the times at which businesses were removed could not be saved; after a restart, their messages wait the full time again before they become dead letters",
                 metadata: ["error": "\(error)"])
         }
     }

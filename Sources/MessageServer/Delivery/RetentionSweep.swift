@@ -52,10 +52,12 @@ struct RetentionSweep: Sendable {
                     "removing old messages and dead letters failed; the next night continues",
                     metadata: ["error": "\(error)"])
             }
-            logger.info("old messages are kept until the running backup or removal ends")
+            logger.info(
+                "old messages are not removed yet, because a backup or another removal of old messages is running"
+            )
             guard (try? await Task.sleep(for: .seconds(600))) != nil else { return }
         } while .now < end
-        logger.warning("old messages are kept until the next night, because a backup runs too long")
+        logger.warning("old messages are not removed tonight, because a backup ran for hours")
     }
 
     private func log(_ report: TrimReport) {

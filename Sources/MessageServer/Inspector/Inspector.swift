@@ -174,7 +174,7 @@ package final class Inspector: Sendable {
                 responder.respond(Self.answer(problem))
             } catch {
                 self.logger.error(
-                    "inspector request failed",
+                    "a request of the inspector page failed",
                     metadata: ["path": "\(route.path)", "error": "\(Self.cause(error))"])
                 responder.respond(Self.answer(.internalServerError))
             }

@@ -3,7 +3,9 @@ extension ConversationPool {
     /// Starts a round that contains everything written until now.
     mutating func beginRound() { unsynced.beginRound() }
 
-    /// Returns the next batch of the round; a call says that the previous batch is on disk.
+    /// Returns the next batch of the round.
+    ///
+    /// By calling this function, the caller confirms that the previous batch is on disk.
     mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
         unsynced.takeFiles(maximum: maximum).map {
             ConversationSync(path: directory + "/" + $0.path, file: open[$0]?.end.file)

@@ -1,15 +1,17 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The unfinished messages of some conversations: one list for each conversation, first in, first out.
+/// The unfinished messages of some conversations: one list for each conversation, in the order of arrival.
 ///
 /// ```
 ///   parked   parked | leased   recorded   recorded   unrecorded   awaitsReference
 ///   ─────────────── │ ──────────────────────────────────────────────────────────
-///   outside the     │ in the conversation's order: recorded in sequence,
-///   order, each due │ then delivered in sequence, each at its own pace
+///   outside the     │ first recorded one after another, then delivered one after
+///   order, each due │ another; recording does not wait for deliveries
 ///   at its time     │
 /// ```
+///
+/// A message in `awaitsReference` waits for the content that it names.
 ///
 /// A value without side effects. Each change returns whether a delivery of the conversation became leasable,
 /// or a message became recordable.

@@ -31,7 +31,7 @@ package struct FairQueue<Element: Sendable>: Sendable {
     /// The number of waiting elements.
     package private(set) var waitingCount = 0
 
-    /// Creates a queue with this number of slots, and this share for each business; both are at least 1.
+    /// Creates a queue with this number of slots, of which each business has `share` in any case; both are at least 1.
     package init(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)

@@ -358,7 +358,7 @@ extension IndexedConversations {
             }
             guard error.isOfOneFile, count <= Self.maximumUnreadable else { throw error }
             logger.warning(
-                "conversation is not in the index: its last line is unreadable",
+                "a conversation is missing from lists, because the last line of its file is unreadable; run balloon conversations verify",
                 metadata: ["file": "\(name.path)", "error": "\(error)"])
         }
     }

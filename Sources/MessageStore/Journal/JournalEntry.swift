@@ -16,7 +16,7 @@ struct JournalEntry: Sendable {
     enum Effect: Sendable {
         /// A message was stored, and its delivery is unfinished.
         case message
-        /// This many replies to a message in this segment were decided.
+        /// A handler decided this many replies, which are still to be sent; `segment` has the message that they answer.
         case replies(Int, segment: UInt64)
         /// The delivery of a message in this segment, or one of its replies, ended.
         case end(segment: UInt64, deadLetter: DeadLetter?, of: BusinessID)

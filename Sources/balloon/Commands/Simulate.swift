@@ -191,8 +191,9 @@ struct Simulate: AsyncParsableCommand {
     /// Whether an option for signing in was given.
     private var wantsSignIn: Bool { user != nil || deny || classic }
 
-    /// Signs in as the newest request asks, and returns the device's event; nil when a sample event is to be
-    /// sent.
+    /// Signs in as the newest request asks, and returns the event that the device sends.
+    ///
+    /// Returns nil when there is no such request, and no option asks for a real sign-in; the caller then sends a sample event.
     private func signedIn(_ customer: SimulatedCustomer, _ server: KnownServer) async throws -> [UInt8]? {
         if let provider = server.provider, customer.hasGateway {
             var signIn = SimulatedSignIn(declines: deny, isClassic: classic)
