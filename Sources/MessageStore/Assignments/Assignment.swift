@@ -81,7 +81,7 @@ package struct Assignment: Hashable, Sendable {
 }
 
 extension Assignment {
-    /// Writes the members of an assignment, without the number of the journal's record that has it.
+    /// Writes the JSON members of an assignment, but not the number of the journal record in which the assignment is stored.
     package func write(to writer: inout JSONWriter) {
         writer.field("state", state.rawValue)
         writer.field("since", since?.rfc3339)

@@ -31,7 +31,9 @@ package struct FairQueue<Element: Sendable>: Sendable {
     /// The number of waiting elements.
     package private(set) var waitingCount = 0
 
-    /// Creates a queue with this number of slots, of which each business has `share` in any case; both are at least 1.
+    /// Creates a queue with `slots` slots, of which a business may hold `share` while others wait.
+    ///
+    /// A value below 1 counts as 1.
     package init(slots: Int, share: Int) {
         self.slots = max(1, slots)
         self.share = max(1, share)

@@ -193,7 +193,8 @@ struct Simulate: AsyncParsableCommand {
 
     /// Signs in as the newest request asks, and returns the event that the device sends.
     ///
-    /// Returns nil when there is no such request, and no option asks for a real sign-in; the caller then sends a sample event.
+    /// Without such a request, returns nil, and the caller sends a sample event. With an option that only a request to sign in can
+    /// use, throws ``CommandFailure/nothingAsked(customer:)`` instead.
     private func signedIn(_ customer: SimulatedCustomer, _ server: KnownServer) async throws -> [UInt8]? {
         if let provider = server.provider, customer.hasGateway {
             var signIn = SimulatedSignIn(declines: deny, isClassic: classic)
