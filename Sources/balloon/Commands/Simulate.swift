@@ -191,10 +191,8 @@ struct Simulate: AsyncParsableCommand {
     /// Whether an option for signing in was given.
     private var wantsSignIn: Bool { user != nil || deny || classic }
 
-    /// Signs in as the newest request asks, and returns the event that the device sends.
-    ///
-    /// Without such a request, returns nil, and the caller sends a sample event. With an option that only a request to sign in can
-    /// use, throws ``CommandFailure/nothingAsked(customer:)`` instead.
+    /// Signs in as the newest request asks, and returns the device's event; nil when a sample event is to be
+    /// sent.
     private func signedIn(_ customer: SimulatedCustomer, _ server: KnownServer) async throws -> [UInt8]? {
         if let provider = server.provider, customer.hasGateway {
             var signIn = SimulatedSignIn(declines: deny, isClassic: classic)

@@ -40,9 +40,8 @@ extension Events {
             // Stop when a write has failed, for example because the reader of a pipe has closed the pipe.
             while follow, StandardStream.output.failure == nil {
                 let start = ContinuousClock.now
-                // File times have whole seconds and may lag behind the clock. After the last reading, the
-                // journal may have been written in the same second or in the second before, as its time
-                // shows.
+                // File times have whole seconds and may lag behind the clock. A write after the last reading may
+                // therefore have a file time in the same second as the reading, or in the second before.
                 if try journal.lastWriteSecondsSince1970() + 2 > lookedAt {
                     lookedAt = SystemClock.secondsSince1970()
                     try journal.forEach(where: { shown.note($0) && filter.admits($0) }, options.write)
