@@ -10,7 +10,8 @@ enum EventRendering {
     ///
     /// `12  2026-11-21T10:00:00.123Z  failed  BUSINESS  CUSTOMER  text: Good morning  (the handler threw …)`.
     ///
-    /// When the gateway did not accept every reply, the status says so: `handled, 1 of 2 replies refused`.
+    /// When a reply was not accepted, the status also says what happened to it:
+    /// `handled, 1 of 2 replies refused`.
     static func text(_ event: JournalEvent) -> String {
         let summary = summary(event)
         let reason = event.reason.map { "  (\($0))" } ?? ""

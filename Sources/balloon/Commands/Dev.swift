@@ -121,8 +121,7 @@ struct Dev: AsyncParsableCommand {
         if Directory.isDirectory(data), (try? Store.check(data)) != nil {
             throw CommandFailure.foreignDataDirectory(path: terminalText(data))
         }
-        // Write the file now, so that after a failed start the directory is recognised as one of `balloon
-        // dev`.
+        // Write the file now, so that after a failed start the directory still belongs to `balloon dev`.
         let server = DevelopmentServer.random()
         try Directory.make(data)
         try server.write(in: data)

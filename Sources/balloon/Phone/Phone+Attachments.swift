@@ -8,7 +8,9 @@ import MessageStore
 extension Phone {
     private static let pieceBytes = 64 << 10
 
-    /// The content of an attachment, in either direction, as `GET …/messages/{message}/attachments/{n}` answers it.
+    /// Returns the content of an attachment of either direction.
+    ///
+    /// The route is `GET …/messages/{message}/attachments/{n}`.
     ///
     /// Customers choose the content: a browser saves it as a file and does not guess its type.
     func attachment(_ request: InspectorRequest) throws -> InspectorRoute.Answer {
