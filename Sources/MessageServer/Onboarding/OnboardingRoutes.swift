@@ -5,9 +5,9 @@ import Synchronization
 
 /// The landing page to which Apple Business Register sends a brand that chooses this server: `/landing`.
 ///
-/// The routes exist only with `landing` in the configuration. `GET /landing?id&name&logo` shows a form, `POST
-/// /landing` stores the claim, and `GET /landing/done` shows a confirmation. A claim connects no business: an
-/// operator confirms the contact and writes the business's file.
+/// The routes exist only with `landing` in the configuration. `GET /landing?id&name&logo` shows a form,
+/// `POST /landing` stores the claim, and `GET /landing/done` shows a confirmation. A claim connects no
+/// business: an operator confirms the contact and writes the business's file.
 final class OnboardingRoutes: Sendable {
     private let claims: OnboardingClaims
     private let limit = Mutex(OnboardingLimit())
