@@ -55,6 +55,30 @@ package final class File: Sendable {
     /// In a file opened with ``Access/creating``, the bytes follow those that this method wrote before.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 
+    /// Appends a line to a file that was opened for appending.
+    ///
+    /// Ends the last line first when a crash or a full disk has left it incomplete, so that only that line is lost.
+    package func appendLine(_ line: [UInt8]) throws(SystemError) {
+        let size = try sizeBytes()
+        var isIncomplete = false
+        if size > 0 { isIncomplete = try read(at: size - 1, count: 1) != [UInt8(ascii: "\n")] }
+        try append((isIncomplete ? [UInt8(ascii: "\n")] : []) + line + [UInt8(ascii: "\n")])
+    }
+
+    /// Waits for an exclusive lock on the file (`flock`), which ends with the last reference to this value.
+    package func lock() throws(SystemError) {
+        _ = try uninterrupted("flock") { flock(descriptor.raw, LOCK_EX) }
+    }
+
+    /// Whether the file is still the one at `path`; false after the path was renamed or replaced.
+    package func isAt(_ path: String) -> Bool {
+        var own = stat()
+        var other = stat()
+        // Sound: fstat and stat fill the given values.
+        guard unsafe fstat(descriptor.raw, &own) == 0, unsafe stat(path, &other) == 0 else { return false }
+        return own.st_dev == other.st_dev && own.st_ino == other.st_ino
+    }
+
     /// Writes all of `bytes` at `offset`; not for a file opened for appending.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
         let raw = descriptor.raw

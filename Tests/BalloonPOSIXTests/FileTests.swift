@@ -71,6 +71,20 @@ struct FileTests {
         try file.append([1])
     }
 
+    @Test func `a line that was left incomplete is ended before the next line`() throws {
+        try AtomicFile.write(Array("a\nb".utf8), to: path)
+        let file = try File(path, for: .appending)
+        try file.appendLine(Array("c".utf8))
+        try file.appendLine(Array("d".utf8))
+        #expect(try file.readAll() == Array("a\nb\nc\nd\n".utf8))
+        #expect(file.isAt(path))
+        try AtomicFile.write([], to: path)
+        #expect(!file.isAt(path))
+        let empty = try File(path, for: .appending)
+        try empty.appendLine([0x61])
+        #expect(try empty.readAll() == Array("a\n".utf8))
+    }
+
     @Test func `two replacements of one path at the same time have files of their own`() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("a")

@@ -52,7 +52,7 @@ package final class AuditLog: Sendable {
                     writer.array { writer in for one in conversations { writer.string(one) } }
                 }
                 writer.field("result", result)
-            } + [UInt8(ascii: "\n")]
+            }
         }
     }
 
@@ -108,7 +108,10 @@ package final class AuditLog: Sendable {
 
     private func removeLines(before limit: Timestamp) throws(SystemError) {
         guard try Directory.holds(path) else { return }
-        let content = try File(path, for: .reading).readAll()
+        let file = try File(path, for: .appending)
+        // A command may append a line without this server, and waits for the new file.
+        try file.lock()
+        let content = try file.readAll()
         var position = 0
         while let feed = content.firstPosition(of: UInt8(ascii: "\n"), from: position) {
             // A line that is not JSON has no time, so it is removed with the lines before it.
@@ -116,32 +119,21 @@ package final class AuditLog: Sendable {
             if let at = at.flatMap({ Timestamp(rfc3339: $0) }), at >= limit { break }
             position = feed + 1
         }
-        if position == 0 { return }
-        let replacement = try AtomicFile.Replacement(of: path, with: Array(content[position...]))
-        var later: [UInt8] = []
-        do throws(SystemError) {
-            // A command may have appended a line without this server.
-            later = try File(path, for: .reading).read(at: content.count, count: 1 << 20)
-        } catch {
-            replacement.discard()
-            throw error
-        }
-        try replacement.install(adding: later)
-        try Directory.synchronize(Directory.parent(of: path))
+        if position > 0 { try AtomicFile.write(Array(content[position...]), to: path) }
+        withExtendedLifetime(file) {}
     }
 
     private static func append(_ line: [UInt8], to path: String) throws(SystemError) {
         let isNew = try !Directory.holds(path)
-        let file = try File(path, for: .appending)
-        let size = try file.sizeBytes()
-        do throws(SystemError) {
-            try file.append(line)
-            try file.synchronize()
-        } catch {
-            // A part of the line would spoil the next one. Ignore an error here, because the first error is the one to report.
-            try? file.truncate(to: size)
-            throw error
+        var file = try File(path, for: .appending)
+        try file.lock()
+        // The old lines may have been removed between the two calls.
+        while !file.isAt(path) {
+            file = try File(path, for: .appending)
+            try file.lock()
         }
+        try file.appendLine(line)
+        try file.synchronize()
         if isNew { try Directory.synchronize(Directory.parent(of: path)) }
     }
 }

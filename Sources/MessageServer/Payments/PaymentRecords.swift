@@ -67,7 +67,7 @@ final class PaymentRecords: Sendable {
         let path = "\(folder)/\(Self.prefix)\(line.at.rfc3339.prefix(10)).jsonl"
         let isNew = !Directory.exists(path)
         let file = try File(path, for: .appending)
-        try file.append(line.json + [0x0A])
+        try file.appendLine(line.json)
         try file.synchronize()
         if isNew {
             try Directory.synchronize(folder)

@@ -73,7 +73,7 @@ struct DecisionLog: Sendable {
         let day = decision.at.rfc3339.prefix(10)
         try Directory.make(folder)
         let file = try File("\(folder)/\(Self.prefix)\(day).jsonl", for: .appending)
-        try file.append(decision.line + [0x0A])
+        try file.appendLine(decision.line)
     }
 
     /// Removes the files of an app that are older than `days`.

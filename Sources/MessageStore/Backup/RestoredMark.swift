@@ -36,7 +36,8 @@ struct RestoredMark: Hashable, Sendable {
 
     private init?(_ root: JSONValue) {
         guard root["format"]?.int == 1, let backup = root["backup"]?.string,
-            let store = root["store"]?.string, let record = root.record("record"),
+            let store = root["store"]?.string,
+            let record = root["record"]?.int.flatMap(UInt64.init(exactly:)),
             let parkedThrough = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:)),
             let at = root.timestamp("at")
         else { return nil }

@@ -125,14 +125,13 @@ extension CustomerErasure {
     /// Removes the contents that no other conversation names; returns their number.
     ///
     /// The journal's lines must be erased before. If the erased conversations had contents, every other conversation is read. Two
-    /// kinds of contents stay, because the line that names them may not have been seen: contents that arrived during the
-    /// reading, and `unrecorded`, the contents of messages whose record was not written before it.
-    func removeContents(_ scope: ErasureScope, unrecorded: Set<String>) throws(StoreError) -> Int {
+    /// kinds of contents stay, because the line that names them may not be seen: `unrecorded`, the contents of unfinished
+    /// messages, and contents whose file is not older than `began`, in seconds since 1970. The caller reads `unrecorded` after the second
+    /// `began` and writes the journal afterwards; nil while no store is open.
+    func removeContents(
+        _ scope: ErasureScope, unrecorded: Set<String> = [], olderThan began: Int? = nil
+    ) throws(StoreError) -> Int {
         if scope.contents.isEmpty { return 0 }
-        // Times of files have whole seconds: wait until all contents of the erased conversations are older
-        // than `began`.
-        if isLive { files.rest(.milliseconds(1100)) }
-        let began = SystemClock.secondsSince1970()
         var removable = scope.contents.subtracting(unrecorded)
         try journal.forEachLine { _, _, line in removable.subtract(ContentReferences.hashes(in: line)) }
         for folder in [directory.conversations, directory.damaged] {
@@ -152,14 +151,15 @@ extension CustomerErasure {
     }
 
     private func removeContents(
-        _ hashes: Set<String>, in folder: String, olderThan began: Int
+        _ hashes: Set<String>, in folder: String, olderThan began: Int?
     ) throws(StoreError) -> Int {
         let parent = directory.attachments + "/" + folder
         var count = 0
         try files.remove(in: parent) { name in
             // A content without a time is gone. The files of its uses have names that begin with the content's.
             let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
-            guard hashes.contains(String(name.prefix(64))), modified < began || !isLive else { return false }
+            guard hashes.contains(String(name.prefix(64))), began.map({ modified < $0 }) ?? true
+            else { return false }
             if hashes.contains(name) { count += 1 }
             return true
         }

@@ -60,8 +60,6 @@ package struct CustomerErasure: Sendable {
 
     let directory: DataDirectory
     var files = ErasureFiles()
-    /// Whether a store has the directory open.
-    var isLive = false
     var now = Timestamp.now()
     let settings: Settings
 
@@ -70,9 +68,7 @@ package struct CustomerErasure: Sendable {
         self.settings = settings
     }
 
-    private func ledgerFile(_ path: String? = nil) -> LedgerFile {
-        LedgerFile(path ?? settings.ledger, in: directory, files)
-    }
+    private var ledgerFile: LedgerFile { LedgerFile(settings.ledger, in: directory, files) }
     var journal: JournalErasure { JournalErasure(directory: directory.journal, files: files) }
 
     /// Finds these customers' conversations, with their records up to `through` or the journal's last one.
@@ -162,15 +158,16 @@ package struct CustomerErasure: Sendable {
 
     /// The job of an erasure of these conversations.
     func job(_ scope: ErasureScope) -> ErasureJob {
-        ErasureJob(
-            scope, ledger: ledgerFile().path, paymentsThrough: settings.keepsPayments ? nil : now)
+        ErasureJob(scope, paymentsThrough: settings.keepsPayments ? nil : now)
     }
 
     /// Erases, after the job and the ledger are on disk.
     func run(_ scope: ErasureScope) throws(StoreError) -> Report {
         let job = job(scope)
         try begin(job)
-        return try complete(job)
+        var report = try complete(job)
+        report.ledgerNames = ledgerNames(scope)
+        return report
     }
 
     /// Writes the job, and the ledger's lines.
@@ -222,7 +219,8 @@ package struct CustomerErasure: Sendable {
     }
 
     private func record(_ job: ErasureJob) throws(StoreError) {
-        let file = ledgerFile(job.ledger)
+        // The ledger may have moved since the job was written; its key tells whether it is the same one.
+        let file = ledgerFile
         var ledger = try file.open()
         ledger.add(
             job.scope, in: directory.identityInFile(), at: job.paymentsThrough ?? now,
@@ -231,8 +229,9 @@ package struct CustomerErasure: Sendable {
     }
 
     /// The names in the ledger of the conversations of a scope.
-    func ledgerNames(_ scope: ErasureScope) throws(StoreError) -> [String] {
-        guard let ledger = try ledgerFile().read() else { return [] }
+    func ledgerNames(_ scope: ErasureScope) -> [String] {
+        // The erasure succeeded; without a readable ledger, the audit log names no conversation.
+        guard let ledger = try? ledgerFile.read() else { return [] }
         return scope.conversations.map { ledger.name(of: $0) }.sorted()
     }
 
@@ -253,10 +252,9 @@ package struct CustomerErasure: Sendable {
         if let paymentsThrough = job.paymentsThrough { try removePayments(scope, through: paymentsThrough) }
         let (lines, damaged) = try journal.rewrite(scope)
         report.records = lines
-        report.contents = try removeContents(scope, unrecorded: [])
+        report.contents = try removeContents(scope)
         for folder in [directory.damaged, directory.conversations] { try removeLines(scope, in: folder) }
         report.unreached = try damaged + busy + quarantinedSegments()
-        if !job.ledger.isEmpty { report.ledgerNames = try ledgerNames(scope) }
         try finish()
         return report
     }

@@ -11,27 +11,23 @@ import BusinessMessages
 /// `"conversations":[{"business":"…","customer":"…"}],"records":[12],"contents":["…"]}`
 struct ErasureJob: Sendable {
     let scope: ErasureScope
-    /// The path of the ledger.
-    let ledger: String
     /// The time up to which the lines of payments are removed; nil when all of them stay.
     let paymentsThrough: Timestamp?
 
-    init(_ scope: ErasureScope, ledger: String, paymentsThrough: Timestamp?) {
+    init(_ scope: ErasureScope, paymentsThrough: Timestamp?) {
         self.scope = scope
-        self.ledger = ledger
         self.paymentsThrough = paymentsThrough
     }
 
     /// The same job for another scope.
     func with(_ scope: ErasureScope) -> ErasureJob {
-        ErasureJob(scope, ledger: ledger, paymentsThrough: paymentsThrough)
+        ErasureJob(scope, paymentsThrough: paymentsThrough)
     }
 
     /// Parses a file's content; nil when it is damaged or of another version.
     init?(_ bytes: [UInt8]) {
         guard let root = (try? JSONDocument(bytes, limits: .journal))?.root, root["format"]?.int == 1,
             let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
-            let ledger = root["ledger"]?.string,
             let conversations = root["conversations"]?.elements, let records = root["records"]?.elements,
             let contents = root["contents"]?.elements
         else { return nil }
@@ -46,7 +42,6 @@ struct ErasureJob: Sendable {
             Set(keys), through: through,
             subjects: Set(records.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }),
             contents: Set(contents.compactMap(\.string)))
-        self.ledger = ledger
         paymentsThrough = root.timestamp("paymentsThrough")
     }
 
@@ -55,7 +50,6 @@ struct ErasureJob: Sendable {
         JSONWriter.object { writer in
             writer.field("format", 1)
             writer.field("through", Int(clamping: scope.through))
-            writer.field("ledger", ledger)
             if let paymentsThrough { writer.field("paymentsThrough", paymentsThrough) }
             writer.key("conversations")
             writer.array { writer in

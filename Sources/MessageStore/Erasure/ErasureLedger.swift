@@ -145,10 +145,14 @@ package struct ErasureLedger: Sendable {
         removeOld(at: now, keepingDays: days)
         for conversation in scope.conversations.sorted(by: { $0.path < $1.path }) {
             let name = name(of: conversation)
-            let isKnown = entries.contains {
+            let known = entries.firstIndex {
                 $0.conversation == name && $0.store == store && $0.through == scope.through
             }
-            if isKnown { continue }
+            // A later erasure of the same records may remove lines of payments that the earlier one left.
+            if let known {
+                if keepsPayments { continue }
+                entries.remove(at: known)
+            }
             entries.append(
                 Entry(
                     conversation: name, through: scope.through, store: store, at: now,

@@ -31,7 +31,6 @@ extension Store {
         }
         defer { withExtendedLifetime(permit) {} }
         var erasure = CustomerErasure(DataDirectory(path: directory), settings)
-        erasure.isLive = true
         erasure.files.rest = { duration in
             // Blocks the erasure's own queue.
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + duration.dispatchInterval)
@@ -128,14 +127,19 @@ extension Store {
         report.records = lines
         deliveryIndex.forget()
         await snapshotter.discard()
-        // A content that leaves this set later is in a record that has been written.
+        // The contents of the erased conversations are older than the second in which the reading begins.
+        if !scope.contents.isEmpty {
+            try await onErasureQueue { () throws(StoreError) in work.files.rest(.milliseconds(1100)) }
+        }
+        let began = SystemClock.secondsSince1970()
+        // Read after `began`: a content that is stored before is in this set, or in a record that the flush writes.
         let unrecorded = work.settings.unrecordedContents()
         await journal.flush()
         report.contents = try await onErasureQueue { () throws(StoreError) in
             try work.removeFiles(scope, in: work.directory.assignments)
             try work.removeScratch(scope)
             if let end = job.paymentsThrough { try work.removePayments(scope, through: end) }
-            let contents = try work.removeContents(scope, unrecorded: unrecorded)
+            let contents = try work.removeContents(scope, unrecorded: unrecorded, olderThan: began)
             for conversation in scope.conversations { try self.removeLines(of: conversation, scope, work) }
             return contents
         }
@@ -143,7 +147,7 @@ extension Store {
         feed.reset()
         report.unreached = try damaged + work.quarantinedSegments()
         if busy > 0 { report.unreached.append(work.directory.requests) }
-        report.ledgerNames = try work.ledgerNames(scope)
+        report.ledgerNames = work.ledgerNames(scope)
         try await onErasureQueue { () throws(StoreError) in try work.finish() }
         return report
     }

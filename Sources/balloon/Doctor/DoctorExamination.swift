@@ -38,7 +38,14 @@ enum DoctorExamination {
         if asksGateway { facts.gateway = await gateway(configuration.gateway.url) }
         if let ledger = configuration.store.erasureLedger {
             facts.ledger = (Directory.parent(of: ledger), nil)
-            do throws(SystemError) { try Directory.checkWritable(Directory.parent(of: ledger)) } catch {
+            do throws(SystemError) {
+                // The server's user needs the right, not root.
+                try FileOwner.actAsOwner(of: path)
+                try Directory.checkWritable(Directory.parent(of: ledger))
+            } catch {
+                facts.ledger?.failure = "\(error)"
+            }
+            do throws(SystemError) { try FileOwner.actAsRealUser() } catch {
                 facts.ledger?.failure = "\(error)"
             }
         }

@@ -95,6 +95,17 @@ struct BackupTests {
         #expect(try fixture.otherEvents() == Fixture(target).otherEvents())
     }
 
+    @Test func `a backup without a message is restored`() async throws {
+        let empty = StoreDirectory()
+        try await empty.open().close()
+        let (archive, report) = try await backUp(empty)
+        #expect(report.manifest.record == 0)
+        try await restore(archive)
+        let store = try target.open()
+        #expect(await store.append(message("1", from: CustomerID("c"))) == .stored)
+        await store.close()
+    }
+
     @Test func `a restored store has another identity, knows the old messages, and continues their numbers`()
         async throws
     {

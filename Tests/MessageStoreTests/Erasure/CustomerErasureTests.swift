@@ -248,6 +248,42 @@ struct CustomerErasureTests {
         try verify(fixture)
     }
 
+    @Test
+    func
+        `an unfinished erasure is postponed while the settings name no known ledger, and uses a ledger that was moved`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let directory = DataDirectory(path: fixture.directory.path)
+        let erasure = CustomerErasure(directory, CustomerErasure.Settings())
+        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        var settings = CustomerErasure.Settings()
+        settings.ledger = fixture.directory.path + "/moved.jsonl"
+        // Nothing has been erased: a restoration would not know.
+        try await fixture.open { $0.erasures = settings }.close()
+        #expect(Directory.exists(directory.erasing))
+        try Directory.rename(directory.erasures, to: fixture.directory.path + "/moved.jsonl")
+        try await fixture.open { $0.erasures = settings }.close()
+        #expect(!Directory.exists(directory.erasing))
+        #expect(try fixture.traces() == [])
+    }
+
+    @Test func `an erasure that also removes payments replaces the entry of one that kept them`() async throws
+    {
+        let fixture = try await Fixture()
+        let name = try #require(try erase(fixture, keepsPayments: true).ledgerNames.first)
+        let path = fixture.directory.path + "/erasures.jsonl"
+        var ledger = try #require(try ErasureLedger(path))
+        let entry = try #require(ledger.entries.first { $0.conversation == name })
+        #expect(entry.keepsPayments)
+        let scope = ErasureScope(
+            [ErasedConversation(business: "b", customer: Fixture.forgotten)], through: entry.through)
+        ledger.add(scope, in: entry.store, at: entry.at.advanced(by: .seconds(60)), keepingDays: nil)
+        let again = ledger.entries.filter { $0.conversation == ledger.name(of: scope.conversations.first!) }
+        #expect(again.map(\.keepsPayments) == [false])
+        #expect(again.first?.at == entry.at.advanced(by: .seconds(60)))
+    }
+
     @Test func `a ledger with another key is refused`() async throws {
         let fixture = try await Fixture()
         #expect(
@@ -279,7 +315,7 @@ struct CustomerErasureTests {
         let earlyRecord = try #require(early.subjects.min())
         let job = ErasureJob(
             ErasureScope(early.conversations, through: earlyRecord, subjects: [earlyRecord]),
-            ledger: directory.erasures, paymentsThrough: nil)
+            paymentsThrough: nil)
         try erasure.begin(job)
         try await fixture.open().close()
         #expect(!Directory.exists(fixture.path(ofContent: fixture.ownContent)))

@@ -150,6 +150,22 @@ struct LiveErasureTests {
         await store.close()
     }
 
+    @Test func `a content that arrives after the held contents were listed stays`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let path = fixture.path(ofContent: fixture.ownContent)
+        let report = try await store.erase([Fixture.forgotten]) { settings in
+            settings.unrecordedContents = {
+                // Another customer's message brings the content now.
+                try? FileTime.setModified(path, secondsSince1970: SystemClock.secondsSince1970())
+                return []
+            }
+        }
+        #expect(report.contents == 0)
+        #expect(Directory.exists(path))
+        await store.close()
+    }
+
     @Test func `an erasure of an unknown customer changes nothing and writes no ledger`() async throws {
         let fixture = try await Fixture()
         let store = try fixture.open()
