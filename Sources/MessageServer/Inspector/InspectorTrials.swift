@@ -106,7 +106,11 @@ final class InspectorTrials: Sendable {
         if case .success(let given) = outcome {
             let capabilities = event.attributes.capabilityList.map { Capabilities(parsing: $0) }
             do throws(AnswerRefusal) {
-                outcome = .success(try CheckedAnswer.check(given, context, for: capabilities))
+                outcome = .success(
+                    try CheckedAnswer.check(
+                        given, context, for: capabilities,
+                        allowsClassicSignIn: pipelines.deliveries.signIns?.settings.hasClassic(event.business)
+                            ?? false))
             } catch {
                 outcome = .failure(.refused(error))
             }

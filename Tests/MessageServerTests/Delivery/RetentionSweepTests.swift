@@ -34,7 +34,7 @@ struct RetentionSweepTests {
         #expect(answer.status == 200)
         // Nothing is four days old.
         #expect(TrimReport(answer.body) == TrimReport())
-        #expect(try server.conversation(of: customer).count == 2)
         await server.stop()
+        #expect(try server.conversation(of: customer).count == 2)
     }
 }
