@@ -2,7 +2,8 @@ import BalloonWire
 import Testing
 
 @Suite struct SecretTests {
-    private struct Owner {
+    // A private type is printed with an address, whose digits may be those of a leaked byte.
+    struct Owner {
         let name = "business"
         let secret: Secret
     }
