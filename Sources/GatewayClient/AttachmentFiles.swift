@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A file's path is `DATA/attachments/<2 digits>/<64 digits>`; incomplete files are in
 /// `DATA/attachments/incoming`. Each message with a content sets the modification time of its file to now, and that of an
-/// empty file beside it for the message's business; see ``ContentUse``. ``sweep(at:_:)`` therefore keeps a file for as long as
+/// empty file beside it for the message's business; see `ContentUse`. `sweep` therefore keeps a file for as long as
 /// one of its businesses wants.
 package final class AttachmentFiles: Sendable {
     /// A stored file.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Contents that one message of a business brings, until the record that names them is on disk.
 ///
-/// Created by ``AttachmentFiles/hold(for:)``, and alive until the message's record is durable. While a content is held, no
+/// Created by `AttachmentFiles.hold(for:)`, and alive until the message's record is durable. While a content is held, no
 /// erasure of another customer deletes it, although no conversation names it for this message yet.
 package final class ContentHold: Sendable {
     /// The business of the message.

@@ -261,7 +261,7 @@ package final class Store: Sendable {
 
     /// Whether a batch of the journal failed in the last minute; never waits for the disk.
     ///
-    /// ``lastSyncFailure`` alone is not enough: a nearly full disk stores small batches and refuses large
+    /// `lastSyncFailure` alone is not enough: a nearly full disk stores small batches and refuses large
     /// ones.
     package var hasRecentSyncFailure: Bool { journal.hasFailed(within: .seconds(60)) }
 

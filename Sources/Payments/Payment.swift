@@ -78,7 +78,7 @@ package struct Payment: Hashable, Sendable {
     package private(set) var sheet: [UInt8]
     /// The time after which no payment is accepted; nil before the message is sent.
     package private(set) var endsAt: Timestamp?
-    /// The reason why the request ended before ``endsAt``; nil when it did not.
+    /// The reason why the request ended before `endsAt`; nil when it did not.
     package private(set) var end: End?
     /// The attempts, oldest first; at most ``maximumAttempts``.
     package private(set) var attempts: [PaymentAttempt] = []
