@@ -82,11 +82,21 @@ for record in sorted((SERVER / "Decisions").glob("*.md")):
     check(listed == (0 if is_superseded else 1), f"{record}: {listed} times in the index")
 for number, count in numbers.items():
     check(count == 1, f"the number {number} names {count} records")
-named = set(re.findall(r"\b\d{4}\b", re.sub(r"<doc:[^>]*>", "", index.split("## Topics")[0])))
-for first, last in re.findall(r"(\d{4}) to (\d{4})", index):
-    named |= {f"{number:04}" for number in range(int(first), int(last) + 1)}
-for number in range(1, max(map(int, numbers)) + 1):
-    check(f"{number:04}" in set(numbers) | named, f"Decisions.md does not say why there is no {number:04}")
+
+# CONTRIBUTING's table lists each script.
+contributing = pathlib.Path("CONTRIBUTING.md").read_text()
+for script in sorted(path for path in pathlib.Path("scripts").iterdir() if path.is_file() and path.suffix != ".txt"):
+    check(re.search(rf"^\|.*`scripts/{re.escape(script.name)}[ `]", contributing, re.MULTILINE), f"CONTRIBUTING.md does not list {script}")
+for part in sorted(pathlib.Path("scripts/test.d").iterdir()):
+    check(re.search(rf"`(scripts/test )?{part.name}`", contributing), f"CONTRIBUTING.md does not list {part}")
+
+# Each target has a page, with a row for each of its folders.
+for target in sorted(path for path in pathlib.Path("Sources").iterdir() if list(path.rglob("*.swift"))):
+    page = target / f"{target.name}.docc/{target.name}.md"
+    check(page.exists(), f"{target} has no page {page}")
+    text = page.read_text() if page.exists() else ""
+    for folder in sorted(path for path in target.iterdir() if path.is_dir() and path.suffix != ".docc"):
+        check(f"| `{folder.name}` |" in text, f"{page} has no row for the folder {folder.name}")
 
 # The table of stages must have the cases of StageEvent.Stage in the same order.
 source = pathlib.Path("Sources/MessageServer/Stages/StageEvent.swift").read_text()
