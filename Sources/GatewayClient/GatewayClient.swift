@@ -113,7 +113,9 @@ package final class GatewayClient: Sendable {
             method: method, url: "\(baseURL)/\(call)",
             headers: [(name: "authorization", value: authorization)] + fields, body: body,
             timeout: configuration.requestTimeout, connectTimeout: configuration.connectTimeout,
-            maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP)
+            maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP,
+            // A message whose answer is lost is sent again with the same id in any case.
+            mustHappenOnce: false)
     }
 
     /// Sends with the current header names and, when Apple answers 400, once more with the older names.

@@ -160,6 +160,8 @@ final class ServiceHandler: EventHandler {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.deliveryID.rawValue
         var request = request(body, id: id, until: context.deadline, now: now)
+        // An event is delivered at least once, and its deliveryId identifies a repetition.
+        request.mustHappenOnce = false
         request.headers.append(("balloon-attempt", "\(context.attempt)"))
         if let traceparent = context.traceparent { request.headers.append(("traceparent", traceparent)) }
         return request
@@ -208,12 +210,12 @@ extension ServiceHandler: RetentionHandler {
         _ request: RetentionRequest, _ context: RetentionContext
     ) async throws -> RetentionChoice? {
         let body = JSONWriter.object { RetentionCall.write(request, context, to: &$0) }
+        var call = self.request(body, id: request.requestIdentifier.text, until: context.deadline)
+        // The question changes nothing, and the App Store waits for the answer.
+        call.mustHappenOnce = false
         let response: TransportResponse
         do {
-            response = try await transport.send(
-                self.request(
-                    body, id: request.requestIdentifier.text, until: context.deadline,
-                    now: SystemClock.secondsSince1970()))
+            response = try await transport.send(call)
         } catch {
             throw Self.failure(error as? TransportError)
         }

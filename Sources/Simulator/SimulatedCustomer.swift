@@ -111,7 +111,9 @@ package struct SimulatedCustomer: Sendable {
         return TransportRequest(
             method: "POST", url: server + "/message",
             headers: headers.compactMap { name, value in value.map { (name: name, value: $0) } },
-            body: GzipCompressor().compress(message), allowsPlainHTTP: true)
+            body: GzipCompressor().compress(message), allowsPlainHTTP: true,
+            // The server recognizes a repeated message by its id.
+            mustHappenOnce: false)
     }
 
     /// A token as in Apple's requests; by default `aud` is the MSP and `iat` is now.

@@ -181,6 +181,48 @@ struct PaymentBridgeTests {
         await service.stop(within: .zero)
     }
 
+    @Test(arguments: ["paymentGateway", "shippingMethodUpdate", "reversal"])
+    func `a service that closes after reading gets each call of a payment once, and its events perhaps twice`(
+        call: String
+    ) async throws {
+        let received = Mutex<[String]>([])
+        let server = LoopbackServer { request in
+            let name = request.head[0].contains("/events") ? "event" : call
+            let count = received.withLock { received in
+                received.append(name)
+                return received.count
+            }
+            return count == 1 ? .answer(ok()) : .answerAndClose("")
+        }
+        let transport = try CurlTransport()
+        func handler(_ path: String) throws -> ServiceHandler {
+            ServiceHandler(
+                try #require(ServiceAddress(server.url(path))),
+                signature: WebhookSignature(secrets: [try Secret(webhook: ServiceHandlerTests.secret)]),
+                subscriptions: [.kind(.text)], payments: [.paymentGateway, .shippingMethodUpdate],
+                transport: transport)
+        }
+        // The first event leaves an open connection behind, which a later request would reuse.
+        _ = try await handler("/events").handle(event())
+        await #expect(throws: BridgeError.self) {
+            switch call {
+            case "reversal": try await handler("/payments").reversal(self.reversal("ab12"))
+            default:
+                _ = try await handler("/payments").payment(
+                    self.context(call == "paymentGateway" ? .paymentGateway : .shippingMethodUpdate, "a"))
+            }
+        }
+        await #expect(throws: BridgeError.self) { try await handler("/events").handle(self.event()) }
+        #expect(received.withLock { $0 } == ["event", call, "event", "event"])
+    }
+
+    private func event() throws -> Context {
+        Context(
+            event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
+            conversation: Conversation(), deliveryID: DeliveryID("1"), deadline: .now + .seconds(60),
+            logger: LogCollector().logger)
+    }
+
     @Test(arguments: ["[]", #"["reversal"]"#, #""paymentGateway""#, "[1]"])
     func `a binding whose payments are no list of callbacks is refused`(list: String) throws {
         let binding = HandlerBindingRequest(

@@ -92,6 +92,31 @@ extension Result where Failure == SignInFailure {
 }
 
 @Suite struct ExchangeTests {
+    @Test func `a token endpoint that closes after reading gets the code once`() async throws {
+        let requests = Mutex<[String]>([])
+        let server = LoopbackServer { request in
+            requests.withLock { $0.append(String(request.head[0].prefix { $0 != "?" })) }
+            return request.head[0].hasPrefix("POST") ? .answerAndClose("") : .answer(ok())
+        }
+        let transport = try CurlTransport()
+        let client = try SignInClient(transport: transport, threads: PublicKeyThreads())
+        var provider = Provider(
+            issuer: nil, clientID: "balloon", clientAuthentication: .none, scope: ["email"])
+        provider.tokenURL = server.url("/token")
+        provider.userinfoURL = server.url("/userinfo")
+        provider.allowsLoopback = true
+        let attempt = SignInAttempt(at: provider, redirectURI: ProviderUnderTest.redirectURI)
+        let callback = try SignInCallback("code=c&state=\(attempt.state)".utf8)
+        // A request that leaves an open connection behind, which the exchange would reuse.
+        _ = try await transport.send(TransportRequest(url: server.url("/keys"), allowsPlainHTTP: true))
+        let result = await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        guard case .failure(.unreachable(.token, .interrupted)) = result else {
+            Issue.record("not interrupted: \(result)")
+            return
+        }
+        #expect(requests.withLock { $0 } == ["GET /keys HTTP/1.1", "POST /token HTTP/1.1"])
+    }
+
     @Test(arguments: [SignatureAlgorithm.rs256, .es256])
     func `a code becomes an identity with the claims of the provider`(
         _ algorithm: SignatureAlgorithm
