@@ -75,7 +75,7 @@ extension Checks {
                 version != (isSecond ? "2.0" : "1.0")
             else { continue }
             inspection.report(
-                .dataVersion, at: member,
+                isSecond && version == "1.0" ? .authenticationVersion : .dataVersion, at: member,
                 allowed: isSecond ? "2.0, for authentication with a redirectURI" : "1.0")
         }
     }

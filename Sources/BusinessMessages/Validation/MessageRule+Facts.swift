@@ -20,7 +20,8 @@ extension MessageRule {
             .appURL, .invitationLogo, .invitationTemplate, .invitationReference, .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             .error
-        case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
+        case .authenticationVersion, .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers,
+            .linkScheme,
             .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
             .bubbleMember, .builtinMember, .imageReference, .unusedImage, .imageFormat, .imagePixels,
             .imageResolution, .invitationLocale, .quickReplyLines,
@@ -48,7 +49,8 @@ extension MessageRule {
             true
         case .json, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
             .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
-            .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier, .bubbleMember,
+            .linkVideoImage, .dataVersion, .authenticationVersion, .requestIdentifier, .sessionIdentifier,
+            .bubbleMember,
             .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
             .imageResolution, .invitationLocale, .branchItem, .submitPage, .dateMaximum,
             .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles, .listItemIdentifiers, .startTime,
@@ -86,7 +88,7 @@ extension MessageRule {
         case .linkContent, .linkScheme, .linkImageBytes, .linkVideoImage: "Apple MSP API, \"Rich Links\""
         case .interactiveContent: "Apple MSP API, \"Sending Interactive Messages\""
         case .bid: "Apple MSP API, \"BaseInteractiveMessage Dictionary\""
-        case .dataVersion, .requestIdentifier, .interactiveKind:
+        case .dataVersion, .authenticationVersion, .requestIdentifier, .interactiveKind:
             "Apple MSP API, \"InteractiveMessageData Dictionary\""
         case .sessionIdentifier: "Apple MSP API, \"Sending Interactive Messages\""
         case .bubbleText, .bubbleMember: "Apple MSP API, \"InteractiveResponse Dictionary\""

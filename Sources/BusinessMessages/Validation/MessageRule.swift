@@ -60,8 +60,10 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case interactiveContent
     /// `bid` is `com.apple.messages.MSMessageExtensionBalloonPlugin:` with a team and an extension.
     case bid
-    /// `version` is 2.0 for the newer authentication, and 1.0 for everything else.
+    /// `version` is 1.0, and for the newer authentication 2.0 or, as in Apple's sample of 2025, 1.0.
     case dataVersion
+    /// `version` is 2.0 for the newer authentication.
+    case authenticationVersion
     /// `requestIdentifier` is a UUID, as Apple recommends.
     case requestIdentifier
     /// `sessionIdentifier` is a UUID.
