@@ -72,9 +72,10 @@ struct APIRequest: Sendable {
             guard seen.insert(name).inserted || known.isRepeatable else {
                 throw APIProblem(.badParameter, "the parameter is given twice", parameter: name)
             }
-            guard known.format.accepts(parameter.value) else {
+            guard known.format.accepts(parameter) else {
+                let hint = parameter.hasPlus ? "; write a plus sign as %2B, because + is a space" : ""
                 throw APIProblem(
-                    .badParameter, "the value is not \(known.format.description)", parameter: name)
+                    .badParameter, "the value is not \(known.format.description)\(hint)", parameter: name)
             }
         }
         return query

@@ -112,7 +112,7 @@ struct APIRoute: Sendable {
 
     /// Returns this operation with a description of its request's body and header fields for the OpenAPI document.
     func describing(
-        body: APISchema, headers: [APIParameter] = [], creates: Bool = false
+        body: APISchema? = nil, headers: [APIParameter] = [], creates: Bool = false
     ) -> APIRoute {
         var route = self
         route.describedBody = body

@@ -12,9 +12,22 @@ enum EventRoutes {
     /// The longest time that a page waits for an event.
     static let maximumWaitSeconds = 50
 
+    /// The names of all events that a caller can choose.
+    static let types =
+        StoreEvent.Name.allCases.map(\.rawValue) + TransientEvent.Name.allCases.map(\.rawValue)
+
+    private static let headers = [
+        APIParameter(
+            "Last-Event-ID", .text(maximumBytes: 64),
+            "The id of the last event that the caller has; it replaces the parameter after."),
+        APIParameter(
+            "Prefer", .field,
+            "With Accept: application/json, wait=N waits up to N seconds, at most 50, for an event."),
+    ]
+
     static func make(_ hub: EventHub) -> [APIRoute] {
-        let types = StoreEvent.Name.allCases.map(\.rawValue) + TransientEvent.Name.allCases.map(\.rawValue)
-        var business = APIParameter("business", .text(maximumBytes: 64), "Only events of this business.")
+        var business = APIParameter(
+            "business", .identifier(maximumBytes: 64), "Only events of this business.")
         business.isRepeatable = true
         var type = APIParameter("type", .choice(types), "Only events of this type.")
         type.isRepeatable = true
@@ -22,7 +35,8 @@ enum EventRoutes {
             "after", .text(maximumBytes: 64), "The id of the last event that the caller has.")
         return [
             APIRoute(
-                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens"
+                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens",
+                .eventPage
             ) { request, responder in
                 do throws(APIProblem) {
                     let filter = try filter(of: request)
@@ -41,7 +55,7 @@ enum EventRoutes {
                     responder.respond(error)
                 }
                 return nil
-            }
+            }.describing(headers: headers)
         ]
     }
 
