@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
+import Logging
 
 /// The payment routes for devices and Apple: the endpoints, the fallback page, and the file that verifies the
 /// domain.
@@ -10,6 +11,7 @@ import BusinessMessages
 struct PaymentRoutes: Sendable {
     let flow: PaymentFlow
     let settings: PaymentSettings
+    let logger: Logger
 
     private static let associationPath = "/.well-known/apple-developer-merchantid-domain-association"
     /// The maximum bytes of a callback's body; payment tokens have about 4 KiB.
@@ -96,7 +98,16 @@ struct PaymentRoutes: Sendable {
     private func association(_ request: HTTPRequest) -> HTTPResponse {
         guard let host = request.field(Self.host),
             let file = settings.domainAssociation(host: String(decoding: host, as: UTF8.self))
-        else { return Self.response(.notFound) }
+        else {
+            guard settings.hasDomainAssociation else { return Self.response(.notFound) }
+            logger.notice(
+                "a request for the Apple Pay domain association was refused: its Host is the domainName of no business with a domainAssociationFile; let the proxy pass Host unchanged"
+            )
+            return HTTPResponse(
+                .notFound, contentType: "text/plain",
+                body: Array("Host is not the domainName of a business with a domainAssociationFile\n".utf8),
+                fields: PublicPage.fields)
+        }
         return HTTPResponse(.ok, contentType: "text/plain", body: file, fields: PublicPage.fields)
     }
 

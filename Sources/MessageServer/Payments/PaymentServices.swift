@@ -50,7 +50,8 @@ struct PaymentServices: Sendable {
         routes = PaymentRoutes(
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
-                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
+                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings,
+            logger: logger)
     }
 
     /// The number of reversals that are dead letters, by business.

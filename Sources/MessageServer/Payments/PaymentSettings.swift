@@ -46,12 +46,25 @@ final class PaymentSettings: Sendable {
 
     /// Returns the file with which Apple verifies a domain; `host` is the value of the field `Host`, with or
     /// without a port.
+    ///
+    /// A proxy may replace `Host`, so the only domain with a file gets it under every name that is not another domain of
+    /// a business.
     func domainAssociation(host: String) -> [UInt8]? {
         let name = host.prefix { $0 != ":" }.lowercased()
-        return state.withLock { state in
-            state.businesses.lazy.map(\.applePay)
-                .first { $0.merchant.domainName == name && $0.domainAssociation != nil }?.domainAssociation
-        }
+        let merchants = state.withLock { $0.businesses.map(\.applePay) }
+        let files = Dictionary(
+            merchants.compactMap { merchant in
+                merchant.domainAssociation.map { (merchant.merchant.domainName, $0) }
+            }
+        ) { first, _ in first }
+        if let file = files[name] { return file }
+        let isOther = merchants.contains { $0.merchant.domainName == name }
+        return files.count == 1 && !isOther ? files.first?.value : nil
+    }
+
+    /// Whether any business has a file with which Apple verifies its domain.
+    var hasDomainAssociation: Bool {
+        state.withLock { state in state.businesses.contains { $0.applePay.domainAssociation != nil } }
     }
 
     /// Replaces the settings of all businesses.
