@@ -58,7 +58,8 @@ package final class RunningServer: Sendable {
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk(), version: String = "unknown", logLevels: LogLevels? = nil,
+        disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        commit: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
@@ -241,7 +242,7 @@ package final class RunningServer: Sendable {
         let merchantCertificates = MerchantCertificates(configuration.businesses)
         self.merchantCertificates = merchantCertificates
         let metrics = MetricsRoute(
-            version: version, stages: stages, labels: labels, store: store,
+            version: version, commit: commit, stages: stages, labels: labels, store: store,
             deadReversals: { payments.deadLetters }, registry: registry,
             gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
             server: MetricsRoute.Server(

@@ -46,7 +46,8 @@ public enum Server {
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        source: ConfigurationSource? = nil, version: String = "unknown", logLevels: LogLevels? = nil,
+        source: ConfigurationSource? = nil, version: String = "unknown",
+        commit: String = "unknown", logLevels: LogLevels? = nil,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
@@ -75,7 +76,7 @@ public enum Server {
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, version: version, logLevels: logLevels,
+            inspector: inspector, version: version, commit: commit, logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()

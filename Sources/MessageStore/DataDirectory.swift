@@ -50,7 +50,9 @@ struct DataDirectory: Sendable {
     private var identityFile: String { path + "/identity" }
     private var lockFile: String { path + "/lock" }
     var versionFile: String { path + "/VERSION" }
-    private static let version = "2\n"
+    /// The number of the data directory's format, which is independent of the program's version.
+    static let formatVersion = 2
+    private static let version = "\(formatVersion)\n"
     /// The older versions that a start upgrades to the current version.
     ///
     /// Version 2 differs from version 1 only in that its journal may have `erased` records.
@@ -167,4 +169,9 @@ extension Store {
     package static func check(_ directory: String) throws(StoreError) {
         try DataDirectory(path: directory).check()
     }
+}
+
+extension Store {
+    /// The number of the data directory's format, which is independent of the program's version.
+    package static var dataFormat: Int { DataDirectory.formatVersion }
 }
