@@ -20,7 +20,7 @@ import Testing
             case .none: break
             }
         }
-        #expect(counts == (5, 5))
+        #expect(counts == (5, 6))
     }
 
     @Test func `the example in Python passes its scenario, and fails it with a wrong reply`() async throws {

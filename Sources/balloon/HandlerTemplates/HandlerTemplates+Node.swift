@@ -6,7 +6,7 @@ extension HandlerTemplates {
         ##"""
         |#!/usr/bin/env node
         |// A shop as a handler in Node: questions by quick reply, list picker, time picker and form, a sign-in, and a
-        |// payment.
+        |// payment. Each question has a text for devices that cannot show it, and the shop also understands answers that are written.
         |import {
         |  Bot, form, handoff, inputPage, listPicker, notPaid, paid, paymentRequest, quickReply, section, signIn, slot, timePicker,
         |} from "./balloon.mjs";
@@ -30,10 +30,11 @@ extension HandlerTemplates {
         |}
         |
         |on.text((event) => {
-        |  if (event.text?.toLowerCase() === "sign in") {
+        |  const words = (event.text ?? "").trim().toLowerCase();
+        |  if (words === "sign in") {
         |    return signIn("Sign in", null, { reply: "Signed in", fallback: "Please call us: this device cannot sign in." });
         |  }
-        |  if (event.text?.toLowerCase() === "pay") {
+        |  if (words === "pay") {
         |    const [total, lineItems] = sums("bicycle");
         |    return paymentRequest("A basket of bread", {
         |      total, lineItems, currencyCode: "EUR", countryCode: "DE", shippingMethods: DELIVERIES,
@@ -41,28 +42,52 @@ extension HandlerTemplates {
         |      applePay: { merchantCapabilities: ["supports3DS"], supportedNetworks: ["visa", "masterCard"] },
         |    }, { fallback: "Please pay when you collect it: this device has no Apple Pay." });
         |  }
-        |  return quickReply("What can we do for you?", [["order", "Order bread"], ["person", "Talk to a person"]]);
+        |  if (words === "person") return handoff("the customer asked for a person");
+        |  if (words === "order") return askForBread();
+        |  if (["rye", "wheat"].includes(words)) return askForTime(event, words);
+        |  if (["morning", "evening"].includes(words)) return askForName(event);
+        |  if (event.state.asksForName) return thank(event);
+        |  // The question is a text: a device shows the summary of a quick reply only in its notification.
+        |  return ["What can we do for you?", quickReply("Please choose", [["order", "Order bread"], ["person", "Talk to a person"]], {
+        |    fallback: "Write “order” to order bread, or “person” to talk to a person.",
+        |  })];
         |});
         |
         |on.quickReply((event) => {
         |  if (event.selectedIdentifier === "person") return handoff("the customer asked for a person");
-        |  return listPicker("Which bread?", [section("Bread", [["rye", "Rye"], ["wheat", "Wheat"]])]);
+        |  return askForBread();
         |});
         |
-        |on.listPicker((event) => {
-        |  event.state.bread = event.selectedIdentifiers.join(" and ");
+        |const askForBread = () => listPicker("Which bread?", [section("Bread", [["rye", "Rye"], ["wheat", "Wheat"]])], {
+        |  fallback: "Which bread? Write “rye” or “wheat”.",
+        |});
+        |
+        |on.listPicker((event) => askForTime(event, (event.selectedIdentifiers ?? []).join(" and ")));
+        |
+        |function askForTime(event, bread) {
+        |  event.state.bread = bread;
         |  return timePicker("When?", "Collect it", [
         |    slot("morning", "2030-07-10T08:00+0000", 60), slot("evening", "2030-07-10T17:00+0000", 60),
-        |  ]);
-        |});
+        |  ], { fallback: "When will you collect it? Write “morning” or “evening”." });
+        |}
         |
-        |on.timePicker(() => form("Your name", [inputPage("name", "Who collects it?", { title: "Your name", required: true })]));
+        |on.timePicker((event) => askForName(event));
         |
-        |on.form((event) => {
+        |function askForName(event) {
+        |  // A device that shows no form answers in words.
+        |  event.state.asksForName = !event.can("FORM");
+        |  return form("Your name", [inputPage("name", "Who collects it?", { title: "Your name", required: true })], {
+        |    fallback: "Who collects it? Please write your name.",
+        |  });
+        |}
+        |
+        |on.form((event) => thank(event));
+        |
+        |function thank(event) {
         |  const { bread = "bread" } = event.state;
         |  event.state = {};
         |  return `Thank you! Your ${bread} will be ready.`;
-        |});
+        |}
         |
         |on.authentication((event) => {
         |  const { result, claims } = event.signIn ?? {};

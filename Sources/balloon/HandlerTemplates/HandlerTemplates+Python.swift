@@ -5,7 +5,10 @@ extension HandlerTemplates {
     static let pythonShop = lines(
         ##"""
         |#!/usr/bin/env python3
-        |"""A shop as a handler in Python: questions by quick reply, list picker, time picker and form, a sign-in, and a payment."""
+        |"""A shop as a handler in Python: questions by quick reply, list picker, time picker and form, a sign-in, and a payment.
+        |
+        |Each question has a text for devices that cannot show it, and the shop also understands answers that are written.
+        |"""
         |from decimal import Decimal
         |
         |from balloon import (
@@ -21,39 +24,75 @@ extension HandlerTemplates {
         |
         |@on.text
         |def text(event):
-        |    if event.text.lower() == "sign in":
+        |    words = (event.text or "").strip().lower()
+        |    if words == "sign in":
         |        return sign_in("Sign in", reply="Signed in", fallback="Please call us: this device cannot sign in.")
-        |    if event.text.lower() == "pay":
+        |    if words == "pay":
         |        total, items = sums("bicycle")
         |        return payment_request(
         |            "A basket of bread", total, items, "EUR", "DE", ["visa", "masterCard"], shipping=["post"],
         |            shipping_methods=[(key, *delivery) for key, delivery in DELIVERIES.items()],
         |            fallback="Please pay when you collect it: this device has no Apple Pay.")
-        |    return quick_reply("What can we do for you?", [("order", "Order bread"), ("person", "Talk to a person")])
+        |    if words == "person":
+        |        return handoff("the customer asked for a person")
+        |    if words == "order":
+        |        return ask_for_bread()
+        |    if words in ("rye", "wheat"):
+        |        return ask_for_time(event, words)
+        |    if words in ("morning", "evening"):
+        |        return ask_for_name(event)
+        |    if event.state.pop("asksForName", False):
+        |        return thank(event)
+        |    # The question is a text: a device shows the summary of a quick reply only in its notification.
+        |    return ["What can we do for you?", quick_reply(
+        |        "Please choose", [("order", "Order bread"), ("person", "Talk to a person")],
+        |        fallback="Write “order” to order bread, or “person” to talk to a person.")]
         |
         |
         |@on.quickReply
         |def request_chosen(event):
         |    if event.selected_identifier == "person":
         |        return handoff("the customer asked for a person")
-        |    return list_picker("Which bread?", [section("Bread", [("rye", "Rye"), ("wheat", "Wheat")])])
+        |    return ask_for_bread()
+        |
+        |
+        |def ask_for_bread():
+        |    return list_picker("Which bread?", [section("Bread", [("rye", "Rye"), ("wheat", "Wheat")])],
+        |                       fallback="Which bread? Write “rye” or “wheat”.")
         |
         |
         |@on.listPicker
         |def bread_chosen(event):
-        |    event.state["bread"] = " and ".join(event.selected_identifiers)
+        |    return ask_for_time(event, " and ".join(event.selected_identifiers or []))
+        |
+        |
+        |def ask_for_time(event, bread):
+        |    event.state["bread"] = bread
         |    return time_picker("When?", "Collect it", [
-        |        slot("morning", "2030-07-10T08:00+0000", minutes=60), slot("evening", "2030-07-10T17:00+0000", minutes=60)])
+        |        slot("morning", "2030-07-10T08:00+0000", minutes=60), slot("evening", "2030-07-10T17:00+0000", minutes=60)],
+        |        fallback="When will you collect it? Write “morning” or “evening”.")
         |
         |
         |@on.timePicker
         |def time_chosen(event):
-        |    return form("Your name", [input_page("name", "Who collects it?", title="Your name", required=True)])
+        |    return ask_for_name(event)
+        |
+        |
+        |def ask_for_name(event):
+        |    # A device that shows no form answers in words.
+        |    event.state["asksForName"] = not event.can("FORM")
+        |    return form("Your name", [input_page("name", "Who collects it?", title="Your name", required=True)],
+        |                fallback="Who collects it? Please write your name.")
         |
         |
         |@on.form
         |def name_given(event):
+        |    return thank(event)
+        |
+        |
+        |def thank(event):
         |    bread = event.state.pop("bread", "bread")
+        |    event.state.clear()
         |    return f"Thank you! Your {bread} will be ready."
         |
         |

@@ -47,6 +47,8 @@ extension HandlerTemplates {
         |import HandlerKit
         |
         |/// A shop: questions by quick reply, list picker, time picker and form, a sign-in, and a payment.
+        |///
+        |/// Each question has a text for devices that cannot show it, and the shop also understands answers that are written.
         |struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
         |    AuthenticationHandler, ApplePayHandler, PaymentGatewayHandler, ShippingMethodUpdateHandler,
         |    ShippingContactUpdateHandler, ConfigurableHandler
@@ -60,42 +62,74 @@ extension HandlerTemplates {
         |    let configuration: Configuration
         |
         |    func text(_ text: Text, _ context: Context) async throws -> Outcome {
-        |        if text.body.lowercased() == "sign in" {
+        |        let words = text.plainBody.lowercased()
+        |        switch words {
+        |        case "sign in":
         |            let request = SignInRequest(OutboundBubble("Sign in"), reply: OutboundBubble("Signed in"))
         |            return .reply(.signIn(request).orText("Please call us: this device cannot sign in."))
+        |        case "pay": return .reply(paymentRequest)
+        |        case "person": return .handoff(reason: "asked for a person")
+        |        case "order": return askForBread()
+        |        case "rye", "wheat": return askForTime(words, context)
+        |        case "morning", "evening": return askForName(context)
+        |        default: return context.state["asksForName"] == nil ? try askForRequest() : thank(context)
         |        }
-        |        if text.body.lowercased() == "pay" { return .reply(paymentRequest) }
+        |    }
+        |
+        |    /// The question is a text: a device shows the summary of a quick reply only in its notification.
+        |    private func askForRequest() throws -> Outcome {
         |        let choices = try QuickReplyRequest(
-        |            summary: configuration.question ?? "What can we do for you?",
+        |            summary: "Please choose",
         |            items: [.init("order", title: "Order bread"), .init("person", title: "Talk to a person")])
-        |        return context.reply(.quickReply(choices))
+        |        return .reply(
+        |            .text(configuration.question ?? "What can we do for you?"),
+        |            .quickReply(choices).orText("Write “order” to order bread, or “person” to talk to a person."))
         |    }
         |
         |    func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome {
         |        if quickReply.selectedIdentifier == "person" { return .handoff(reason: "asked for a person") }
+        |        return askForBread()
+        |    }
+        |
+        |    private func askForBread() -> Outcome {
         |        let bread = ListPickerRequest.Section(
         |            "Bread", items: [.init("rye", title: "Rye"), .init("wheat", title: "Wheat")])
-        |        return .reply(.listPicker(ListPickerRequest([bread], presentation: Presentation("Which bread?"))))
+        |        let request = ListPickerRequest([bread], presentation: Presentation("Which bread?"))
+        |        return .reply(.listPicker(request).orText("Which bread? Write “rye” or “wheat”."))
         |    }
         |
         |    func listPicker(_ listPicker: ListPicker, _ context: Context) async throws -> Outcome {
-        |        context.state["bread"] = listPicker.selectedItems.first?.title
+        |        askForTime(listPicker.selectedItems.first?.title, context)
+        |    }
+        |
+        |    private func askForTime(_ bread: String?, _ context: Context) -> Outcome {
+        |        context.state["bread"] = bread
         |        let slots = [("morning", "2030-07-10T08:00+0000"), ("evening", "2030-07-10T17:00+0000")].map {
         |            TimePickerRequest.Timeslot($0, startTime: $1, duration: .seconds(3600))
         |        }
         |        let request = TimePickerRequest(
         |            "collect", title: "Collect it", timeslots: slots, presentation: Presentation("When?"))
-        |        return .reply(.timePicker(request))
+        |        return .reply(
+        |            .timePicker(request).orText("When will you collect it? Write “morning” or “evening”."))
         |    }
         |
         |    func timePicker(_ timePicker: TimePicker, _ context: Context) async throws -> Outcome {
+        |        askForName(context)
+        |    }
+        |
+        |    private func askForName(_ context: Context) -> Outcome {
+        |        // A device that shows no form answers in words.
+        |        context.state["asksForName"] = context.capabilities.contains(.form) ? nil : "yes"
         |        let page = FormRequest.Page.input(
         |            "name", title: "Your name", subtitle: "Who collects it?", options: .init(isRequired: true),
         |            submitsForm: true)
-        |        return .reply(.form(FormRequest([page], presentation: Presentation("Your name"))))
+        |        let request = FormRequest([page], presentation: Presentation("Your name"))
+        |        return .reply(.form(request).orText("Who collects it? Please write your name."))
         |    }
         |
-        |    func form(_ form: Form, _ context: Context) async throws -> Outcome {
+        |    func form(_ form: Form, _ context: Context) async throws -> Outcome { thank(context) }
+        |
+        |    private func thank(_ context: Context) -> Outcome {
         |        let bread = context.state["bread"] ?? "bread"
         |        context.state.clear()
         |        return .reply("Thank you! Your \(bread) will be ready.")

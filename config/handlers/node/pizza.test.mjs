@@ -17,7 +17,8 @@ const skip = spawnSync("balloon", ["--version"]).status === 0 ? false : "needs b
 
 /** The whole conversation: from a text to the summary. */
 async function order(customer) {
-  const [greeting] = await customer("text", { text: "Good morning" });
+  const [words, greeting] = await customer("text", { text: "Good morning" });
+  assert.equal(words.body, "What can we do for you?");
   assert.deepEqual(greeting.interactiveData.data["quick-reply"].items.map(({ title }) => title), [
     "Order a pizza", "Talk to a person",
   ]);
@@ -38,7 +39,7 @@ async function order(customer) {
 test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), async (customer) => {
   await order(customer);
   const picture = here("../pizza.png");
-  const [again] = await customer("text", { customer: "urn:mbid:AQAAYsomebodyElse", attach: [picture, picture] });
+  const [, again] = await customer("text", { customer: "urn:mbid:AQAAYsomebodyElse", attach: [picture, picture] });
   assert.ok("quick-reply" in again.interactiveData.data);
 }));
 

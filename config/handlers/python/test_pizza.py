@@ -25,7 +25,8 @@ needs_balloon = pytest.mark.skipif(shutil.which("balloon") is None, reason="need
 
 def order(customer):
     """The whole conversation: from a text to the summary."""
-    [greeting] = customer("text", text="Good morning")
+    words, greeting = customer("text", text="Good morning")
+    assert words["body"] == "What can we do for you?"
     assert [item["title"] for item in greeting["interactiveData"]["data"]["quick-reply"]["items"]] == [
         "Order a pizza", "Talk to a person"]
     [menu] = customer(choose="Order a pizza")
@@ -47,7 +48,7 @@ def order(customer):
 def test_a_customer_orders_a_pizza():
     with simulated(FOLDER / "pizza.py") as customer:
         order(customer)
-        [again] = customer("text", customer="urn:mbid:AQAAYsomebodyElse", attach=[FOLDER.parent / "pizza.png"] * 2)
+        _, again = customer("text", customer="urn:mbid:AQAAYsomebodyElse", attach=[FOLDER.parent / "pizza.png"] * 2)
         assert "quick-reply" in again["interactiveData"]["data"]
 
 
