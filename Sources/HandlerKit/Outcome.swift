@@ -37,6 +37,15 @@ public enum Outcome: Hashable, Sendable {
     /// The event is done; this text is sent.
     public static func reply(_ text: String) -> Outcome { .handled([.text(text)]) }
 
+    /// Whether a quick reply comes without a text before it.
+    ///
+    /// Apple MSP API, "Quick Reply Message": the question is a message of its own, because a device shows `summaryText`
+    /// only in its notification.
+    package var asksWithoutText: Bool {
+        guard let question = replies.firstIndex(where: { $0.kind == .quickReply }) else { return false }
+        return !replies[..<question].contains { $0.kind == .text }
+    }
+
     /// The replies; empty for an outcome that has none.
     package var replies: [Reply] {
         switch self {

@@ -1,6 +1,8 @@
+import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
 import Logging
+import MessageStore
 import Synchronization
 
 /// One business's handlers under its current configuration, with their concurrency limits.
@@ -45,6 +47,8 @@ final class BusinessHandler: Sendable {
     let deadline: Duration
     /// A logger with the business's own level.
     let logger: Logger
+    /// Claimed by the first warning about a quick reply without a text before it.
+    private let questionWarning = OnceFlag()
     private let state = Mutex(State())
 
     init(
@@ -63,6 +67,14 @@ final class BusinessHandler: Sendable {
             let slots = HandlerSlots(maximumCount: concurrency)
             return Fallback(life: fallback.life, slots: slots, after: fallback.after)
         }
+    }
+
+    /// Warns once about an outcome that asks by a quick reply without a text before it.
+    func warnAboutQuestion(in outcome: Outcome, _ delivery: Delivery) {
+        guard outcome.asksWithoutText, questionWarning.claim() else { return }
+        logger.warning(
+            "a handler sends a quick reply without a text before it, so the customer sees no question; send the question as a text first. Later ones are not logged",
+            metadata: ["business": "\(slug)", "message": "\(delivery.id)"])
     }
 
     /// How many events the handler and its fallback process, including calls that overran their deadline.

@@ -459,6 +459,7 @@ struct DeliveryPipeline: Sendable {
         case nil: return .failure(.overran)
         case .failure(let failure)?: return .failure(failure)
         case .success(let outcome)?:
+            business.warnAboutQuestion(in: outcome, delivery)
             do {
                 let outcome = try CheckedAnswer.check(
                     outcome, context, for: try capabilities(of: delivery),

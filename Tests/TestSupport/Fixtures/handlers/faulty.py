@@ -113,6 +113,8 @@ def event(call):
         answer = result(call, {"replies": [f"after {params['afterPerson']}"]})
     elif fault == "handoff":
         answer = result(call, {"outcome": "handoff", "reason": "asked", "replies": ["A colleague answers soon."]})
+    elif fault == "iPhoneOnly":
+        answer = result(call, {"replies": ["hello"] if "QUICK" in params["event"].get("capabilities", []) else []})
     elif fault == "refusedReply":
         answer = result(call, {"replies": ["fine", {"type": "interactive"}]})
     elif fault == "unknownMember":
