@@ -148,12 +148,13 @@ struct PhoneScenarios: Sendable {
         }
         let known = try PhoneCustomer.text(object["customer"])
         let id = try known ?? phone.addCustomer(of: scenario)
-        var (_, customer) = try phone.customer(id)
+        var (book, customer) = try phone.customer(id)
         customer.capabilities = scenario.device.capabilities
         if let locale = scenario.locale { customer.locale = locale }
         customer.intent = scenario.intent ?? customer.intent
         customer.group = scenario.group ?? customer.group
-        var run = ScenarioRun(customer, phone.gateway)
+        var run = ScenarioRun(
+            customer, phone.gateway, provider: try phone.running.known.provider, user: Phone.user(book))
         let results = await run.play(scenario, pausing: pace.pause) { index, result in
             phone.events.add(
                 "scenario",
