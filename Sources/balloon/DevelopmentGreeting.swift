@@ -27,7 +27,9 @@ struct DevelopmentGreeting {
         let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
         let business = handlers.count == 1 ? "" : handlers.first.map { " --business \($0.slug)" } ?? ""
         var commands = ["simulate text --wait\(business)\(data)"]
-        if handlers.first?.isDemo ?? false { commands.append("simulate --choose 2 --wait\(data)") }
+        if handlers.first?.isDemo ?? false {
+            commands.append("simulate --choose 2 --wait\(business)\(data)")
+        }
         commands.append("chat\(business)\(data)")
         // A builtin handler runs inside the server: it has no process to restart and no log of its own.
         if let program = handlers.first(where: \.isProgram) {

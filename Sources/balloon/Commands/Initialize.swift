@@ -56,10 +56,17 @@ struct Initialize: ParsableCommand {
         for (index, file) in files.enumerated() {
             let path = path(file.name)
             do throws(SystemError) {
-                made += missing(above: path)
+                let folders = missing(above: path)
+                made += folders
                 try Directory.make(Directory.parent(of: path))
                 try AtomicFile.write(Array(file.text.utf8), to: path)
-                if file.isProgram { try Directory.makeExecutable(path) }
+                // The user of the image or of a systemd unit is another one. None of the files has a secret.
+                for folder in folders { try Directory.makeExecutable(folder) }
+                if file.isProgram {
+                    try Directory.makeExecutable(path)
+                } else {
+                    try Directory.makeReadable(path)
+                }
             } catch {
                 // Errors of the removal are ignored. The last file may not exist yet, and a repeated command
                 // names a file that was left behind.
