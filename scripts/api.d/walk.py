@@ -67,7 +67,7 @@ def fill(balloon, dev, address, token, server):
 
     def conversation(customer):
         found = api.read(f"/v1/businesses/fish/conversations?customer=urn:mbid:{customer}")["conversations"]
-        return found[0]["conversation"] if found else None
+        return found[0]["id"] if found else None
 
     picture = pathlib.Path(dev) / "picture.png"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
@@ -135,7 +135,7 @@ def calls(names):
         "POST /v1/businesses/{slug}/attachments": [
             (f"{fish}/attachments", upload, {"Content_Type": "application/octet-stream", "Content_Digest": digest})],
         "GET /v1/businesses/{slug}/presence": [(f"{fish}/presence",)],
-        "PUT /v1/businesses/{slug}/presence": [(f"{fish}/presence", {"present": True})],
+        "PUT /v1/businesses/{slug}/presence": [(f"{fish}/presence", {"open": True})],
         "GET /v1/businesses/{slug}/handler": [(f"{fish}/handler",)],
         "GET /v1/businesses/{slug}/handler/log": [(f"{fish}/handler/log",)],
         "POST /v1/businesses/{slug}/handler/restart": [(f"{fish}/handler/restart",)],
