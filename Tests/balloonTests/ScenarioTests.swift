@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import TestSupport
 import Testing
