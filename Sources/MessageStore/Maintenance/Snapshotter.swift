@@ -147,9 +147,7 @@ final class Snapshotter: Sendable {
     }
 
     private func write(_ snapshot: JournalSnapshot) {
-        guard held.damage.isWhole, !snapshot.segments.isEmpty,
-            snapshot.openLines.count <= JournalSnapshot.maximumOpenLines
-        else { return }
+        guard held.damage.isWhole, !snapshot.segments.isEmpty else { return }
         do throws(SystemError) {
             try file.write(snapshot)
             state.withLock { state in
