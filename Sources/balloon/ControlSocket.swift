@@ -99,7 +99,8 @@ struct ControlSocket {
     ) async throws(TransportError) -> TransportResponse? {
         var request = TransportRequest(
             method: method, url: "http://localhost" + target, body: body, timeout: timeout,
-            allowsPlainHTTP: true)
+            // The result of a change has a member for each of hundreds of thousands of messages.
+            maximumResponseBytes: 64 << 20, allowsPlainHTTP: true)
         request.unixSocket = path
         do throws(TransportError) {
             return try await CurlTransport().send(request)
