@@ -306,6 +306,7 @@ package final class RunningServer: Sendable {
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
         registry.start()
+        store.keepSuspects(of: { registry.contains($0) })
         let task = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await pipelines.resolver.run() }
@@ -456,8 +457,12 @@ package final class RunningServer: Sendable {
         return await Task { await stop(times) }.value(within: limit) ?? false
     }
 
+    /// Records that the process was asked to stop; from then on, no delivery counts an attempt or a crash.
+    package func recordStop() { store.recordStop() }
+
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
+        recordStop()
         let isInherited = configuration.inheritedSockets["public"] != nil
         let waits = !isInherited && configuration.drainDelay > .zero && readinessWatch.isAsked()
         if waits {

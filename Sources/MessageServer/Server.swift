@@ -117,6 +117,7 @@ public enum Server {
         report(.stopping, to: manager, logger)
         if await server.stop(within: configuration.shutdownTime) {
             logger.notice("server stopped")
+            limit.flushLog()
         } else if limit.hasBegun {
             limit.expire()
         } else {

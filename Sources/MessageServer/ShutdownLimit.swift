@@ -9,6 +9,8 @@ import Synchronization
 final class ShutdownLimit: Sendable {
     private struct State {
         var deadline: DeadlineThread?
+        /// The time at which the deadline expires.
+        var endsAt: ContinuousClock.Instant?
         var server: RunningServer?
     }
 
@@ -25,12 +27,31 @@ final class ShutdownLimit: Sendable {
     }
 
     /// Sets the server whose unfinished work is logged.
-    func watch(_ server: RunningServer) { state.withLock { $0.server = server } }
+    func watch(_ server: RunningServer) {
+        let hasBegun = state.withLock { state in
+            state.server = server
+            return state.deadline != nil
+        }
+        if hasBegun { server.recordStop() }
+    }
 
     /// Starts the time limit; called when the process is asked to stop.
     func begin() {
         let deadline = DeadlineThread(after: limit - Self.reportTime) { self.expire() }
-        state.withLock { $0.deadline = deadline }
+        let server = state.withLock { state in
+            state.deadline = deadline
+            state.endsAt = .now + (limit - Self.reportTime)
+            return state.server
+        }
+        server?.recordStop()
+    }
+
+    /// Waits until the log is written, at most three seconds and not beyond the limit; does nothing unless the
+    /// process was asked to stop.
+    func flushLog() {
+        guard let endsAt = state.withLock({ $0.endsAt }) else { return }
+        // The deadline must not expire during the wait: nothing is unfinished.
+        LogStream.standardError.flush(within: min(.seconds(3), endsAt - .now - .milliseconds(100)))
     }
 
     /// Whether the process was asked to stop.

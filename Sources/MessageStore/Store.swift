@@ -145,9 +145,7 @@ package final class Store: Sendable {
             // A person answers this conversation, so the delivery ends at once, not at its next attempt.
             table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
         }
-        scheduler.holdForSuspects(
-            leases.count { $0.pending.isSuspect },
-            recording: leases.contains { $0.pending.isRecordingSuspect })
+        scheduler.holdForSuspects(among: leases) { [calls] in calls.change($0, to: .delivers) }
         scheduler.add(leases)
         assignments.removeQuiet()
         assignmentFiles.begin(assignments)
@@ -203,6 +201,14 @@ package final class Store: Sendable {
     /// Starts writing the messages that were appended with `isPrompt` set to false; fast when there are none.
     package func beginWriting() { journal.begin() }
 
+    /// Whether the process was asked to stop: from then on, no delivery counts an attempt or a crash.
+    package var isStopping: Bool { calls.isStopped }
+
+    /// Records that the process was asked to stop; the record survives the end of the process, also by SIGKILL.
+    ///
+    /// May be called repeatedly, from any thread.
+    package func recordStop() { calls.recordStop() }
+
     /// Stops leasing deliveries and references: waiting callers get nil, and ``pause(for:)`` returns at once.
     ///
     /// Leased deliveries may still be finished.
@@ -250,7 +256,7 @@ package final class Store: Sendable {
         feed.close()
         await requests.close()
         await assignmentFiles.rest()
-        calls.close()
+        recordStop()
         lock.withLock { $0 = nil }
     }
 

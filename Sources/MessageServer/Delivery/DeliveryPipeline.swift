@@ -211,19 +211,14 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> (BusinessHandler, BusinessHandler.Responder)? {
         let subscription = subscription(of: delivery, event)
         store.beginWaitingForHandler(delivery)
+        if let life = worker.current.life, life.isOutside || life.downSince != nil {
+            store.suspend(delivery, isOutside: life.isOutside)
+        }
         let found = try await handOffs.handler(for: delivery) {
             try await worker.responder(for: subscription)
         }
-        store.endWaitingForHandler(delivery)
-        guard let (business, responder) = found else { return nil }
-        do {
-            // An operator may have ended the delivery while it waited for a handler.
-            try store.checkLeased(delivery)
-        } catch {
-            business.leave()
-            throw error
-        }
-        return (business, responder)
+        await store.resume(delivery)
+        return found
     }
 
     /// The subscription that a handler needs for the event.
@@ -443,8 +438,11 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> Result<CheckedAnswer, HandlerFailure> {
         let deadline = business.deadline
         let delay = levers?[delivery.business].delay ?? .zero
+        // A handler outside this process cannot crash it.
+        if handler is any EventHandler { store.suspend(delivery, isOutside: true) }
         let answer = try await slots.run(within: deadline, on: worker.threads) {
-            () async -> Result<Outcome, HandlerFailure> in
+            [store] () async -> Result<Outcome, HandlerFailure> in
+            guard store.beginCall(delivery) else { return .failure(.ended) }
             do {
                 // The deadline starts here, regardless of the wait for a slot.
                 let context = context.beginning(deadline: .now + deadline)
@@ -454,8 +452,10 @@ struct DeliveryPipeline: Sendable {
                 return .failure(HandlerFailure(error))
             }
         }
+        await store.resume(delivery)
         if let failure = context.conversation.failure { throw failure }
         switch answer {
+        case .failure(.ended)?: throw StoreError.notLeased(record: delivery.record)
         case nil: return .failure(.overran)
         case .failure(let failure)?: return .failure(failure)
         case .success(let outcome)?:
@@ -579,6 +579,8 @@ struct DeliveryPipeline: Sendable {
     private func tryAgain(
         _ delivery: Delivery, _ reason: String, asked: Duration?, _ stages: inout DeliveryStages
     ) async throws {
+        // A requested stop costs no attempt: the stop may be what made the handler fail.
+        if store.isStopping { return release(delivery, reason, &stages) }
         guard let delay = retrySchedule.delay(after: delivery.attempt, asked: asked) else {
             return try await finish(delivery, .failed(reason: reason), &stages)
         }

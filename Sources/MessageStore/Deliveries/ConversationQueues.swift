@@ -463,6 +463,7 @@ extension ConversationQueues.Conversation {
         head = .leased
         let first = 0
         pending[first].attempt += 1
+        pending[first].waitsForHandler = false
         if hasGap, !pending[first].isParked {
             pending[first].isAfterGap = true
             hasGap = false
