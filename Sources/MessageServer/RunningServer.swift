@@ -90,7 +90,8 @@ package final class RunningServer: Sendable {
         making.unasked.open(store, signIns: signIns, payments: payments.results)
         let pipelines = try Pipelines(
             configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
-            payments: payments, inspector: inspector, observer: observer, logger: logger
+            payments: payments, inspector: inspector, observer: observer, logger: logger,
+            businessCount: { registry.count }
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = configuration
         self.inspector = inspector
@@ -140,7 +141,8 @@ package final class RunningServer: Sendable {
         let checks = ReadinessChecks(
             store: store, settings: configuration.store,
             phase: { isDraining.isSet ? .draining : hasStarted.isSet ? .running : .starting },
-            pauses: { sender.pauses }, handlersDown: { registry.downCount })
+            pauses: { sender.pauses }, unexplainedRefusals: { sender.unexplainedRefusals },
+            handlersDown: { registry.downCount })
         let health = { (audience: HealthRoutes.Audience) in
             HealthRoutes.make(
                 for: audience, checks: checks, watch: audience == .everybody ? readinessWatch : nil)

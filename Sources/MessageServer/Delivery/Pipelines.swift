@@ -19,7 +19,7 @@ struct Pipelines: Sendable {
     ///
     /// `people` are the settings of the businesses' people, and `signIns` the settings of the businesses'
     /// identity providers. Without `signInClient` no result of a sign-in is released, and without `payments`
-    /// no payment is requested. `reportsFailures` returns whether the handler of a business subscribes to
+    /// no payment is requested. `businessCount` returns the number of businesses, and `reportsFailures` returns whether the handler of a business subscribes to
     /// failed replies. Throws a ``TransportError`` when the process has too few file descriptors.
     init(
         _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
@@ -27,6 +27,7 @@ struct Pipelines: Sendable {
         inspector: Inspector? = nil,
         observer: any StageObserver,
         logger: Logger,
+        businessCount: @escaping @Sendable () -> Int = { 1 },
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         var settings = GatewayConfiguration(
@@ -74,7 +75,8 @@ struct Pipelines: Sendable {
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
             payments: payments?.parts, observer: observer, logger: logger,
-            lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
+            lifetime: configuration.gateway.replyLifetime, businessCount: businessCount,
+            reportsFailures: reportsFailures)
     }
 }
 

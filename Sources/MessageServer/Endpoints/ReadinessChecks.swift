@@ -10,6 +10,7 @@ package final class ReadinessChecks: Sendable {
     private let maximumPendingDeliveries: Int
     private let phase: @Sendable () -> ReadinessFacts.Phase
     private let pauses: @Sendable () -> [GatewayHealth.Report]
+    private let unexplainedRefusals: @Sendable () -> GatewayHealth.UnexplainedRefusals?
     private let handlersDown: @Sendable () -> Int
     private let space = Mutex<(bytes: UInt64?, readAt: ContinuousClock.Instant)?>(nil)
     /// The queue that reads the free space, because the read may wait for a network file system, and a shard
@@ -27,6 +28,7 @@ package final class ReadinessChecks: Sendable {
         store: Store, settings: StoreSettings,
         phase: @escaping @Sendable () -> ReadinessFacts.Phase = { .running },
         pauses: @escaping @Sendable () -> [GatewayHealth.Report] = { [] },
+        unexplainedRefusals: @escaping @Sendable () -> GatewayHealth.UnexplainedRefusals? = { nil },
         handlersDown: @escaping @Sendable () -> Int = { 0 }
     ) {
         self.store = store
@@ -34,6 +36,7 @@ package final class ReadinessChecks: Sendable {
         maximumPendingDeliveries = settings.maximumPendingDeliveries
         self.phase = phase
         self.pauses = pauses
+        self.unexplainedRefusals = unexplainedRefusals
         self.handlersDown = handlersDown
     }
 
@@ -55,6 +58,7 @@ package final class ReadinessChecks: Sendable {
         if minimumFreeBytes > 0 { facts.freeBytes = freeBytes }
         facts.maximumPendingDeliveries = maximumPendingDeliveries
         facts.pauses = pauses()
+        facts.unexplainedRefusals = unexplainedRefusals()
         facts.handlersDown = handlersDown()
         return facts
     }

@@ -155,11 +155,8 @@ struct OutboxQueue: Sendable {
             switch selection {
             case .any(let excluded):
                 inFlight < maximumInFlight ? nextInTurn { !excluded.contains($0) } : nil
-            case .anotherBusiness(let excluded): nextInTurn { !excluded.contains($0) }
-            case .anotherConversation(let business, let customer):
-                nextReady(of: business, otherThan: customer)
-            case .probe(let excluded):
-                nextInTurn { !excluded.contains($0) } ?? nextPostponed(at: now) { !excluded.contains($0) }
+            case .probe(.some(let business)): nextReady(of: business) ?? nextPostponed(of: business, at: now)
+            case .probe(nil): nextInTurn { _ in true } ?? nextPostponed(of: nil, at: now)
             }
         guard let key, let id = lines[key]?.first else { return nil }
         lines[key]?.phase = .leased
@@ -325,7 +322,7 @@ struct OutboxQueue: Sendable {
                 continue
             }
             businesses[id]?.isInTurn = false
-            let key = nextReady(of: id, otherThan: nil)
+            let key = nextReady(of: id)
             defer { reenterTurn(id, leasing: key != nil) }
             if let key { return key }
         }
@@ -333,14 +330,13 @@ struct OutboxQueue: Sendable {
     }
 
     /// Returns the conversation whose postponed reply is due first, of those that a probe may lease now.
-    private mutating func nextPostponed(
-        at now: Timestamp, _ isWanted: (BusinessID) -> Bool
-    ) -> ConversationKey? {
+    private mutating func nextPostponed(of business: BusinessID?, at now: Timestamp) -> ConversationKey? {
         var skipped: [Alarm] = []
         defer { for alarm in skipped { dues.insert(alarm) } }
         while skipped.count < Self.maximumSkipped, let alarm = dues.popFirst() {
             guard isWaiting(alarm), let entry = nodes[alarm.id]?.entry else { continue }
-            guard isWanted(entry.conversation.business), entry.notBefore ?? alarm.at <= now else {
+            let isWanted = business == nil || entry.conversation.business == business
+            guard isWanted, entry.notBefore ?? alarm.at <= now else {
                 skipped.append(alarm)
                 continue
             }
@@ -366,16 +362,9 @@ struct OutboxQueue: Sendable {
     }
 
     /// Removes and returns the business's conversation that has been ready for the longest time.
-    private mutating func nextReady(of id: BusinessID, otherThan customer: CustomerID?) -> ConversationKey? {
-        var skipped: ConversationKey?
-        defer { if let skipped { businesses[id]?.ready.prepend(skipped) } }
+    private mutating func nextReady(of id: BusinessID) -> ConversationKey? {
         while let key = businesses[id]?.ready.popFirst() {
-            guard lines[key]?.phase == .ready else { continue }
-            guard key.customer == customer else {
-                return key
-            }
-            // A ready conversation is in the list once; more elements of the same conversation are outdated.
-            if skipped == nil { skipped = key }
+            if lines[key]?.phase == .ready { return key }
         }
         return nil
     }
