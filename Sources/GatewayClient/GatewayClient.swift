@@ -1,16 +1,30 @@
 import BalloonJSON
 import BalloonPOSIX
 package import BalloonTransport
-package import BalloonWire
+import BalloonWire
 package import BusinessMessages
 package import Logging
+import Synchronization
 
 /// The client of Apple's gateway: sends messages and resolves payload references.
 package final class GatewayClient: Sendable {
-    let configuration: GatewayConfiguration
-    let downloadPolicy: DownloadPolicy
-    private let baseURL: String
-    private let isPlainHTTP: Bool
+    private struct Settings {
+        let configuration: GatewayConfiguration
+        let downloadPolicy: DownloadPolicy
+        let baseURL: String
+        let isPlainHTTP: Bool
+
+        init(_ configuration: GatewayConfiguration) {
+            self.configuration = configuration
+            downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
+            var baseURL = configuration.baseURL
+            while baseURL.hasSuffix("/") { baseURL.removeLast() }
+            self.baseURL = baseURL
+            isPlainHTTP = isLoopback(baseURL)
+        }
+    }
+
+    private let settings: Mutex<Settings>
     private let transport: any HTTPTransport
     /// A separate transport for content that is read from files or written to files.
     ///
@@ -34,18 +48,23 @@ package final class GatewayClient: Sendable {
         configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
         uploads: KnownUploads = KnownUploads(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(TransportError) {
-        self.configuration = configuration
+        settings = Mutex(Settings(configuration))
         self.transport = if let transport { transport } else { try CurlTransport() }
         fileTransport = if let transport { transport } else { try CurlTransport() }
         self.clock = clock
         self.uploads = uploads
         self.logger = logger
-        downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
         token = GatewayToken(mspID: configuration.mspID, secret: configuration.secret)
-        var baseURL = configuration.baseURL
-        while baseURL.hasSuffix("/") { baseURL.removeLast() }
-        self.baseURL = baseURL
-        isPlainHTTP = isLoopback(baseURL)
+    }
+
+    /// The configuration of the next requests.
+    var configuration: GatewayConfiguration { settings.withLock { $0.configuration } }
+    var downloadPolicy: DownloadPolicy { settings.withLock { $0.downloadPolicy } }
+
+    /// Uses another configuration, with the same `mspID`, for the next requests.
+    package func apply(_ configuration: GatewayConfiguration) {
+        settings.withLock { $0 = Settings(configuration) }
+        token.sign(with: configuration.secret)
     }
 
     /// Sends a message once; the caller decides about retries.
@@ -100,14 +119,13 @@ package final class GatewayClient: Sendable {
     /// Drops the current token, so that the next request mints a new one even before the token expires.
     package func renewToken() { token.renew() }
 
-    /// Signs the tokens of the next requests with another secret.
-    package func sign(with secret: Secret) { token.sign(with: secret) }
-
     /// Returns a request to the gateway itself, with a valid token.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
         maximumResponseBytes: Int = 1 << 20
     ) -> TransportRequest {
+        let (baseURL, isPlainHTTP) = settings.withLock { ($0.baseURL, $0.isPlainHTTP) }
+        let configuration = configuration
         let authorization = "Bearer " + token.token(now: SystemClock.secondsSince1970())
         return TransportRequest(
             method: method, url: "\(baseURL)/\(call)",

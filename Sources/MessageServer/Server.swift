@@ -17,7 +17,7 @@ public enum Server {
     /// with 1. When a stop by cancellation exceeds it, the call returns with unfinished work left behind,
     /// provided that Swift's thread pool is not blocked. A second signal ends the process at once. SIGHUP,
     /// and any change of the `.json` files next to the configuration and in `businesses`, reload the
-    /// businesses, the certificate and its key.
+    /// configuration, the certificate and its key.
     /// All configuration errors are written to standard error, and the process exits with 78. It exits with
     /// 69 when the data directory or an address is unavailable. In both cases the server has answered no
     /// request.
@@ -98,7 +98,7 @@ public enum Server {
         do {
             try await didStart(addresses)
         } catch {
-            await server.stop(within: configuration.shutdownTime, grace: .zero)
+            await server.stop(within: server.shutdownTime, grace: .zero)
             throw error
         }
         let reloads = source.map { source in
@@ -115,7 +115,7 @@ public enum Server {
         reloads?.cancel()
         logger.notice("server stopping; waiting for work in flight")
         report(.stopping, to: manager, logger)
-        if await server.stop(within: configuration.shutdownTime) {
+        if await server.stop(within: server.shutdownTime) {
             logger.notice("server stopped")
             limit.flushLog()
         } else if limit.hasBegun {

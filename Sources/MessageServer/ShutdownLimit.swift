@@ -14,15 +14,16 @@ final class ShutdownLimit: Sendable {
         var server: RunningServer?
     }
 
-    private let limit: Duration
+    private let initial: Duration
     private let logger: Logger
     private let state = Mutex(State())
 
     /// The part of the time limit that is reserved for writing the last log line.
     private static let reportTime = Duration.milliseconds(500)
 
-    init(_ limit: Duration, logger: Logger) {
-        self.limit = limit
+    /// Allows `initial` for a stop before a server is set; then the server's own limit applies.
+    init(_ initial: Duration, logger: Logger) {
+        self.initial = initial
         self.logger = logger
     }
 
@@ -37,6 +38,7 @@ final class ShutdownLimit: Sendable {
 
     /// Starts the time limit; called when the process is asked to stop.
     func begin() {
+        let limit = state.withLock { $0.server }?.shutdownTime ?? initial
         let deadline = DeadlineThread(after: limit - Self.reportTime) { self.expire() }
         let server = state.withLock { state in
             state.deadline = deadline

@@ -41,7 +41,7 @@ package final class Store: Sendable {
     /// The chain that runs operators' changes one at a time: each reads the journal before it appends
     /// records.
     let changes = TaskChain()
-    let erasures: CustomerErasure.Settings
+    private let erasureSettings: Mutex<CustomerErasure.Settings>
     /// Whether old lines of conversations are being removed.
     let isTrimming = Atomic(false)
     private let pauses = CancellableSleep()
@@ -137,7 +137,7 @@ package final class Store: Sendable {
         self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
-        erasures = configuration.erasures
+        erasureSettings = Mutex(configuration.erasures)
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
@@ -184,6 +184,17 @@ package final class Store: Sendable {
                 ])
         }
         return try Store(configuration, directory, lock, logger)
+    }
+
+    /// The path of the ledger of erasures, and how long it keeps an entry.
+    var erasures: CustomerErasure.Settings { erasureSettings.withLock { $0 } }
+
+    /// Applies the settings of the deduplication, of unfinished messages and of erasures, and ignores all others.
+    package func apply(_ configuration: StoreConfiguration) {
+        deduplicator.apply(configuration)
+        retention.apply(configuration)
+        snapshotter.apply(configuration)
+        erasureSettings.withLock { $0 = configuration.erasures }
     }
 
     /// Stores a message unless it repeats a stored one; calls the completion once.

@@ -8,7 +8,7 @@ import Testing
         try Directory.make(directory.file("businesses"))
         let files = [
             "server.json":
-                #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1","adminListen":"off"}"#,
+                #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1","adminListen":"off","drainDelaySeconds":0}"#,
             "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
             "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
         ]

@@ -54,7 +54,7 @@ final class BusinessAPI: Sendable {
             switch operation.body {
             case .none: .collected(maximumBytes: 0)
             case .json(let maximum): .collected(maximumBytes: maximum)
-            case .pulled(let maximum): .pulled(maximumBytes: maximum)
+            case .pulled(let maximum): .pulled(maximumBytes: maximum())
             }
         return HTTPRoute(
             operation.method, operation.path, body: body,

@@ -500,7 +500,7 @@ struct DeliveryPipeline: Sendable {
                     guard !error.error.isDiskWide, !error.error.mayPass else {
                         throw StoreError.unavailable(path: "attachments", error.error)
                     }
-                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
+                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes())
                 }
             } else {
                 do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(message) } catch {

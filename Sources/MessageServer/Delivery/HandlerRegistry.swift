@@ -49,9 +49,6 @@ final class HandlerRegistry: Sendable {
         return handlers.count { $0.life?.downSince != nil }
     }
 
-    /// The number of businesses whose messages are accepted.
-    var count: Int { state.withLock { $0.served.count } }
-
     /// Whether messages for the business are accepted.
     func contains(_ business: BusinessID) -> Bool { state.withLock { $0.served.contains(business) } }
 

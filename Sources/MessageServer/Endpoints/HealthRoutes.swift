@@ -21,7 +21,10 @@ package enum HealthRoutes {
     ) -> [HTTPRoute] {
         let ok = HTTPResponse(.ok, text: "ok\n")
         return [
-            HTTPRoute(.get, "/livez") { _, _ in ok },
+            HTTPRoute(.get, "/livez") { _, _ in
+                watch?.recordQuestion()
+                return ok
+            },
             HTTPRoute(.get, "/readyz") { request, responder in
                 watch?.recordQuestion()
                 let isVerbose = request.query.elementsEqual("verbose".utf8)

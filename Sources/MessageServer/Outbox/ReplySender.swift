@@ -28,7 +28,7 @@ final class ReplySender: Sendable {
     private let observer: any StageObserver
     private let logger: Logger
     /// The time from the decision of a reply until it expires.
-    private let lifetime: Duration
+    private let lifetime: @Sendable () -> Duration
     /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
     /// The longest wait that the gateway's `Retry-After` may cause.
@@ -65,7 +65,7 @@ final class ReplySender: Sendable {
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil, observer: any StageObserver,
         logger: Logger,
-        lifetime: Duration = .seconds(72 * 3600),
+        lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
         refusalBackoff: Backoff = Backoff(from: .seconds(1), to: .seconds(30), jitter: 0.5...1),
@@ -106,7 +106,7 @@ final class ReplySender: Sendable {
         await withTaskExecutorPreference(executor) {
             await withDiscardingTaskGroup { group in
                 for await _ in store.replyWakeups {
-                    while let entry = store.leaseExpiredReply(after: lifetime) {
+                    while let entry = store.leaseExpiredReply(after: lifetime()) {
                         group.addTask(executorPreference: executor) { await self.expire(entry) }
                     }
                     while let attempt = next() {
@@ -199,7 +199,7 @@ final class ReplySender: Sendable {
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let reason =
-            "not sent within \(lifetime.components.seconds / 3600) hours, in \(entry.attempts) attempts"
+            "not sent within \(lifetime().components.seconds / 3600) hours, in \(entry.attempts) attempts"
         await settle(entry, .expired(reason: reason), stages)
     }
 

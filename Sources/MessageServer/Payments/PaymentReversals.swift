@@ -28,7 +28,7 @@ final class PaymentReversals: Sendable {
     private let records: PaymentRecords
     private let clock: PaymentClock
     private let logger: Logger
-    private let lifetime: Duration
+    private let lifetime: @Sendable () -> Duration
     private let backoff: Backoff
     private let state = Mutex(State())
     private let wakeUps: AsyncStream<Void>
@@ -40,7 +40,7 @@ final class PaymentReversals: Sendable {
     init(
         requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
         records: PaymentRecords, clock: PaymentClock = PaymentClock(),
-        lifetime: Duration = .seconds(72 * 3600),
+        lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1), logger: Logger
     ) {
         self.requests = requests
@@ -145,7 +145,7 @@ final class PaymentReversals: Sendable {
                 failures = max(failures, attempt.failures)
                 let isConfirmed = await ask(request, payload, attempt)
                 if Task.isCancelled { return }
-                let isLast = clock.now() >= attempt.changedAt.advanced(by: lifetime)
+                let isLast = clock.now() >= attempt.changedAt.advanced(by: lifetime())
                 try await record(id, name, request, isConfirmed: isConfirmed, isLast: isLast)
                 if isConfirmed || isLast { return }
             } catch {

@@ -19,10 +19,10 @@ struct PaymentServices: Sendable {
 
     /// Composes the parts; throws a ``TransportError`` when no file descriptors are left.
     init(
-        _ configuration: ServerConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
+        _ configuration: CurrentConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
         clock: PaymentClock = PaymentClock()
     ) throws {
-        let settings = PaymentSettings(configuration.businesses, publicURL: configuration.publicURL)
+        let settings = PaymentSettings(configuration)
         let records = PaymentRecords(dataDirectory: configuration.dataDirectory, logger: logger)
         let reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
@@ -80,12 +80,11 @@ struct PaymentServices: Sendable {
         sweep.cancel()
     }
 
-    /// Replaces the settings of all businesses.
+    /// Forbids core dumps when a business of the configuration in effect decrypts tokens.
     ///
     /// A process that has decrypted tokens has card numbers in its memory. Once a business decrypts tokens,
     /// the process therefore writes no core dump until it ends.
-    func change(to businesses: [BusinessConfiguration]) {
-        settings.change(to: businesses)
+    func forbidCoreDumps() {
         guard settings.decryptsTokens else { return }
         do { try CoreDumpLimit.forbid() } catch {
             logger.error(

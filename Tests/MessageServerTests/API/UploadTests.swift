@@ -227,6 +227,6 @@ import Testing
         }
         let others = api.executor(of: route(.json(maximumBytes: 1)))
         #expect(api.executor(of: route(.none)) === others)
-        #expect(api.executor(of: route(.pulled(maximumBytes: 1))) !== others)
+        #expect(api.executor(of: route(.pulled(maximumBytes: { 1 }))) !== others)
     }
 }

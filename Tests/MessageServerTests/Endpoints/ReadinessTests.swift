@@ -108,7 +108,8 @@ import Testing
             facts(statistics(queued: 2)) {
                 $0.pauses = [
                     pause(
-                        of: BusinessID("b"), .refused(status: 403, reason: "secret words"), isExplained: false)
+                        of: BusinessID("b"), .refused(status: 403, reason: "secret words"), isExplained: false
+                    )
                 ]
             },
             "outbox: degraded: no replies of one business are sent, 2 replies wait: the gateway refuses with 403, cause unknown: see the log"
