@@ -18,10 +18,10 @@ final class BusinessAPI: Sendable {
     private let logged = Mutex(FailedAttempts(now: .now))
     /// The refused requests that could not be read; above a limit they are logged at `debug` only.
     private let loggedUnread = Mutex(RequestQuota(now: .now))
-    /// Runs the operations that may wait for the disk.
-    private let executor = BlockingTaskExecutor(maximumThreads: 8)
+    /// Runs the operations that compute or may wait for the disk.
+    private let executors = TokenExecutors()
     /// Runs the uploads, which must not delay other operations: each writes up to 100 MiB to the disk.
-    private let uploadExecutor = BlockingTaskExecutor(maximumThreads: 4)
+    private let uploadExecutors = TokenExecutors()
     /// Counts the operations of each token that run or wait for a thread.
     private let inFlight = InFlightOperations(maximum: 128)
     /// Counts the downloads of each token; a download ends when its client has read all of it.
@@ -121,7 +121,7 @@ final class BusinessAPI: Sendable {
                     throw APIProblem(.unavailable, "too many requests of the token wait for the disk")
                         .field("Retry-After", "1")
                 }
-                start(answer, request, responder, on: executor(of: operation))
+                start(answer, request, responder, on: executor(of: operation, for: token))
                 return nil
             }
         } catch {
@@ -129,11 +129,11 @@ final class BusinessAPI: Sendable {
         }
     }
 
-    /// Returns the threads for an operation that may wait for the disk; uploads have separate threads.
-    func executor(of operation: APIRoute) -> BlockingTaskExecutor {
+    /// Returns the token's threads for an operation that may wait; uploads have separate threads.
+    func executor(of operation: APIRoute, for token: APIToken) -> BlockingTaskExecutor {
         switch operation.body {
-        case .pulled: uploadExecutor
-        case .none, .json: executor
+        case .pulled: uploadExecutors[token.name]
+        case .none, .json: executors[token.name]
         }
     }
 

@@ -110,7 +110,7 @@ struct EventCursor: Sendable {
             rest = (start, place)
             begin = (last, exclusion)
         }
-        let reading = Task(executorPreference: hub.readers) { [begin] in
+        let reading = Task(executorPreference: hub.readers[filter.token.name]) { [begin] in
             try turn.read {
                 guard let begin else { throw EventCatchUp.MissingRecords() }
                 return try hub.store.pastEvents(

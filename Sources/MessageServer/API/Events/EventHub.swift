@@ -140,8 +140,8 @@ final class EventHub: Sendable {
     private let maximumStreams: Int
     /// Limits the followers that read the journal at the same time.
     let turns = JournalTurns()
-    /// Reads parts of the journal.
-    let readers = BlockingTaskExecutor(maximumThreads: 4)
+    /// Reads parts of the journal, for each token on its own threads.
+    let readers = TokenExecutors()
     private let state = Mutex(State())
     private let pump: EventPump
     /// A stream that ends when a stop of the server begins.
