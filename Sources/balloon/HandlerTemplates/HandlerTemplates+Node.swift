@@ -74,8 +74,8 @@ extension HandlerTemplates {
         |on.timePicker((event) => askForName(event));
         |
         |function askForName(event) {
-        |  // A device that shows no form answers in words.
-        |  event.state.asksForName = !event.can("FORM");
+        |  // The next text is the name: not every device shows forms.
+        |  event.state.asksForName = true;
         |  return form("Your name", [inputPage("name", "Who collects it?", { title: "Your name", required: true })], {
         |    fallback: "Who collects it? Please write your name.",
         |  });

@@ -44,7 +44,7 @@ extension HandlerTemplates {
         |def words: (.text // "") | ascii_downcase | gsub("^\\s+|\\s+$"; "");
         |def is($kind; $written): .kind == $kind or (.kind == "text" and (words | IN($written[])));
         |
-        |# A device that shows no form answers in words, so the state says that the shop asked for the name.
+        |# After the question for the name the next text is the name: not every device shows forms.
         |def answer($state): .id as $id |
         |  if .kind == "quickReply" and .selectedIdentifier == "person" or is(""; ["person"]) then
         |    {outcome: "handoff", reason: "the customer asked for a person"}

@@ -73,8 +73,8 @@ def time_chosen(event):
 
 
 def ask_for_name(event):
-    # A device that shows no form answers in words.
-    event.state["asksForName"] = not event.can("FORM")
+    # The next text is the name: not every device shows forms.
+    event.state["asksForName"] = True
     return form("Your name", [input_page("name", "Who collects it?", title="Your name", required=True)],
                 fallback="Who collects it? Please write your name.")
 

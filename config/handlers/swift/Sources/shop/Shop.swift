@@ -72,8 +72,8 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
     }
 
     private func askForName(_ context: Context) -> Outcome {
-        // A device that shows no form answers in words.
-        context.state["asksForName"] = context.capabilities.contains(.form) ? nil : "yes"
+        // The next text is the name: not every device shows forms.
+        context.state["asksForName"] = "yes"
         let page = FormRequest.Page.input(
             "name", title: "Your name", subtitle: "Who collects it?", options: .init(isRequired: true),
             submitsForm: true)
