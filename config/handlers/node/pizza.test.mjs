@@ -43,6 +43,19 @@ test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), a
   assert.ok("quick-reply" in again.interactiveData.data);
 }));
 
+test("a customer whose device shows lists only orders in words", { skip }, () => simulated(here("pizza.mjs"), async (customer) => {
+  const device = "old-iphone";
+  const [words, choices] = await customer("text", { text: "Good morning", device });
+  assert.deepEqual([words.body, choices.type], ["What can we do for you?", "text"]);
+  const [menu] = await customer("text", { text: "pizza", device });
+  assert.ok("listPicker" in menu.interactiveData.data);
+  await customer(null, { choose: "Margherita", device });
+  const [question] = await customer(null, { choose: 1, device });
+  assert.match(question.body, /^Where shall we bring it\?/u);
+  const [summary] = await customer("text", { text: "Ada, 1 Long Street, card", device });
+  assert.match(summary.body, /we bring Margherita at/u);
+}));
+
 test("the bot in the readme passes the server's check", { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), "readme-"));
   try {

@@ -53,6 +53,20 @@ def test_a_customer_orders_a_pizza():
 
 
 @needs_balloon
+def test_a_customer_whose_device_shows_lists_only_orders_in_words():
+    with simulated(FOLDER / "pizza.py") as customer:
+        words, choices = customer("text", text="Good morning", device="old-iphone")
+        assert (words["body"], choices["type"]) == ("What can we do for you?", "text")
+        [menu] = customer("text", text="pizza", device="old-iphone")
+        assert "listPicker" in menu["interactiveData"]["data"]
+        customer(choose="Margherita", device="old-iphone")
+        [question] = customer(choose=1, device="old-iphone")
+        assert question["body"].startswith("Where shall we bring it?")
+        summary, _ = customer("text", text="Ada, 1 Long Street, card", device="old-iphone")
+        assert "we bring Margherita at" in summary["body"]
+
+
+@needs_balloon
 def test_the_bot_in_the_readme_passes_the_servers_check(tmp_path):
     write_fishmonger(tmp_path)
     ended = subprocess.run(["balloon", "handlers", "check", "./fishmonger.py"], cwd=tmp_path, capture_output=True, text=True)
