@@ -90,6 +90,9 @@ import Testing
         #expect(lines(businesses).count == 3)
         #expect(lines(businesses).allSatisfy { $0.contains(" --business bread") })
         #expect(lines([businesses[0]]).allSatisfy { !$0.contains("--business") })
+        var recording = businesses[0]
+        recording.handler = .builtin(name: "none", configuration: nil)
+        #expect(lines([recording, businesses[1]]).allSatisfy { $0.contains(" --business fish") })
     }
 
     @Test(arguments: [
