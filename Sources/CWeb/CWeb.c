@@ -69,6 +69,9 @@ static const unsigned char phone_form_js[] = {
 static const unsigned char phone_offer_js[] = {
 #embed "web/phone-offer.js"
 };
+static const unsigned char phone_pattern_js[] = {
+#embed "web/phone-pattern.js"
+};
 static const unsigned char phone_scenario_js[] = {
 #embed "web/phone-scenario.js"
 };
@@ -124,6 +127,7 @@ static const struct {
     { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },
     { "phone-form.js", phone_form_js, sizeof phone_form_js },
     { "phone-offer.js", phone_offer_js, sizeof phone_offer_js },
+    { "phone-pattern.js", phone_pattern_js, sizeof phone_pattern_js },
     { "phone-scenario.js", phone_scenario_js, sizeof phone_scenario_js },
     { "phone-session.js", phone_session_js, sizeof phone_session_js },
     { "phone-sheets.js", phone_sheets_js, sizeof phone_sheets_js },

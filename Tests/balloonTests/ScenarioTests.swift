@@ -6,6 +6,24 @@ import Testing
 @testable import balloon
 
 @Suite struct ScenarioTests {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("^You chose", "You chose: Track", 0), ("^chose", "You chose: Track", 1), ("(a+)+$", "", 1),
+            (String(repeating: "[", count: 5000), "a", 1), (#"(a)\\1"#, "aa", 1),
+        ])
+    func `an expected expression that is hostile or undecided is a difference, in time`(
+        expression: String, text: String, differences: Int
+    ) throws {
+        let text = text.isEmpty ? String(repeating: "a", count: 5000) + "!" : text
+        let pattern = try JSONDocument(Array(#"{"$match":"\#(expression)"}"#.utf8)).root
+        let value = try JSONDocument(Array(#""\#(text)""#.utf8)).root
+        var comparison = ScenarioPattern()
+        let found = comparison.differences(pattern, value)
+        #expect(found.count == differences)
+        #expect(found.allSatisfy { $0.utf8.count < 2000 })
+    }
+
     private static func write(_ text: String, to name: String, in directory: TemporaryDirectory) throws {
         try AtomicFile.write(Array(text.utf8), to: directory.file(name))
     }

@@ -57,11 +57,15 @@ struct ScenarioPattern {
         if pattern["$any"]?.bool == true || Self.isPlaceholder(pattern) { return [] }
         if let name = pattern["$as"]?.string { return compare(value, named: name, at: place) }
         if let expression = pattern["$match"]?.string {
-            guard let regex = try? Regex(expression) else {
-                return ["\(place): \(expression) is no regular expression"]
+            guard let regex = RegularExpression(expression) else {
+                return ["\(place): \(Self.text(pattern)) is no regular expression, or too long or too deep"]
             }
-            if let text = value.string, text.contains(regex) { return [] }
-            return ["\(place): expected a text like \(expression), got \(Self.text(value))"]
+            switch value.string.map(regex.occurs) {
+            case .found: return []
+            case .undecided: return ["\(place): whether \(expression) matches cannot be decided; simplify it"]
+            case .absent, nil:
+                return ["\(place): expected a text like \(expression), got \(Self.text(value))"]
+            }
         }
         switch (pattern.kind, value.kind) {
         case (.object, .object):
@@ -96,15 +100,14 @@ struct ScenarioPattern {
 
     private func isEqual(_ pattern: JSONValue, _ value: JSONValue) -> Bool {
         guard pattern.kind == value.kind else { return false }
-        if let text = pattern.string { return text == value.string }
+        if let text = pattern.textBytes { return text == value.textBytes }
         if let number = pattern.double { return number == value.double }
         return pattern.text.elementsEqual(value.text)
     }
 
     /// A value in a line, shortened.
     private static func text(_ value: JSONValue) -> String {
-        let text = String(decoding: value.text, as: UTF8.self)
-        return text.count > 300 ? text.prefix(300) + "…" : text
+        shortText(value.text, maximumScalars: 300)
     }
 
     private static func escaped(_ name: String) -> String {
