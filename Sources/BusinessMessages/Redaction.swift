@@ -35,7 +35,7 @@ extension JSONValue {
         switch kind {
         case .object:
             members.contains { key, member in
-                if part.redacts(key, rule) { return member.string == InboundEvent.redactedText }
+                if part.redacts(key, rule) { return member.equals(InboundEvent.redactedText) }
                 return part.part(of: key, rule).map { member.holdsRedactedText($0, rule) } ?? false
             }
         case .array: elements.contains { $0.holdsRedactedText(part, rule) }
@@ -154,7 +154,7 @@ extension JSONWriter {
             object { writer in
                 for (key, member) in value.members {
                     writer.key(key)
-                    let isSecret = !member.isNull && member.string != SignInRequest.placeholder
+                    let isSecret = !member.isNull && !member.equals(SignInRequest.placeholder)
                     if part.redacts(key, rule), isSecret {
                         writer.string(InboundEvent.redactedText)
                         hasChanged = true

@@ -2,8 +2,9 @@ extension MessageRule {
     /// The consequence for a message that breaks the rule.
     public var severity: MessageProblem.Severity {
         switch self {
-        case .json, .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier,
-            .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey, .base64, .webAddress,
+        case .json, .fullyChecked, .type, .required, .empty, .messageType, .protocolVersion,
+            .messageIdentifier, .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey,
+            .base64, .webAddress,
             .linkContent,
             .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .imageIdentifiers,
             .dataVersion,
@@ -47,7 +48,7 @@ extension MessageRule {
             .threeDSecure, .money, .lineItemType, .contactField, .responseType, .authenticationProcedure,
             .appData:
             true
-        case .json, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
+        case .json, .fullyChecked, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
             .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
             .linkVideoImage, .dataVersion, .authenticationVersion, .requestIdentifier, .sessionIdentifier,
             .bubbleMember,
@@ -74,6 +75,7 @@ extension MessageRule {
     public var passage: String? {
         switch self {
         case .json: "RFC 8259"
+        case .fullyChecked: "Balloon, \"MessageRule.fullyChecked\""
         case .repeatedMember: "RFC 8259 §4"
         case .type, .required, .empty, .unknownMember: nil
         case .messageType, .protocolVersion, .messageIdentifier, .sourceAddress, .locale, .typeContent:

@@ -6,6 +6,11 @@
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.
     case json
+    /// The message was fully checked: it has few enough parts, and its check ended within the allowed work.
+    ///
+    /// A list has at most 1,000 elements, an object 10,000 members, a message 100 attachments and 100,000 values
+    /// in all, nested at most 128 deep.
+    case fullyChecked
     /// A value has the documented type.
     case type
     /// A required member is present.
