@@ -14,7 +14,9 @@ package enum RPCMessage: Sendable {
 
     /// Parses a line without its line feed; nil when the line is not a JSON-RPC message.
     package init?(line: [UInt8]) {
-        guard let root = try? JSONDocument(line).root, root["jsonrpc"]?.string == "2.0" else { return nil }
+        guard let root = try? JSONDocument(line).root, root["jsonrpc"]?.equals("2.0") ?? false else {
+            return nil
+        }
         if let method = root["method"]?.string {
             let params = root["params"] ?? root
             self =

@@ -21,6 +21,16 @@ private func request(_ transaction: String = "1", product: String = "p.monthly",
 }
 
 @Suite struct AnswerTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `a hundred problems of an answer are listed, with their places`() throws {
+        let members = (0..<30_000).map { #""n\#($0)":1"# }.joined(separator: ",\n")
+        let (choice, problems) = RetentionChoice.read(try value("{\(members)}"))
+        #expect(choice == nil)
+        #expect(problems.count == 100)
+        #expect(problems.map(\.line) == problems.map(\.line).sorted())
+        #expect(Set(problems.map(\.pointer)).isSuperset(of: ["/n0", "/n50"]))
+    }
+
     @Test func `the claims of a question are read and written as they were`() throws {
         let request = try RetentionRequest(claims: value(claims))
         #expect(request.originalTransactionID == "99371282")

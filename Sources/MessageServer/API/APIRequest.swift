@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 
 /// One authenticated request for an operation, with checked parameters; a copy that stays valid after the HTTP handler
 /// returns.
@@ -134,12 +135,18 @@ struct APIRequest: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// The limits of a body: one message and some values beside it.
+    static let bodyLimits = JSONLimits(maximumNodes: MessageBounds.standard.values + 1000)
+
     /// Returns the body as a JSON object; throws when it has a repeated member, or one that is not in
     /// `members`.
-    func object(_ members: [String]) throws(APIProblem) -> JSONValue {
+    func object(_ members: [String]) throws(APIProblem) -> JSONValue { try Self.object(body, members) }
+
+    /// Reads a body as ``object(_:)`` does.
+    static func object(_ body: [UInt8], _ members: [String]) throws(APIProblem) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) {
-            root = try JSONDocument(body).root
+            root = try JSONDocument(body, limits: bodyLimits).root
         } catch {
             let (line, column) = error.position(in: body)
             var problem = APIProblem(.badJSON, error.reason)
@@ -147,15 +154,18 @@ struct APIRequest: Sendable {
             throw problem
         }
         guard root.kind == .object else { throw APIProblem(.badJSON, "the body is not an object", at: root) }
-        try Self.check(root, members)
+        try check(root, members)
         return root
     }
 
     /// Refuses members of an object that are unknown or repeated.
     static func check(_ object: JSONValue, _ members: [String]) throws(APIProblem) {
         var seen: Set<String> = []
-        for (name, value) in object.members {
-            guard members.contains(name) else { throw APIProblem(.unknownMember, at: value) }
+        var all = object.members
+        while let (bytes, value) = all.nextWithBytes() {
+            guard let name = members.first(where: { $0.utf8.elementsEqual(bytes) }) else {
+                throw APIProblem(.unknownMember, at: value)
+            }
             guard seen.insert(name).inserted else {
                 throw APIProblem(.badMember, "the member is given twice", at: value)
             }

@@ -39,7 +39,7 @@ struct PaymentParts: Sendable {
 
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
-        payment(of: message)?["endpoints"]?.string == SignInRequest.placeholder
+        payment(of: message)?["endpoints"]?.equals(SignInRequest.placeholder) ?? false
     }
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.

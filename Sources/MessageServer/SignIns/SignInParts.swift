@@ -27,12 +27,12 @@ struct SignInParts: Sendable {
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
         guard let oauth2 = oauth2(of: message) else { return false }
-        return oauth2["redirectURI"]?.string == SignInRequest.placeholder || isClassic(oauth2)
+        return oauth2["redirectURI"]?.equals(SignInRequest.placeholder) ?? false || isClassic(oauth2)
     }
 
     /// Whether the server adds a key of version 1.
     private static func isClassic(_ oauth2: JSONValue) -> Bool {
-        oauth2["responseEncryptionKey"]?.string == SignInRequest.placeholder
+        oauth2["responseEncryptionKey"]?.equals(SignInRequest.placeholder) ?? false
     }
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.
