@@ -528,16 +528,43 @@ extension HandlerTemplates {
         |}
         |
         |/**
-        | * Every broken rule of a message as `{ rule, pointer, found, allowed }`, as `balloon validate` names them.
+        | * The broken rules of a message as `{ rule, pointer, found, allowed }`, as `balloon validate` names them; at most 100.
         | *
+        | * A message with too many parts breaks the rule `fullyChecked` and is not checked further, as in the server.
         | * These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the server
         | * checks the rest. Formats inside texts, such as dates and amounts, are the server's.
         | */
         |export function problems(message) {
-        |  const found = [];
+        |  const found = new Found(100);
+        |  try {
+        |    collect(message, found);
+        |  } catch (error) {
+        |    if (error !== ENOUGH) throw error;
+        |  }
+        |  return [...found.problems];
+        |}
+        |
+        |/** Ends a check: no further problem is listed. One value, because each new Error takes a stack trace. */
+        |const ENOUGH = new Error("enough");
+        |
+        |/** Broken rules; the last that fits ends the check. */
+        |class Found {
+        |  problems = [];
+        |  #most;
+        |
+        |  constructor(most) { this.#most = most; }
+        |
+        |  push(problem) {
+        |    if (this.problems.push(problem) >= this.#most) throw ENOUGH;
+        |  }
+        |}
+        |
+        |function collect(message, found) {
+        |  const excess = excessOf(message);
+        |  if (excess) return found.push(excess);
         |  // Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
-        |  if (message?.signIn || message?.payment) return found;
-        |  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return found;
+        |  if (message?.signIn || message?.payment) return undefined;
+        |  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return undefined;
         |  const files = message?.attachments;
         |  if (Array.isArray(files) && files.length > 0 && files.every((file) => kindOf(file) === "object" && "path" in file)) {
         |    // Files of this machine; the server uploads them and writes the attachments.
@@ -545,12 +572,31 @@ extension HandlerTemplates {
         |    message = { ...rest, body: rest.body || "\ufffc" };
         |    attachments.forEach(({ path }, place) => {
         |      if (isAbsolute(String(path))) return;
-        |      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: shown(file.path), allowed: "an absolute path" });
+        |      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: shown(path), allowed: "an absolute path" });
         |    });
         |  }
         |  walk(message, SCHEMA.message, "", found);
         |  checkParts(message, found);
-        |  return found;
+        |  return undefined;
+        |}
+        |
+        |/** The problem of a message with more parts than the server checks, or undefined. It does not recurse. */
+        |function excessOf(message) {
+        |  const problem = (pointer, what, most) => ({ rule: "fullyChecked", pointer, found: `${what}, not fully checked`, allowed: `at most ${most}` });
+        |  const left = [[message, "", 1]];
+        |  let total = 1;
+        |  while (left.length > 0) {
+        |    const [value, place, depth] = left.pop();
+        |    if (value === null || typeof value !== "object") continue;
+        |    const most = !Array.isArray(value) ? 10_000 : place === "/attachments" ? 100 : 1000;
+        |    const count = Array.isArray(value) ? value.length : Object.keys(value).length;
+        |    total += count;
+        |    if (count > most) return problem(place, `${count} parts`, most);
+        |    if (total > 100_000) return problem("", `${total} values or more`, 100_000);
+        |    if (depth > 128) return problem("", "more than 128 levels", "128 levels");
+        |    for (const [name, each] of Object.entries(value)) if (typeof each === "object") left.push([each, `${place}/${name}`, depth + 1]);
+        |  }
+        |  return undefined;
         |}
         |
         |function kindOf(value) {
@@ -560,10 +606,22 @@ extension HandlerTemplates {
         |  return typeof value;
         |}
         |
+        |/** Whether a text has a form; a text whose whole form is known is short, so a long one is not searched. */
+        |function matches(text, pattern) {
+        |  return (text.length <= 4096 || pattern[0] !== "^") && new RegExp(pattern, "u").test(text);
+        |}
+        |
+        |/** The number of code points, counted without an array of them. */
+        |function lengthOf(text) {
+        |  let count = 0;
+        |  for (let at = 0; at < text.length; at += text.codePointAt(at) > 0xffff ? 2 : 1) count += 1;
+        |  return count;
+        |}
+        |
         |/** What was found, without the words of the message. */
         |function shown(value) {
         |  switch (kindOf(value)) {
-        |    case "string": return value === "" ? "an empty text" : `a text of ${[...value].length} characters`;
+        |    case "string": return value === "" ? "an empty text" : `a text of ${lengthOf(value)} characters`;
         |    case "array": return value.length === 1 ? "1 item" : `${value.length} items`;
         |    case "object": return "an object";
         |    case "null": return "null";
@@ -586,10 +644,9 @@ extension HandlerTemplates {
         |    return add(kind === kindOf(schema.const) ? rule : "type", JSON.stringify(schema.const));
         |  }
         |  if (kind === "string") {
-        |    const length = [...value].length;
-        |    if (length < (schema.minLength ?? 0)) add("empty", "a text that is not empty");
-        |    else if (length > (schema.maxLength ?? length)) add(rule, `at most ${schema.maxLength} characters`);
-        |    else if (schema.pattern && !new RegExp(schema.pattern, "u").test(value)) add(rule, `the form ${schema.pattern}`);
+        |    if (value.length < (schema.minLength ?? 0)) add("empty", "a text that is not empty");
+        |    else if ("maxLength" in schema && lengthOf(value) > schema.maxLength) add(rule, `at most ${schema.maxLength} characters`);
+        |    else if (schema.pattern && !matches(value, schema.pattern)) add(rule, `the form ${schema.pattern}`);
         |  }
         |  if ((kind === "integer" || kind === "number") && value < (schema.minimum ?? value)) add(rule, `${schema.minimum} or more`);
         |  if (kind === "array") {
@@ -626,9 +683,13 @@ extension HandlerTemplates {
         |const has = (object, name) => Object.hasOwn(object, name) && object[name] !== undefined;
         |
         |function isSound(value, schema) {
-        |  const found = [];
-        |  walk(value, schema, "", found);
-        |  return found.length === 0;
+        |  try {
+        |    walk(value, schema, "", new Found(1));
+        |    return true;
+        |  } catch (error) {
+        |    if (error === ENOUGH) return false;
+        |    throw error;
+        |  }
         |}
         |
         |/** The value at a path of names, or undefined. */

@@ -691,17 +691,46 @@ extension HandlerTemplates {
         |
         |
         |def problems(message):
-        |    """Every broken rule of a message as (rule, pointer, found, allowed), as `balloon validate` names them.
+        |    """The broken rules of a message as (rule, pointer, found, allowed), as `balloon validate` names them; at most 100.
         |
+        |    A message with too many parts breaks the rule fullyChecked and is not checked further, as in the server.
         |    These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the
         |    server checks the rest. Formats inside texts, such as dates and amounts, are the server's.
         |    """
-        |    found = []
+        |    found = _Found(100)
+        |    try:
+        |        _collect(message, found)
+        |    except _Enough:
+        |        pass
+        |    return list(found)
+        |
+        |
+        |class _Enough(Exception):
+        |    """Ends a check: no further problem is listed."""
+        |
+        |
+        |class _Found(list):
+        |    """Broken rules; the last that fits ends the check."""
+        |
+        |    def __init__(self, most):
+        |        super().__init__()
+        |        self.most = most
+        |
+        |    def append(self, problem):
+        |        super().append(problem)
+        |        if len(self) >= self.most:
+        |            raise _Enough
+        |
+        |
+        |def _collect(message, found):
+        |    excess = _excess(message)
+        |    if excess:
+        |        return found.append(excess)
         |    if isinstance(message, dict) and (
         |            message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message
         |            or "signIn" in message or "payment" in message):
         |        # Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
-        |        return found
+        |        return
         |    files = message.get("attachments") if isinstance(message, dict) else None
         |    if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
         |        # Files of this machine; the server uploads them and writes the attachments.
@@ -712,7 +741,29 @@ extension HandlerTemplates {
         |                found.append(("attachmentPath", f"/attachments/{place}/path", _shown(str(file["path"])), "an absolute path"))
         |    _walk(message, SCHEMA["message"], "", found)
         |    _check_parts(message, found)
-        |    return found
+        |
+        |
+        |def _excess(message):
+        |    """The problem of a message with more parts than the server checks, or None. It does not recurse."""
+        |    def problem(place, what, most):
+        |        return ("fullyChecked", place, what + ", not fully checked", f"at most {most}")
+        |
+        |    total, left = 1, [(message, "", 1)]
+        |    while left:
+        |        value, place, depth = left.pop()
+        |        if not isinstance(value, (dict, list, tuple)):
+        |            continue
+        |        members = value.items() if isinstance(value, dict) else enumerate(value)
+        |        most = 10_000 if isinstance(value, dict) else 100 if place == "/attachments" else 1000
+        |        total += len(value)
+        |        if len(value) > most:
+        |            return problem(place, f"{len(value)} parts", most)
+        |        if total > 100_000:
+        |            return problem("", f"{total} values or more", 100_000)
+        |        if depth > 128:
+        |            return problem("", "more than 128 levels", "128 levels")
+        |        left += [(each, f"{place}/{name}", depth + 1) for name, each in members if isinstance(each, (dict, list, tuple))]
+        |    return None
         |
         |
         |def _kind(value):
@@ -759,7 +810,7 @@ extension HandlerTemplates {
         |            add("empty", "a text that is not empty")
         |        elif len(value) > schema.get("maxLength", len(value)):
         |            add(rule, f"at most {schema['maxLength']} characters")
-        |        elif "pattern" in schema and not re.search(schema["pattern"], value):
+        |        elif "pattern" in schema and not _matches(value, schema["pattern"]):
         |            add(rule, "the form " + schema["pattern"])
         |    if kind in ("integer", "number") and value < schema.get("minimum", value):
         |        add(rule, f"{schema['minimum']} or more")
@@ -794,10 +845,17 @@ extension HandlerTemplates {
         |            add(rule, "one of " + ", ".join(names), shown=f"{count} of them")
         |
         |
+        |def _matches(text, pattern):
+        |    # A text whose whole form is known is short; a long one is not searched.
+        |    return (len(text) <= 4096 or pattern[0] != "^") and re.search(pattern, text)
+        |
+        |
         |def _sound(value, schema):
-        |    found = []
-        |    _walk(value, schema, "", found)
-        |    return not found
+        |    try:
+        |        _walk(value, schema, "", _Found(1))
+        |    except _Enough:
+        |        return False
+        |    return True
         |
         |
         |def _at(value, *names):
@@ -852,7 +910,7 @@ extension HandlerTemplates {
         |def _check_pages(data, pages, unique, below, found):
         |    at = "/interactiveData/data/dynamic/data"
         |    unique(pages, "pageIdentifier", "pageIdentifiers")
-        |    names = [page.get("pageIdentifier") for _, page in pages]
+        |    names = {page["pageIdentifier"] for _, page in pages if isinstance(page.get("pageIdentifier"), str)}
         |    references = [(place + "/nextPageIdentifier", page.get("nextPageIdentifier"), "nextPage") for place, page in pages]
         |    for place, page in pages:
         |        items = below(page.get("items"), place + "/items")

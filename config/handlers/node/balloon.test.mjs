@@ -63,6 +63,42 @@ for (const [name, build] of Object.entries(MESSAGES)) {
   });
 }
 
+const nested = (depth) => { let value = 1; for (let level = 0; level < depth; level += 1) value = [value]; return value; };
+const base = { type: "text", body: "x" };
+const HOSTILE = {
+  elements: [{ ...base, a: Array(1001).fill(1) }, "/a"],
+  members: [{ ...base, ...Object.fromEntries(Array.from({ length: 10_000 }, (_, number) => [`n${number}`, 1])) }, ""],
+  attachments: [{ ...base, attachments: Array(101).fill({}) }, "/attachments"],
+  values: [{ ...base, a: Array(100).fill(Array(1000).fill(1)) }, ""],
+  levels: [{ ...base, a: nested(128) }, ""],
+  deep: [{ ...base, a: nested(100_000) }, ""],
+  scope: [{ signIn: { scope: Array(1001).fill("a") } }, "/signIn/scope"],
+};
+for (const [name, [message, place]] of Object.entries(HOSTILE)) {
+  test(`a message with too many ${name} is not checked`, () => {
+    const [{ rule, pointer, found }, ...others] = balloon.problems(message);
+    assert.deepEqual([rule, pointer, others], ["fullyChecked", place, []]);
+    assert.match(found, /not fully checked/u);
+  });
+}
+
+test("at most a hundred problems are listed", () => {
+  const sections = [{ title: "t", items: Array.from({ length: 1000 }, () => ({})) }];
+  const data = { version: "1.0", requestIdentifier: "r", listPicker: { sections } };
+  const message = { type: "interactive", interactiveData: { bid: "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension", data, receivedMessage: { title: "t" } } };
+  assert.equal(balloon.problems(message).length, 100);
+});
+
+test("a long text is not searched for a form", () => {
+  const [{ rule, pointer }] = balloon.problems({ ...base, locale: `en${"-a".repeat(4_000_000)}` });
+  assert.deepEqual([rule, pointer], ["locale", "/locale"]);
+});
+
+test("a relative path of a file is reported", () => {
+  const [{ rule, pointer }] = balloon.problems({ ...base, attachments: [{ path: "a.png" }] });
+  assert.deepEqual([rule, pointer], ["attachmentPath", "/attachments/0/path"]);
+});
+
 const sample = new URL("../../../Tests/TestSupport/Fixtures/outbound/applePay.json", import.meta.url);
 test("a payment is built with a large bubble", { skip: !existsSync(sample) }, () => {
   const { payment } = JSON.parse(readFileSync(sample, "utf8")).interactiveData.data;

@@ -145,6 +145,47 @@ LIMITS = [
 ]
 
 
+def _nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+HOSTILE = {
+    "elements": ({"type": "text", "body": "x", "a": [1] * 1001}, "/a"),
+    "members": ({"type": "text", "body": "x", **{f"n{number}": 1 for number in range(10_000)}}, ""),
+    "attachments": ({"type": "text", "body": "x", "attachments": [{}] * 101}, "/attachments"),
+    "values": ({"type": "text", "body": "x", "a": [[1] * 1000] * 100}, ""),
+    "levels": ({"type": "text", "body": "x", "a": _nested(128)}, ""),
+    "deep": ({"type": "text", "body": "x", "a": _nested(100_000)}, ""),
+    "scope": ({"signIn": {"scope": ["a"] * 1001}}, "/signIn/scope"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_message_with_too_many_parts_is_not_checked(name):
+    message, place = HOSTILE[name]
+    [(rule, pointer, found, _)] = balloon.problems(message)
+    assert (rule, pointer) == ("fullyChecked", place) and "not fully checked" in found
+
+
+def test_at_most_a_hundred_problems_are_listed():
+    items = [{} for _ in range(1000)]
+    message = balloon_interactive({"listPicker": {"sections": [{"title": "t", "items": items}]}})
+    assert len(balloon.problems(message)) == 100
+
+
+def test_a_long_text_is_not_searched_for_a_form():
+    [(rule, pointer, _, _)] = balloon.problems({"type": "text", "body": "x", "locale": "en" + "-a" * 4_000_000})
+    assert (rule, pointer) == ("locale", "/locale")
+
+
+def balloon_interactive(data):
+    return {"type": "interactive", "interactiveData": {
+        "bid": balloon.APPLE, "data": {"version": "1.0", "requestIdentifier": "r", **data}, "receivedMessage": {"title": "t"}}}
+
+
 @pytest.mark.parametrize("count, problem", LIMITS)
 def test_a_quick_reply_has_two_to_five_items(count, problem):
     if problem:
