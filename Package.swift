@@ -247,6 +247,11 @@ if Context.environment["BALLOON_BENCH"] == "1" {
             path: "scripts/bench.d/server",
             swiftSettings: testSettings),
         .executableTarget(
+            name: "ValidationBench",
+            dependencies: ["BusinessMessages", "BalloonPOSIX"],
+            path: "scripts/bench.d/validate",
+            swiftSettings: testSettings),
+        .executableTarget(
             name: "RetentionBench",
             dependencies: [
                 "Simulator", "RetentionClient", "RetentionMessages", "BalloonWire", "BalloonJSON",
