@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 import TestSupport
 import Testing
 
@@ -18,6 +19,9 @@ import Testing
         let text = text.isEmpty ? String(repeating: "a", count: 5000) + "!" : text
         let pattern = try JSONDocument(Array(#"{"$match":"\#(expression)"}"#.utf8)).root
         let value = try JSONDocument(Array(#""\#(text)""#.utf8)).root
+        if RegularExpression(expression) == nil {
+            #expect(throws: Scenario.Mistake.self) { try ScenarioPattern.check(pattern) }
+        }
         var comparison = ScenarioPattern()
         let found = comparison.differences(pattern, value)
         #expect(found.count == differences)

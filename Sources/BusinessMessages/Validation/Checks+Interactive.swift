@@ -77,7 +77,7 @@ extension Checks {
                 !member.equals(isSecond ? "2.0" : "1.0")
             else { continue }
             inspection.report(
-                isSecond && version == "1.0" ? .authenticationVersion : .dataVersion, at: member,
+                isSecond && member.equals("1.0") ? .authenticationVersion : .dataVersion, at: member,
                 allowed: isSecond ? "2.0, for authentication with a redirectURI" : "1.0")
         }
     }

@@ -35,8 +35,11 @@ struct ScenarioPattern {
             switch (name, value.string) {
             case ("$any", _) where value.bool != true:
                 throw Scenario.Mistake(value: value, reason: "$any is true")
-            case ("$match", let text) where text == nil || (try? Regex(text ?? "")) == nil:
-                throw Scenario.Mistake(value: value, reason: "$match is a regular expression")
+            case ("$match", let text) where text.flatMap(RegularExpression.init) == nil:
+                throw Scenario.Mistake(
+                    value: value,
+                    reason:
+                        "$match is a regular expression, at most 2,048 bytes long and nested at most 32 deep")
             case ("$as", nil): throw Scenario.Mistake(value: value, reason: "$as is a name")
             default: break
             }
