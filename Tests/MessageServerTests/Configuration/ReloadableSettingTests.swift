@@ -301,6 +301,7 @@ import Testing
 
     private static let slow: Set<String> = [
         "gateway/giveUpAfterHours", "attachments/concurrency", "limits/referenceConcurrency",
+        "drainDelaySeconds",
     ]
 
     private static let certificate = Fixture.directory + "/tls/certificate.pem"
