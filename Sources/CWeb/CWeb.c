@@ -54,6 +54,9 @@ static const unsigned char inbox_js[] = {
 static const unsigned char list_js[] = {
 #embed "web/list.js"
 };
+static const unsigned char media_types_js[] = {
+#embed "web/media-types.js"
+};
 static const unsigned char phone_bubbles_js[] = {
 #embed "web/phone-bubbles.js"
 };
@@ -122,6 +125,7 @@ static const struct {
     { "frame.js", frame_js, sizeof frame_js },
     { "inbox.js", inbox_js, sizeof inbox_js },
     { "list.js", list_js, sizeof list_js },
+    { "media-types.js", media_types_js, sizeof media_types_js },
     { "phone-bubbles.js", phone_bubbles_js, sizeof phone_bubbles_js },
     { "phone-detail.js", phone_detail_js, sizeof phone_detail_js },
     { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },

@@ -9,7 +9,7 @@ extension HandlerTemplates {
         |# text for devices that cannot show it, and the shop also understands answers that are written.
         |#
         |# It speaks balloon-handler/1: one JSON object per line on standard input and output. Standard error is the log.
-        |exec jq --compact-output --unbuffered '
+        |exec jq --raw-input --compact-output --unbuffered '
         |# A message with one of the interactive types, as Apple describes it.
         |def interactive($id; $bubbles; $fallback; $payload):
         |  {type: "interactive", fallback: $fallback, interactiveData: ({
@@ -63,8 +63,10 @@ extension HandlerTemplates {
         |  elif .method != "event" then {}
         |  else (.params.state // {}) as $state | .params.event | answer($state) end;
         |
-        |# Notifications have no id and get no answer.
-        |select(has("id")) | {jsonrpc: "2.0", id, result: result}
+        |# A call ends at its line feed. Notifications have no id and get no answer; a line that is no JSON object is skipped.
+        |(fromjson? // null)
+        || if type == "object" then select(has("id")) | {jsonrpc: "2.0", id, result: result}
+        |  else "skipped a line that is no JSON object" | debug | empty end
         |'
         """##)
 }

@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -88,7 +87,7 @@ test("the test in the manual passes", { skip: skip || !existsSync(page) }, () =>
   }
 });
 
-/** Runs a program while `body` runs, which gets the match of the first line of its output that matches. */
+/** Runs a program while `body` runs, which gets the first match in its output. */
 async function running(words, until, environment, body) {
   const [program, ...rest] = words;
   const child = spawn(program, rest, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
@@ -97,13 +96,13 @@ async function running(words, until, environment, body) {
   try {
     const match = await new Promise((found, fail) => {
       for (const input of [child.stdout, child.stderr]) {
-        createInterface({ input }).on("line", (line) => {
-          lines.push(line);
-          const match = until.exec(line);
+        input.setEncoding("utf8").on("data", (chunk) => {
+          lines.push(chunk);
+          const match = until.exec(lines.join(""));
           if (match) found(match);
         });
       }
-      ended.then(() => fail(new Error(lines.join("\n"))));
+      ended.then(() => fail(new Error(lines.join(""))));
     });
     return await body(match);
   } finally {
