@@ -977,7 +977,7 @@ extension HandlerTemplates {
         |      try {
         |        answer = { result: await (method === "event" ? this.answer(params) : this.pay(params)) };
         |      } catch (thrown) {
-        |        log(thrown?.stack ?? thrown, "error");
+        |        log(described(thrown), "error");
         |        const message = `the function for ${params?.call ?? params?.event?.kind} threw ${thrown?.name ?? "a value"}`;
         |        answer = thrown instanceof MessageError && method === "event"
         |          ? { error: { code: REFUSED, message: thrown.message, data: { problems: thrown.problems } } }
@@ -1004,7 +1004,7 @@ extension HandlerTemplates {
         |      isPayment = "call" in params;
         |      return { status: 200, body: JSON.stringify(await (isPayment ? this.pay(params) : this.answer(params))) };
         |    } catch (error) {
-        |      log(error?.stack ?? error, "error");
+        |      log(described(error), "error");
         |      // A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
         |      if (error instanceof MessageError && !isPayment) return { status: 422, body: JSON.stringify({ problems: error.problems }) };
         |      return { status: 500, body: "" };
@@ -1053,6 +1053,13 @@ extension HandlerTemplates {
         |    log(`${this.name} listens on http://${host}:${server.address().port}`, "notice");
         |    return server;
         |  }
+        |}
+        |
+        |/** An error for the log: of a wrong message only the bot's line, since the library's own lines tell its author nothing. */
+        |function described(error) {
+        |  if (!(error instanceof MessageError)) return error?.stack ?? error;
+        |  const line = error.stack.split("\n    at ").slice(1).find((each) => !each.includes(import.meta.url) && !each.includes("node:"));
+        |  return `${error.message}${line ? ` at ${line}` : ""}`;
         |}
         |
         |/** The lines of a stream as bytes; they end at line feeds only, not at U+2028 as those of `node:readline`. */

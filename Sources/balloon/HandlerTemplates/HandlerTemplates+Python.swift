@@ -1216,7 +1216,7 @@ extension HandlerTemplates {
         |        try:
         |            result = self.answer(params)
         |        except MessageError as error:
-        |            log(traceback.format_exc(), "error")
+        |            log(f"{error}{_place(error)}", "error")
         |            return self._fail(number, REFUSED, str(error), error.problems)
         |        except Exception as error:
         |            log(traceback.format_exc(), "error")
@@ -1264,7 +1264,7 @@ extension HandlerTemplates {
         |                answer = self.pay(params) if "call" in params else self.answer(params)
         |            return 200, json.dumps(answer, ensure_ascii=False).encode()
         |        except MessageError as error:
-        |            log(traceback.format_exc(), "error")
+        |            log(f"{error}{_place(error)}", "error")
         |            # A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
         |            return (500, b"") if "call" in params else (422, json.dumps({"problems": error.problems}).encode())
         |        except Exception:
@@ -1335,6 +1335,12 @@ extension HandlerTemplates {
         |            ready(server)
         |        with server:
         |            server.serve_forever()
+        |
+        |
+        |def _place(error):
+        |    """The line of the bot that raised an error, for the log; the library's own lines tell its author nothing."""
+        |    lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename != _place.__code__.co_filename]
+        |    return f" ({os.path.basename(lines[-1].filename)}, line {lines[-1].lineno})" if lines else ""
         |
         |
         |class _Server(http.server.ThreadingHTTPServer):
