@@ -285,8 +285,6 @@ package final class RunningServer: Sendable {
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory,
             age: configuration.removedBusinessAge, logger: logger, isServed: { registry.contains($0) })
-        // Begin before messages are recorded, so that the event hub misses no event.
-        await events.begin()
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
@@ -354,7 +352,6 @@ package final class RunningServer: Sendable {
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             applySettings()
             await http.apply(configuration.http, toListener: 0)
-            await events.begin()
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             reloads.isSuccess = true
             await retention?.change(to: wanted.apps, handlers: newOfApps)

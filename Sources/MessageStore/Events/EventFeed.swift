@@ -85,6 +85,29 @@ final class EventFeed: Sendable {
         }
     }
 
+    /// The first queued record; nil when there is none.
+    var firstRecord: UInt64? {
+        state.withLock { state in
+            for entry in state.entries {
+                switch entry {
+                case .message(let number, _, _), .record(let number, _): return number
+                case .line: continue
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The queued lines that were written now, not by an earlier process.
+    var writtenLines: Set<LineIdentity> {
+        state.withLock { state in
+            Set(
+                state.entries.compactMap { entry in
+                    if case .line(let identity, .some) = entry { identity } else { nil }
+                })
+        }
+    }
+
     /// Drops the queued changes; `take` then returns nil, so that the reader starts again without old events.
     func reset() {
         guard isActive else { return }

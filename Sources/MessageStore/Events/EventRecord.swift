@@ -76,6 +76,14 @@ enum EventRecord: Sendable {
             outboundKind: message.outboundKind, isReplay: false, at: message.receivedAt, claimedBy: claimant)
     }
 
+    /// Creates the record of a reply's end.
+    init(_ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp) {
+        let end = EndedReply(
+            id: entry.reply.id, status: ReplyState.Status(rawValue: result.name) ?? .failed,
+            httpStatus: result.status, reason: result.reason, at: at)
+        self = .reply(of: entry.id.record, end, reportedIn: isReported ? entry.conversation : nil)
+    }
+
     /// Parses a record's body; nil for a record without events.
     init?(body: [UInt8]) {
         // The store wrote the body as JSON. If it cannot be parsed nevertheless, it is treated as one without

@@ -65,16 +65,23 @@ extension Store {
             end = known
         } else {
             end = (result, .now())
-            let line = unwrittenLines.begin(after: journal.lastRecord)
+            let reports = isReported && entry.isReportable && result.isDeadLetter
+            let line = unwrittenLines.begin(
+                after: journal.lastRecord,
+                UnwrittenLines.Reply(
+                    conversation: entry.conversation,
+                    end: EventRecord(entry, result, isReported: reports, at: end.at),
+                    line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
             let letter = result.isDeadLetter ? DeadLetter(entry.id.record, reply: entry.id.index) : nil
-            let reported = isReported && entry.isReportable ? letter : nil
+            let reported = reports ? letter : nil
             let record = try await journal.append(
                 JournalBody.reply(entry, result, isReported: reported != nil, at: end.at),
                 effect: reported.map {
                     .reportedEnd(segment: item.segment, deadLetter: $0, of: entry.business)
                 }
                     ?? .end(segment: item.segment, deadLetter: letter, of: entry.business))
+            unwrittenLines.recordEnd(line, as: record.number)
             outbox.recordEnd(
                 entry.id, result, at: end.at, line: line, report: reported == nil ? nil : record)
         }

@@ -43,13 +43,22 @@ enum EventRoutes {
                     let cursor =
                         (request.field("last-event-id") ?? request["after"])
                         .map { EventCursor(after: $0, in: hub.store.identity) } ?? .latest
-                    switch try EventFormat(accept: request.field("accept")) {
-                    case .stream: try EventStream(hub, filter, cursor).start(responder)
-                    case .page:
-                        let wait = Preference.waitSeconds(request.field("prefer"))
-                        EventPage(
-                            hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
-                        ).start(cursor, responder)
+                    let format = try EventFormat(accept: request.field("accept"))
+                    let wait = Preference.waitSeconds(request.field("prefer"))
+                    Task {
+                        // The first follower makes the hub read the store's events.
+                        await hub.begin()
+                        do throws(APIProblem) {
+                            switch format {
+                            case .stream: try EventStream(hub, filter, cursor).start(responder)
+                            case .page:
+                                EventPage(
+                                    hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
+                                ).start(cursor, responder)
+                            }
+                        } catch {
+                            responder.respond(error)
+                        }
                     }
                 } catch {
                     responder.respond(error)
