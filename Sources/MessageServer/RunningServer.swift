@@ -205,7 +205,9 @@ package final class RunningServer: Sendable {
         let journalReaders = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
         let operations =
             BusinessRoutes.make(registry, store)
-            + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
+            + ConversationRoutes.make(
+                conversationFiles, pipelines.deliveries.attachments.files, store, watch: pipelines.watch,
+                journalReaders: journalReaders)
             + ConversationListRoutes(store: store, files: conversationFiles).routes()
             + SendingRoutes(
                 sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
@@ -215,7 +217,9 @@ package final class RunningServer: Sendable {
                 UploadRoute(uploads: uploads, maximumBytes: { current.attachments.maximumBytes }).route
             ]
             + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
-            + TypingRoutes(store: store, files: conversationFiles, indicators: typing).routes()
+            + TypingRoutes(
+                store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
+            ).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
             + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()

@@ -85,11 +85,14 @@ enum APISchema: String, CaseIterable, Sendable {
                 [
                     "id": Self.hash, "customer": Self.text,
                     "state": #"{"enum":["handler","waiting","person","closed"]}"#, "since": Self.time,
-                    "person": APISchema.person.reference, "reason": Self.text, "capabilities": Self.text,
-                    "locale": Self.text, "intent": Self.text, "group": Self.text, "lines": Self.count,
+                    "person": APISchema.person.reference, "reason": Self.text, "note": Self.text,
+                    "capabilities": Self.text, "locale": Self.text, "intent": Self.text, "group": Self.text,
+                    "lines": Self.count,
                     "last": Self.last,
                 ],
-                optional: ["since", "person", "reason", "capabilities", "locale", "intent", "group", "last"])
+                optional: [
+                    "since", "person", "reason", "note", "capabilities", "locale", "intent", "group", "last",
+                ])
         case .conversations:
             object(
                 [

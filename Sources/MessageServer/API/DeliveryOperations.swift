@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import HandlerKit
 import MessageStore
 import Synchronization
 
@@ -189,7 +190,7 @@ struct DeliveryOperations: Sendable {
         writer.field("at", event.at.rfc3339)
         writer.field("conversation", ConversationFiles.name(of: event.customer))
         writer.field("message", event.id.rawValue)
-        writer.field("kind", event.kind?.rawValue)
+        writer.field("kind", event.isReplyFailure ? event.kind?.rawValue : event.subscription.name)
         writer.field("status", event.status.rawValue)
         writer.field("reason", event.reason)
         writer.field("attempts", event.attempts)

@@ -199,7 +199,7 @@ final class ReplySender: Sendable {
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let reason =
-            "not sent within \(lifetime().components.seconds / 3600) hours, in \(entry.attempts) attempts"
+            "not sent within \(lifetime().components.seconds / 3600) hours, in \(store.tries(entry)) attempts"
         await settle(entry, .expired(reason: reason), stages)
     }
 

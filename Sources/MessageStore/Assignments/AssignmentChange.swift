@@ -97,7 +97,6 @@ extension Assignment {
             (.closed, .handOff(let reason, let isAnnounced)):
             var next = self.next(.waiting, at)
             next.reason = reason?.cut
-            next.note = nil
             next.isAnnounced = isAnnounced
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged
@@ -105,7 +104,6 @@ extension Assignment {
         case (.handler, .claim(let person, _)), (.closed, .claim(let person, _)):
             var next = claimed(by: person, at)
             next.reason = nil
-            next.note = nil
             return .to(next)
         case (.waiting, .claim(let person, _)): return .to(claimed(by: person, at))
         case (.person, .claim(let person, let takes)):
@@ -121,6 +119,8 @@ extension Assignment {
         case (.person, .releaseToWaiting(let note)):
             var next = self.next(.waiting, at)
             next.note = note?.cut
+            // The customer talks with a person already, so no text about that is sent again.
+            next.isAnnounced = true
             return .to(next)
         case (.waiting, .releaseToWaiting): return .unchanged
         case (.handler, .releaseToHandler), (.handler, .releaseToWaiting), (.closed, .releaseToHandler),

@@ -464,6 +464,7 @@ extension ConversationQueues.Conversation {
         let first = 0
         pending[first].attempt += 1
         pending[first].waitsForHandler = false
+        pending[first].isCalled = false
         if hasGap, !pending[first].isParked {
             pending[first].isAfterGap = true
             hasGap = false

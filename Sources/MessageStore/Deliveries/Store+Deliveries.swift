@@ -202,7 +202,10 @@ extension Store {
     /// Records that the handler of a delivery is called now; false when an operator ended the delivery while it
     /// waited.
     package func beginCall(_ delivery: Delivery) -> Bool {
-        scheduler.update(delivery.record, of: delivery.conversation) { $0.waitsForHandler = false }
+        scheduler.update(delivery.record, of: delivery.conversation) {
+            $0.waitsForHandler = false
+            $0.isCalled = true
+        }
     }
 
     /// Records that a suspect of a crash waits, so that the next suspect runs; does nothing for other
@@ -483,7 +486,8 @@ extension Store {
         // then the journal therefore finds the delivery in one of them.
         try journal.append(
             JournalBody.finished(
-                of: delivery.record, kind: pending.recording.kind, result, at: .now()),
+                of: delivery.record, kind: pending.recording.kind, result,
+                attempts: pending.isCalled ? Int(pending.attempt) : nil, at: .now()),
             for: .none,
             effect: .end(
                 segment: pending.location.segment,

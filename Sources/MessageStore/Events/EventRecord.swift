@@ -28,6 +28,7 @@ enum EventRecord: Sendable {
         let state: Assignment.State
         let person: Person?
         let reason: String?
+        var note: String?
     }
 
     /// A decided reply.
@@ -122,14 +123,15 @@ enum EventRecord: Sendable {
             }
             let handOff = outcome.handOff.map {
                 AssignedChange(
-                    name: .conversationHandedOff, state: .waiting, person: nil, reason: $0.assignment.reason)
+                    name: .conversationHandedOff, state: .waiting, person: nil,
+                    reason: $0.assignment.reason)
             }
             self = .outcome(of: outcome.of, at: at, replies: replies ?? [], handOff: handOff)
         case .assignment(let assigned):
             guard let name = StoreEvent.Name(change: root["by"]?.string ?? "") else { return nil }
             let change = AssignedChange(
                 name: name, state: assigned.assignment.state, person: assigned.assignment.person,
-                reason: assigned.assignment.reason)
+                reason: assigned.assignment.reason, note: assigned.assignment.note)
             self = .assignment(assigned.conversation, change, at: at)
         case .reply(let reply):
             guard type.equals("reply") else { return nil }

@@ -191,6 +191,14 @@ final class Outbox: Sendable {
         wakeSender(at: due)
     }
 
+    /// Counts a request to the gateway for a leased reply.
+    func countPost(_ id: ReplyID) { state.withLock { _ = $0.queue.countPost(id) } }
+
+    /// How often a reply was tried: the requests to the gateway, or the failed attempts if they are more.
+    func tries(_ id: ReplyID) -> Int {
+        state.withLock { state in state.queue.entry(id).map { max($0.posts, $0.attempts) } ?? 0 }
+    }
+
     /// Ends a lease without an attempt.
     func release(_ id: ReplyID) {
         state.withLock { $0.queue.release(id) }

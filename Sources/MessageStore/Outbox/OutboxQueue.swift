@@ -22,6 +22,8 @@ struct OutboxQueue: Sendable {
         let isTyping: Bool
         /// The number of failed attempts.
         var attempts = 0
+        /// How often the reply was sent to the gateway, also when the answer was about the credential.
+        var posts = 0
         /// The earliest time of the next attempt, of ``SteadyClock``; nil means now.
         var due: Timestamp?
         /// The earliest time at which a probe may lease this entry; nil means `due`.
@@ -197,6 +199,14 @@ struct OutboxQueue: Sendable {
         nodes[id]?.entry.due = due
         nodes[id]?.entry.notBefore = notBefore
         release(id)
+    }
+
+    /// Counts a request to the gateway; returns how many there were.
+    mutating func countPost(_ id: ReplyID) -> Int {
+        guard let entry = nodes[id]?.entry else { return 0 }
+        let posts = max(entry.posts, entry.attempts) + 1
+        nodes[id]?.entry.posts = posts
+        return posts
     }
 
     /// Ends a lease without counting an attempt; the entry keeps its position and can be leased again.

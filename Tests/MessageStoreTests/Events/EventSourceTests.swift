@@ -78,7 +78,7 @@ import Testing
             // The end of the reply is in the journal, and its line is not in the conversation's file.
             let place = store.unwrittenLines.begin(after: store.journal.lastRecord, unwritten)
             let record = try await store.journal.append(
-                JournalBody.reply(entry, .accepted(status: 200), isReported: false, at: .now()))
+                JournalBody.reply(entry, .accepted(status: 200), attempts: 1, isReported: false, at: .now()))
             store.unwrittenLines.recordEnd(place, as: record.number)
             number = place
         }

@@ -82,6 +82,7 @@ enum EventText {
         writer.field("outcome", event.outcome)
         writer.field("status", event.status)
         writer.field("reason", event.reason)
+        writer.field("note", event.note)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.key("line")
