@@ -31,10 +31,10 @@ final class EventFeed: Sendable {
     /// Whether changes are kept; never blocks.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Starts keeping changes, or stops and drops the queued ones.
+    /// Starts keeping changes, or stops; drops the queued ones, which belong to an earlier reader.
     func setActive(_ isActive: Bool) {
         active.store(isActive, ordering: .sequentiallyConsistent)
-        if !isActive { state.withLock { $0 = State() } }
+        state.withLock { $0 = State() }
     }
 
     /// Adds the records of a batch; called on the journal's queue before any waiting caller is resumed.
