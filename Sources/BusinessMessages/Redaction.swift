@@ -34,13 +34,23 @@ extension JSONValue {
     fileprivate func holdsRedactedText(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
         switch kind {
         case .object:
-            members.contains { key, member in
-                if part.redacts(key, rule) { return member.equals(InboundEvent.redactedText) }
-                return part.part(of: key, rule).map { member.holdsRedactedText($0, rule) } ?? false
-            }
+            holdsRedactedMember(part, rule)
         case .array: elements.contains { $0.holdsRedactedText(part, rule) }
         case .string, .number, .boolean, .null: false
         }
+    }
+
+    private func holdsRedactedMember(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
+        var all = members
+        while let (bytes, member) = all.nextWithBytes() {
+            let key = RedactionRule.name(bytes)
+            if part.redacts(key, rule) {
+                if member.equals(InboundEvent.redactedText) { return true }
+            } else if part.part(of: key, rule).map({ member.holdsRedactedText($0, rule) }) ?? false {
+                return true
+            }
+        }
+        return false
     }
 }
 
@@ -58,6 +68,14 @@ private struct RedactionRule {
     var everywhere: Set<String> = []
     /// The names of bubbles that are redacted as members of `data` or of `interactiveData`.
     var bubbles: Set<String> = []
+
+    /// A member's name for a lookup; empty for a name that is longer than every name that is redacted.
+    ///
+    /// A long name from outside is never hashed, because that takes time proportional to the square of a run of
+    /// combining marks.
+    static func name(_ bytes: ArraySlice<UInt8>) -> String {
+        bytes.count > 64 ? "" : String(decoding: bytes, as: UTF8.self)
+    }
 
     var isEmpty: Bool { sections.isEmpty && everywhere.isEmpty && bubbles.isEmpty }
 
@@ -152,8 +170,10 @@ extension JSONWriter {
         switch value.kind {
         case .object:
             object { writer in
-                for (key, member) in value.members {
-                    writer.key(key)
+                var all = value.members
+                while let (bytes, member) = all.nextWithBytes() {
+                    let key = RedactionRule.name(bytes)
+                    writer.key(String(decoding: bytes, as: UTF8.self))
                     let isSecret = !member.isNull && !member.equals(SignInRequest.placeholder)
                     if part.redacts(key, rule), isSecret {
                         writer.string(InboundEvent.redactedText)

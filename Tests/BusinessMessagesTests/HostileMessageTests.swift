@@ -116,6 +116,20 @@ struct HostileMessageTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a member whose name is a run of combining marks is redacted and replaced in time`() throws {
+        let message = try json(
+            Self.interactive(
+                #""authenticate":{"n\#(Self.marks)":1,"oauth2":{"state":"a","s\#(Self.marks)":"b"}}"#))
+        let redacted = try #require(OutboundMessage.redacted(message.root))
+        let kept = try JSONDocument(redacted).root["interactiveData"]?["data"]?["authenticate"]
+        #expect(kept?["oauth2"]?["state"]?.string == InboundEvent.redactedText)
+        #expect(kept?["oauth2"]?["s\(Self.marks)"]?.string == "b")
+        #expect(OutboundMessage.holdsRedactedText(try JSONDocument(redacted).root))
+        let data = try #require(message.root["interactiveData"]?["data"]?["authenticate"])
+        #expect(data.replacing(members: ["oauth2": [0x32]]).suffix(11) == Array(#""oauth2":2}"#.utf8)[...])
+    }
+
     @Test func `a hundred warnings hide no error, and errors are listed first`() throws {
         let found = problems(#"{"type":"text","body":7\#(Self.unknown(150)),"v":2}"#)
         #expect(found.count == 100)
