@@ -3,7 +3,6 @@
 - The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
   between two lines that begin with "generated:" in a comment.
 - The media types of file name extensions in Swift and in the pages, from config/schemas/media-types.json.
-- Sources/balloon/HandlerTemplates: the files that `balloon init` writes, from config/handlers.
 """
 import json
 import sys
@@ -13,15 +12,6 @@ PYTHON = "config/handlers/python/balloon.py"
 NODE = "config/handlers/node/balloon.mjs"
 SWIFT_TYPES = "Sources/BusinessMessages/Outbound/MediaType+Table.swift"
 WEB_TYPES = "Sources/CWeb/web/media-types.js"
-
-TEMPLATES = {
-    "Python": {"pythonShop": "python/shop.py", "pythonLibrary": "python/balloon.py"},
-    "Node": {"nodeShop": "node/shop.mjs", "nodeLibrary": "node/balloon.mjs"},
-    "Shell": {"shellShop": "shell/shop.sh"},
-    "Swift": {"swiftPackage": "swift/Package.swift", "swiftMain": "swift/Sources/shop/main.swift",
-              "swiftShop": "swift/Sources/shop/Shop.swift"},
-}
-
 
 def compact(schema):
     """The schema without descriptions, which do not affect validation, and with `x-rule` renamed to `rule`."""
@@ -123,21 +113,6 @@ def with_tables(path, begin, end, lines):
     return head + begin + "\n" + "\n".join(lines) + "\n" + end + tail
 
 
-def template(files, texts):
-    """The text of a Swift file that has each of the files as a constant."""
-    lines = ["// Written by scripts/generated from config/handlers; edit the files there.", "", "extension HandlerTemplates {"]
-    for name, path in files.items():
-        text = texts.get("config/handlers/" + path)
-        if text is None:
-            with open("config/handlers/" + path, encoding="utf-8") as file:
-                text = file.read()
-        lines += ["    /// The text of the template file `config/handlers/" + path + "`.", "    static let " + name + " = lines(", '        ##"""']
-        lines += ["        |" + line for line in text.removesuffix("\n").split("\n")]
-        lines += ['        """##)', ""]
-    lines[-1] = "}"
-    return "\n".join(lines) + "\n"
-
-
 def parts():
     """Yields the path and the new text of each file that has a generated part."""
     values = tables()
@@ -154,8 +129,6 @@ def parts():
     yield from libraries.items()
     yield SWIFT_TYPES, swift_types()
     yield WEB_TYPES, web_types()
-    for language, files in TEMPLATES.items():
-        yield f"Sources/balloon/HandlerTemplates/HandlerTemplates+{language}.swift", template(files, libraries)
 
 
 def main():
