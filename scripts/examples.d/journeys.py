@@ -15,7 +15,7 @@ AUTHORS = {
     "HTTP service with the library": ("balloon init shop --handler python", None, "HANDLER_SECRET=$(cat webhook-secret) ./shop.py --http {port}"),
     "HTTP service without the library": ("mkdir shop", None, "HANDLER_SECRET=$(cat webhook-secret) python3 service.py {port}"),
 }
-# What each customer says. The shops answer the first with a question, which the device shows or gets as a text.
+# The words of each customer. The shops answer the first with a question, which the device shows or gets as a text.
 WORDS = ("hello", "order")
 
 
