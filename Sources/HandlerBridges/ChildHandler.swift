@@ -170,6 +170,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         switch answer {
         case .success(let result):
             return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
+        case .failure(.refused(let failure))
+        where failure.code == RPCFailure.Code.permanent && !failure.problems.isEmpty:
+            throw AnswerRefusal(failure.problems)
         case .failure(.refused(let failure)):
             // The handler's error message may quote a customer, so it is kept in memory only.
             tail.append(

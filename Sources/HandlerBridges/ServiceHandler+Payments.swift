@@ -10,7 +10,7 @@ extension ServiceHandler {
         let id = context.attempt.isEmpty ? MessageID.random().rawValue : context.attempt
         let response = try await post(request(body, id: id, until: context.deadline))
         guard context.callback.kind != .orderTracking else { return .received }
-        guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+        guard case .result(let result) = try read(response) else { throw BridgeError.notJSON }
         do throws(PaymentAnswerProblem) {
             return try PaymentCall.answer(result, to: context.callback.kind)
         } catch {
@@ -18,11 +18,16 @@ extension ServiceHandler {
         }
     }
 
-    /// Posts a reversal; any 2xx status confirms it.
+    /// Posts a reversal; a 2xx status confirms it, unless its body is a page or damaged.
     func reversal(_ reversal: PaymentReversal) async throws {
         let body = JSONWriter.object { PaymentCall.write(reversal, to: &$0) }
-        _ = try await post(
-            request(body, id: "reversal-" + reversal.attempt, until: reversal.deadline))
+        _ = try read(
+            try await post(request(body, id: "reversal-" + reversal.attempt, until: reversal.deadline)))
+    }
+
+    /// Reads a 2xx answer; whether the service did something is not known when it cannot be read.
+    private func read(_ response: TransportResponse) throws(BridgeError) -> ServiceAnswer {
+        do throws(AnswerRefusal) { return try ServiceAnswer.read(response) } catch { throw .notJSON }
     }
 
     private func post(_ request: TransportRequest) async throws -> TransportResponse {

@@ -108,10 +108,7 @@ final class ServiceHandler: EventHandler {
                 "delivery \(context.record): the service answered with status \(response.status)"
             )
         }
-        do { return try outcome(response, changing: context.state) } catch BridgeError.notJSON {
-            quote(response, "delivery \(context.record): \(BridgeError.notJSON.reason)")
-            throw BridgeError.notJSON
-        }
+        return try outcome(response, changing: context.state)
     }
 
     /// Adds a line, followed by the beginning of the answer's body, to the lines that `handlers logs` shows.
@@ -131,7 +128,7 @@ final class ServiceHandler: EventHandler {
         quote(response, "the service answered with status \(response.status)")
         guard isNew else { return }
         logger.warning(
-            "the handler's service does not answer; its events are kept until it answers",
+            "the handler's service refuses every event; its events wait until it accepts one",
             metadata: ["status": "\(response.status)", "hint": "check its address, its secret and its log"])
     }
 
@@ -175,7 +172,8 @@ final class ServiceHandler: EventHandler {
         var request = TransportRequest(
             method: "POST", url: address.url,
             headers: [
-                ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
+                ("Content-Type", "application/json"), ("Accept-Encoding", "identity"), ("webhook-id", id),
+                ("webhook-timestamp", "\(now)"),
                 ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
             ], body: body, timeout: max(.milliseconds(1), deadline - .now), allowsPlainHTTP: true)
         request.unixSocket = address.socket
@@ -188,15 +186,35 @@ final class ServiceHandler: EventHandler {
     ) throws -> Outcome {
         switch response.status {
         case 200..<300:
-            guard !response.body.isEmpty else { return .handled }
-            guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
-            return try EventAnswer.outcome(result, changing: state)
+            switch try answer(response) {
+            case .nothing: return .handled
+            case .result(let result): return try EventAnswer.outcome(result, changing: state)
+            }
+        // RFC 9110 §15.5.21: the library's answer when its function built a message that breaks rules.
+        case 422:
+            // A body that cannot be read lists no problems.
+            if case .result(let body)? = try? ServiceAnswer.read(response),
+                let refusal = AnswerRefusal(listedIn: body)
+            {
+                throw refusal
+            }
+            return .reject(reason: "the service answered with status \(response.status)")
         case 300..<400, 408, 425, 429, 500...:
             let delay = Duration(
                 retryAfter: response.header("Retry-After"), now: SystemClock.secondsSince1970())
             if let delay { return .retry(after: delay) }
             throw BridgeError.status(response.status)
         default: return .reject(reason: "the service answered with status \(response.status)")
+        }
+    }
+
+    /// Reads a 2xx answer; quotes one that is no answer in `handlers logs`.
+    private func answer(_ response: TransportResponse) throws(AnswerRefusal) -> ServiceAnswer {
+        do throws(AnswerRefusal) {
+            return try ServiceAnswer.read(response)
+        } catch {
+            quote(response, "the service's answer cannot be read")
+            throw error
         }
     }
 }
@@ -220,8 +238,7 @@ extension ServiceHandler: RetentionHandler {
             throw Self.failure(error as? TransportError)
         }
         guard (200..<300).contains(response.status) else { throw BridgeError.status(response.status) }
-        if response.body.isEmpty { return nil }
-        guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+        guard case .result(let result) = try answer(response) else { return nil }
         return try RetentionCall.choice(result)
     }
 }

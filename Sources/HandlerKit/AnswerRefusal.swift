@@ -50,6 +50,17 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
         self.init(errors.map { Problem($0, at: pointer) })
     }
 
+    /// Creates a refusal from an error that a handler threw; nil when the error is not about a message.
+    package init?(thrown error: any Error) {
+        if let refusal = error as? AnswerRefusal {
+            self = refusal
+        } else if let error = error as? InvalidMessage {
+            self.init(error.problems, at: "")
+        } else {
+            return nil
+        }
+    }
+
     /// All problems in one text for the handler's author; it may contain text of the answer.
     public var explanation: String { problems.map { $0.text(found: $0.found) }.joined(separator: "; ") }
 }

@@ -11,7 +11,7 @@ struct AnswerReading {
     /// Starts reading the answer `root`.
     init(_ root: JSONValue) { base = root.pointer }
 
-    private static let passage = "balloon-handler/1, \"The answer\""
+    static let passage = "balloon-handler/1, \"The answer\""
     private static let textMembers = [
         "type", "body", "attachments", "subject", "locale", "intent", "group", "fallback", "id", "v",
         "sourceId", "destinationId",
@@ -77,10 +77,16 @@ struct AnswerReading {
             report("type", at: value, allowed: "a text or a message")
             return nil
         }
-        if allowingFiles, value["type"]?.equals("text") ?? false, let attachments = value["attachments"],
-            attachments.elements.contains(where: { $0["path"] != nil })
+        if let attachments = value["attachments"], attachments.elements.contains(where: { $0["path"] != nil })
         {
-            return textWithFiles(value, attachments)
+            guard allowingFiles else {
+                report(
+                    "attachmentFile", at: attachments, found: "files by their paths",
+                    allowed:
+                        "no files: only a child process attaches files, and only in the answer to an event")
+                return nil
+            }
+            if value["type"]?.equals("text") ?? false { return textWithFiles(value, attachments) }
         }
         do {
             let document = try JSONDocument(Array(value.text))
@@ -120,8 +126,7 @@ struct AnswerReading {
             }
             files.append(
                 OutboundFile(
-                    path: path, name: attachment["name"]?.string,
-                    mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"))
+                    path: path, name: attachment["name"]?.string, mimeType: attachment["mimeType"]?.string))
         }
         return problems.count == before ? .text(value["body"]?.string ?? "", files: files) : nil
     }

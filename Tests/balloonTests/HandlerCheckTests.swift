@@ -133,6 +133,20 @@ struct HandlerCheckTests {
         #expect(found.warnings.count == 1)
     }
 
+    @Test func `a builder's error fails the check, which does not say that events were not answered`()
+        async throws
+    {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "builder"])
+        #expect(!found.isSound)
+        #expect(
+            found.failures["event text"]?.contains(
+                "the answer is refused / rule quickReplyCount at /replies/0: found 1 item") ?? false)
+        let many = found.failures["4 events at once"]
+        #expect(
+            many?.contains("all were answered wrongly: the answer is refused") ?? false, "\(found.failures)")
+        #expect(!found.failures.values.contains { $0.contains("not answered") })
+    }
+
     @Test func `a program that subscribes to replyFailed is checked with such an event`() async throws {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
         #expect(found.failures == [:])

@@ -20,7 +20,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
     case refused(AnswerRefusal)
 
     init(_ error: any Error) {
-        if let refusal = error as? AnswerRefusal {
+        if let refusal = AnswerRefusal(thrown: error) {
             self = .refused(refusal)
         } else if let error = error as? any HandlerUnavailableError {
             self = .unavailable(reason: error.reason)

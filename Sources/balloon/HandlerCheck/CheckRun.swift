@@ -212,24 +212,33 @@ struct CheckRun {
         var calls: [(EventParameters)] = []
         for _ in 0..<count { calls.append(parameters(event, attempt: 1, path: nil)) }
         let deadline = check.deadline
-        let failures = await withTaskGroup(of: Bool.self) { group in
-            for call in calls {
-                group.addTask {
-                    guard case .success(let result) = await session.call(within: deadline, call.line) else {
-                        return false
-                    }
-                    return (try? EventAnswer.outcome(result, allowingFiles: true)) != nil
-                }
-            }
-            return await group.reduce(0) { $1 ? $0 : $0 + 1 }
+        let begun = ContinuousClock.now
+        let answers = await withTaskGroup(of: ChildSession.Answer.self) { group in
+            for call in calls { group.addTask { await session.call(within: deadline, call.line) } }
+            return await group.reduce(into: []) { $0.append($1) }
         }
-        record(
-            "\(count) events at once",
-            failures == 0
-                ? .passed("all were answered")
-                : .failed(
-                    "\(failures) events were not answered",
-                    correction: "answer each with its own id, or declare a smaller maxInFlight"))
+        let time = ContinuousClock.now - begun
+        record("\(count) events at once", verdict(onMany: answers, after: time))
+    }
+
+    /// Judges the answers to events that were sent at once: missing answers are worse than wrong ones.
+    private func verdict(
+        onMany answers: [ChildSession.Answer], after time: Duration
+    ) -> HandlerCheck.Finding.Verdict {
+        let missing = answers.count { if case .success = $0 { false } else { !$0.isRefusal } }
+        guard missing == 0 else {
+            return .failed(
+                "\(missing) events were not answered",
+                correction: "answer each with its own id, or declare a smaller maxInFlight")
+        }
+        let wrong = answers.map { verdict($0, after: time) }.filter {
+            if case .failed = $0 { true } else { false }
+        }
+        guard case .failed(let what, let correction)? = wrong.first else {
+            return .passed("all were answered")
+        }
+        let count = wrong.count == answers.count ? "all" : "\(wrong.count)"
+        return .failed("\(count) were answered wrongly: \(what)", correction: correction)
     }
 
     /// Checks the rare calls that authors tend to forget.
