@@ -37,6 +37,37 @@ struct PaymentBridgeTests {
             amount: "63.99", currencyCode: "USD", deadline: .now + .seconds(25))
     }
 
+    /// The bodies of 2xx answers, and whether each confirms a reversal.
+    private static let bodies: [(type: String, body: String, confirms: Bool)] = [
+        ("application/json", "", true), ("text/plain", "OK", true), ("application/json", "{}", true),
+        ("text/html", "<html>log in</html>", false), ("text/plain", "<html>", false),
+        ("application/json", #"{"status":"STATUS_SUC"#, false),
+    ]
+
+    @Test(arguments: bodies)
+    func `a page confirms no reversal, and no body without a result tells whether something was charged`(
+        _ type: String, _ body: String, _ confirms: Bool
+    ) async throws {
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(.ok, contentType: type, body: Array(body.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let handler = ServiceHandler(
+            try #require(ServiceAddress("http://\(try await service.start()[0])/")),
+            signature: WebhookSignature(secrets: [try Secret(webhook: ServiceHandlerTests.secret)]),
+            subscriptions: [], payments: [.paymentGateway], transport: try CurlTransport())
+        if confirms {
+            try await handler.reversal(reversal("ab12"))
+        } else {
+            await #expect(throws: BridgeError.notJSON) { try await handler.reversal(self.reversal("ab12")) }
+        }
+        let context = try context(.paymentGateway, "a")
+        await #expect(throws: (any Error).self) { try await handler.payment(context) }
+        await service.stop(within: .zero)
+    }
+
     /// Starts the program; the events of a business have a single slot, which payments do not need.
     private func child(
         _ directory: TemporaryDirectory, _ log: LogCollector,
