@@ -14,9 +14,11 @@ import Testing
             var left: [UInt8] = [0]
             #expect(read(0, &left, 1) == 0)
             #expect(fcntl(0, F_GETFD) & FD_CLOEXEC == 0)
-            #expect(fcntl(input.raw, F_GETFD) & FD_CLOEXEC != 0)
+            let flags = fcntl(input.raw, F_GETFD)
+            #expect(flags & FD_CLOEXEC != 0)
             var bytes: [UInt8] = []
-            #expect(try input.read(onto: &bytes, maximumBytes: 10) == 4)
+            let count = try input.read(onto: &bytes, maximumBytes: 10)
+            #expect(count == 4)
         }
     }
 
@@ -30,8 +32,10 @@ import Testing
             let log = Descriptor(owning: ends[0])
             try #require(fcntl(log.raw, F_SETFL, O_NONBLOCK) == 0)
             var bytes: [UInt8] = []
-            #expect(try log.read(onto: &bytes, maximumBytes: 10) == 6)
-            _ = consume output
+            _ = try log.read(onto: &bytes, maximumBytes: 1000)
+            #expect(bytes.suffix(6).elementsEqual("hello\n".utf8))
+            let number = output.raw
+            #expect(number > 2)
         }
     }
 }

@@ -119,10 +119,8 @@ struct BuilderErrorTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let end = try #require(await server.stages.first { $0.stage == .finish })
         #expect(end.attempt == 1)
-        let replies =
-            answered
-            ? await server.gateway.waitForMessages(customer: customer.id)
-            : server.gateway.messages(for: customer.id)
+        if answered { await server.gateway.waitForMessages(customer: customer.id) }
+        let replies = server.gateway.messages(for: customer.id)
         let bodies = replies.map { $0.message.root["body"]?.string }
         await server.stop()
         let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events {

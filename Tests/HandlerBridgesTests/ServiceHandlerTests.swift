@@ -7,6 +7,7 @@ import BusinessMessages
 import HandlerKit
 import HandlerProtocol
 import MessageServer
+import MessageStore
 import ServerTestSupport
 import Simulator
 import Synchronization
@@ -68,24 +69,25 @@ struct ServiceHandlerTests {
         #expect(throws: error) { try handler().outcome(response) }
     }
 
-    private static func gzip(_ text: String) -> [UInt8] { GzipCompressor().compress(Array(text.utf8)) }
+    private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+    private static func gzip(_ text: String) -> [UInt8] { GzipCompressor().compress(bytes(text)) }
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let hello = #"{"replies":["Hello"]}"#
 
     private static let successes: [(type: String?, body: [UInt8], outcome: Outcome)] = [
         (nil, [], .handled), ("text/html", [], .handled),
-        ("application/json", Array(" \r\n\t".utf8), .handled),
+        ("application/json", bytes(" \r\n\t"), .handled),
         (nil, mark, .handled), (nil, gzip(""), .handled),
-        ("text/plain", Array("OK".utf8), .handled),
-        ("Text/Plain; charset=utf-8", Array("OK\n".utf8), .handled),
-        ("text/plain", Array(#""OK""#.utf8), .handled), ("text/plain", Array("1".utf8), .handled),
+        ("text/plain", bytes("OK"), .handled),
+        ("Text/Plain; charset=utf-8", bytes("OK\n"), .handled),
+        ("text/plain", bytes(#""OK""#), .handled), ("text/plain", bytes("1"), .handled),
         ("text/plain", gzip("accepted"), .handled),
         ("text/plain", Array(repeating: 0x61, count: 200), .handled),
-        ("application/json", Array("null".utf8), .handled), ("application/json", Array("{}".utf8), .handled),
-        ("application/json", mark + hello.utf8, .reply("Hello")),
-        ("text/plain", Array(hello.utf8), .reply("Hello")),
-        ("text/html", Array(hello.utf8), .reply("Hello")), ("application/json", gzip(hello), .reply("Hello")),
+        ("application/json", bytes("null"), .handled), ("application/json", bytes("{}"), .handled),
+        ("application/json", bytes("\u{FEFF}" + hello), .reply("Hello")),
+        ("text/plain", bytes(hello), .reply("Hello")),
+        ("text/html", bytes(hello), .reply("Hello")), ("application/json", gzip(hello), .reply("Hello")),
         (nil, gzip("\u{FEFF}" + hello), .reply("Hello")),
     ]
 
@@ -102,20 +104,20 @@ struct ServiceHandlerTests {
 
     private static let pages: [(type: String?, coding: String?, body: [UInt8], rule: String, found: String)] =
         [
-            ("text/html", nil, Array("<html>log in".utf8), "json", "an HTML page"),
-            ("text/html", nil, Array("maintenance".utf8), "json", "an HTML page"),
-            ("text/plain", nil, Array("<!DOCTYPE html>".utf8), "json", "an HTML page"),
-            (nil, nil, Array("hello".utf8), "json", "a body that is not JSON"),
-            ("application/json", nil, Array("OK".utf8), "json", "a body that is not JSON"),
-            ("application/json", nil, Array(#"{"replies":["Hel"#.utf8), "json", "the text ends too early"),
-            ("text/plain", nil, Array(#"{"replies":["Hel"#.utf8), "json", "the text ends too early"),
-            ("text/plain", nil, Array("[1".utf8), "json", "the text ends too early"),
+            ("text/html", nil, bytes("<html>log in"), "json", "an HTML page"),
+            ("text/html", nil, bytes("maintenance"), "json", "an HTML page"),
+            ("text/plain", nil, bytes("<!DOCTYPE html>"), "json", "an HTML page"),
+            (nil, nil, bytes("hello"), "json", "a body that is not JSON"),
+            ("application/json", nil, bytes("OK"), "json", "a body that is not JSON"),
+            ("application/json", nil, bytes(#"{"replies":["Hel"#), "json", "the text ends too early"),
+            ("text/plain", nil, bytes(#"{"replies":["Hel"#), "json", "the text ends too early"),
+            ("text/plain", nil, bytes("[1"), "json", "the text ends too early"),
             ("text/plain", nil, Array(repeating: 0x61, count: 201), "json", "a body that is not JSON"),
-            ("application/json", nil, Array("{} {}".utf8), "json", "more than one value"),
-            ("application/json", nil, Array(#"{"replies":[NaN]}"#.utf8), "json", "unexpected character"),
+            ("application/json", nil, bytes("{} {}"), "json", "more than one value"),
+            ("application/json", nil, bytes(#"{"replies":[NaN]}"#), "json", "unexpected character"),
             ("application/json", nil, [0x7B, 0xFF, 0x7D], "json", "a body that is not JSON"),
             (
-                "application/json", nil, Array(String(repeating: "[", count: 1000).utf8), "json",
+                "application/json", nil, bytes(String(repeating: "[", count: 1000)), "json",
                 "nested deeper"
             ),
             ("application/json", "br", [0x0B, 0x02, 0x80], "json", "a Content-Encoding other than gzip"),
@@ -124,7 +126,7 @@ struct ServiceHandlerTests {
                 "application/json", "gzip", gzip(String(repeating: " ", count: 1 << 20) + "1"), "answerSize",
                 "after inflation"
             ),
-            ("application/json", nil, Array("[]".utf8), "type", "[]"),
+            ("application/json", nil, bytes("[]"), "type", "an empty list"),
         ]
 
     @Test(arguments: pages)
