@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
 import BusinessMessages
 import HandlerKit
 import MessageStore

@@ -1,4 +1,5 @@
 import BalloonJSON
+import HandlerKit
 import HandlerProtocol
 import Testing
 
