@@ -75,7 +75,8 @@ extension Store {
 }
 
 extension Store {
-    /// Replaces everything in these segments that is not a valid line by blank lines.
+    /// Replaces everything in these segments that is not a valid line by blank lines, and removes a segment
+    /// without any valid line.
     ///
     /// The valid lines keep their places, which the store has in memory. No segment is still being written:
     /// the damage was found when the store was opened.
@@ -86,7 +87,12 @@ extension Store {
             let path = folder + "/" + name
             guard let segment = SegmentName.firstRecord(name), Directory.exists(path) else { continue }
             do throws(SystemError) {
-                try SegmentLines.blankInvalid(in: path, firstRecord: segment, abandoned: abandoned)
+                let hasLines = try SegmentLines.blankInvalid(
+                    in: path, firstRecord: segment, abandoned: abandoned)
+                if !hasLines {
+                    try Directory.remove(path)
+                    try Directory.synchronize(folder)
+                }
             } catch {
                 throw .unavailable(path: path, error)
             }
@@ -95,10 +101,11 @@ extension Store {
 }
 
 extension SegmentLines {
-    /// Replaces everything in a segment's file that is not a valid line by line feeds.
+    /// Replaces everything in a segment's file that is not a valid line by line feeds, and ends the file after
+    /// its last valid line; returns whether there is one.
     fileprivate static func blankInvalid(
         in path: String, firstRecord: UInt64, abandoned: AbandonedRecords
-    ) throws(SystemError) {
+    ) throws(SystemError) -> Bool {
         var lines = SegmentLines(
             try File(path, for: .reading), firstRecord: firstRecord, abandoned: abandoned)
         let file = try File(path, for: .overwriting)
@@ -108,9 +115,10 @@ extension SegmentLines {
             try file.blank(end..<Int(place.offset))
             end = Int(place.offset) + Int(place.lengthBytes) + 1
         }
-        let sizeBytes = try file.sizeBytes()
-        if end < sizeBytes { try file.blank(end..<sizeBytes) }
+        // A snapshot counts a segment as changed when something follows its last line.
+        if end < (try file.sizeBytes()) { try file.truncate(to: end) }
         try file.synchronizeData()
+        return lines.scan.lines > 0
     }
 }
 

@@ -264,6 +264,7 @@ struct JournalRecoveryTests {
         #expect(Directory.exists(directory.path + "/snapshot"))
         let second = try directory.open()
         #expect(second.journalDamage.isEmpty)
+        #expect(!directory.log.lines.contains { $0.contains("journal snapshot not used") })
         #expect(second.statistics.pendingDeliveries == 0)
         if let first = lost.first {
             #expect(await second.append(message("m\(first.lowerBound)")) == .stored)
