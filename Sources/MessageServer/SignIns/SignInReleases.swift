@@ -46,12 +46,30 @@ struct SignInReleases: Sendable {
                 return try await meaning(of: event, identifier, token: token, authentication, business)
             }
         }
-        let (customer, id) = (event.customer, event.id)
-        let release = try await requests.update(identifier, of: event.business) { request, now in
-            // An ended request was removed; the event then comes too late, or an operator replays it.
-            request?.release(to: customer, by: id, at: now) ?? .expired
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
+        let released = try await requests.update(claim) { request, now in
+            request?.release(by: id, at: now) ?? .expired
         }
-        return Self.meaning(of: release, authentication)
+        return Self.meaning(of: Self.release(released), authentication)
+    }
+
+    /// Returns the claim of an event on the request of its kind, version, business and customer.
+    private static func claim(
+        on identifier: String, _ event: InboundEvent, _ authentication: Authentication
+    ) -> RequestClaim {
+        RequestClaim(
+            authentication.version == .one ? .classicSignIn : .signIn, identifier: identifier,
+            of: event.business, event.customer)
+    }
+
+    /// Returns the release by an event whose request is another one, or is gone.
+    private static func release(_ claimed: ClaimedRequest<OpenRequest.Release>) -> OpenRequest.Release {
+        switch claimed {
+        case .agreed(let release): release
+        case .other: .unproven
+        // An ended request was removed; the event then comes too late, or an operator replays it.
+        case .unknown: .expired
+        }
     }
 
     /// Returns the meaning of an event that contains a token of version 1.
@@ -59,26 +77,25 @@ struct SignInReleases: Sendable {
         of event: InboundEvent, _ identifier: String, token: String, _ authentication: Authentication,
         _ business: SignInSettings.Business
     ) async throws -> Meaning {
-        let (customer, id) = (event.customer, event.id)
-        let begin = try await requests.update(identifier, of: event.business) { request, now in
-            request?.begin(for: customer, by: id, at: now) ?? .ended(.expired)
-        }
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
         let payload: [UInt8]
-        switch begin {
-        case .ended(let release): return Self.meaning(of: release, authentication)
-        case .payload(let bytes): payload = bytes
+        switch try await requests.update(claim, { request, now in
+            request?.begin(by: id, at: now) ?? .ended(.expired)
+        }) {
+        case .agreed(.payload(let bytes)): payload = bytes
+        case .agreed(.ended(let release)): return Self.meaning(of: release, authentication)
+        case .other: return Self.meaning(of: Self.release(.other), authentication)
+        case .unknown: return Self.meaning(of: Self.release(.unknown), authentication)
         }
         let result = try await result(of: token, payload, business)
-        try await requests.update(identifier, of: event.business) { request, _ in
-            request?.end(with: result.json, by: id)
-        }
+        _ = try await requests.update(claim) { request, _ in request?.end(with: result.json, by: id) }
         return .result(result)
     }
 
     private func result(
         of token: String, _ payload: [UInt8], _ business: SignInSettings.Business
     ) async throws -> SignInResult {
-        // A request of version 2 has no key, so nothing proves the token.
+        // Without the key, which only a damaged file lacks, nothing proves the token.
         guard let payload = ClassicSignInPayload(payload) else { return .unproven }
         let exchanged = await client.exchange(
             classicToken: token, scalar: payload.scalar, at: business.authentication.provider,
@@ -111,9 +128,9 @@ struct SignInReleases: Sendable {
         guard case .authentication(let authentication) = event.content,
             let identifier = authentication.interaction.requestIdentifier, settings[event.business] != nil
         else { return }
-        let id = event.id
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
         // When the disk fails here, the request is removed a day later, after its time has passed.
-        try? await requests.update(identifier, of: event.business) { request, _ in
+        _ = try? await requests.update(claim) { request, _ in
             if request?.releasedBy == id { request = nil }
         }
     }

@@ -11,16 +11,18 @@ package import BusinessMessages
 /// tells. It then keeps its payload, which has no secret by then, for a day. It is not removed while
 /// `isBusy`.
 ///
-/// A sign-in of version 1 has no callback. Apple's event itself consumes the request, with
-/// `begin(for:by:at:)`, and `end(with:by:)` releases it.
+/// A sign-in of version 1 has no callback. Apple's event itself consumes the request, with `begin(by:at:)`, and
+/// `end(with:by:)` releases it.
 ///
-/// The mutating functions only change the value; ``OpenRequests`` makes the result durable. All times are
-/// those that the caller passes in.
+/// The mutating functions only change the value; ``OpenRequests`` makes the result durable, and compares what an
+/// event or a callback says with a ``RequestClaim``. All times are those that the caller passes in.
 package struct OpenRequest: Hashable, Sendable {
     /// The purpose of a request.
     package enum Kind: String, Sendable {
-        /// The customer signs in at a provider.
+        /// The customer signs in at a provider with version 2, which has a callback.
         case signIn
+        /// The customer signs in with version 1, whose event has the provider's token.
+        case classicSignIn
         /// The customer pays.
         case payment
     }
@@ -55,7 +57,7 @@ package struct OpenRequest: Hashable, Sendable {
     package enum Release: Hashable, Sendable {
         /// The event belongs to the request; the result is nil when no callback delivered one.
         case result([UInt8]?)
-        /// The event is another customer's, or another event has used the request before.
+        /// Another event has used the request before.
         case unproven
         /// The event repeats the given event, which arrived less than ten seconds before.
         case repetition(of: MessageID)
@@ -199,10 +201,7 @@ package struct OpenRequest: Hashable, Sendable {
     }
 
     /// Releases the result to Apple's event; a retried delivery of the same event gets the same result again.
-    package mutating func release(
-        to customer: CustomerID, by event: MessageID, at now: Timestamp
-    ) -> Release {
-        guard customer == self.customer else { return .unproven }
+    package mutating func release(by event: MessageID, at now: Timestamp) -> Release {
         switch phase {
         case .expired: return .expired
         case .released where isLate(at: now):
@@ -230,13 +229,11 @@ package struct OpenRequest: Hashable, Sendable {
     /// Consumes the request of a sign-in of version 1 for Apple's event.
     ///
     /// A retried delivery of the same event gets the payload again, until `end(with:by:)` is called.
-    package mutating func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> Begin {
-        if phase == .consumed, releasedBy == event, customer == self.customer, let payload {
-            return .payload(payload)
+    package mutating func begin(by event: MessageID, at now: Timestamp) -> Begin {
+        if phase == .consumed, releasedBy == event, let payload { return .payload(payload) }
+        guard phase == .waiting || phase == .open, phase == .waiting || !isLate(at: now), let payload else {
+            return .ended(release(by: event, at: now))
         }
-        guard phase == .waiting || phase == .open, phase == .waiting || !isLate(at: now),
-            customer == self.customer, let payload
-        else { return .ended(release(to: customer, by: event, at: now)) }
         (phase, since, releasedBy) = (.consumed, now, event)
         return .payload(payload)
     }

@@ -9,7 +9,7 @@ import BusinessMessages
 /// {"format":1,"kind":"signIn","business":"…","customer":"…","requestIdentifier":"…","entry":"57.1","phase":"open",
 ///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
 /// ```
-/// Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
+/// `kind` is `classicSignIn` for a sign-in of version 1, and `payment` for a payment. Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
 /// of version 1, the end of Apple's event does. A payment has `deadline`, and `"busy":true` while a charge
 /// may have to be reversed.
 enum OpenRequestText {
@@ -65,7 +65,7 @@ enum OpenRequestText {
     static func request(in bytes: [UInt8]) -> OpenRequest? {
         // The parser's error is dropped, because the caller reports which file is damaged.
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
-            let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init),
+            let kind = kind(root),
             let business = root["business"]?.string, let customer = root["customer"]?.string,
             let requestIdentifier = root["requestIdentifier"]?.string,
             let entry = root["entry"]?.string.flatMap({ ReplyID($0) }),
@@ -84,6 +84,12 @@ enum OpenRequestText {
                 confirmation: root["confirmation"]?.string,
                 releasedBy: (root["releasedBy"]?.string).map { MessageID($0) },
                 deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false))
+    }
+
+    /// The kind; earlier releases wrote `signIn` for both versions, of which only version 1 has a scalar.
+    private static func kind(_ root: JSONValue) -> OpenRequest.Kind? {
+        let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init)
+        return kind == .signIn && root["payload"]?["scalar"] != nil ? .classicSignIn : kind
     }
 
     private static func seconds(_ value: JSONValue?) -> Duration? {

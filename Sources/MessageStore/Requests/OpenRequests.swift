@@ -1,5 +1,5 @@
 package import BalloonPOSIX
-package import BusinessMessages
+import BusinessMessages
 import Dispatch
 import Logging
 import Synchronization
@@ -83,7 +83,8 @@ package final class OpenRequests: Sendable {
 
     /// Reads a request at once, without waiting for changes; nil when it does not exist.
     ///
-    /// Blocks while it reads the file.
+    /// Blocks while it reads the file. When the name comes from outside, the caller asks a ``RequestClaim``
+    /// whether the request agrees.
     package func find(_ name: RequestName) throws(StoreError) -> OpenRequest? { try files.read(name) }
 
     /// Reads all requests of a data directory, and counts the damaged files; works while a server runs.
@@ -105,7 +106,9 @@ package final class OpenRequests: Sendable {
         return (requests, unreadable)
     }
 
-    /// Changes a request; `change` gets nil when there is none, and removes the request by setting nil.
+    /// Changes a request whose name the server itself knows.
+    ///
+    /// `change` gets nil when there is none, and removes the request by setting nil.
     package func update<Value: Sendable>(
         _ name: RequestName,
         _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
@@ -123,15 +126,29 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    /// Changes the request that has this identifier in its message; `change` gets nil when there is none.
+    /// Changes the request that something from outside names, if the request agrees with the claim.
+    ///
+    /// `change` always gets a request, and removes it by setting nil.
     package func update<Value: Sendable>(
-        _ requestIdentifier: String, of business: BusinessID,
+        _ claim: RequestClaim,
         _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
-    ) async throws -> Value {
+    ) async throws -> ClaimedRequest<Value> {
         try await perform { store, batch in
-            try store.readAll(&batch)
-            let name = store.table.withLock { $0.name(of: business, requestIdentifier) }
-            return try store.change(name, &batch, change)
+            let name: RequestName
+            switch claim.subject {
+            case .name(let named): name = named
+            case .identifier(let identifier):
+                try store.readAll(&batch)
+                switch store.table.withLock({ $0.name(of: identifier, claim) }) {
+                case .agreed(let found): name = found
+                case .other: return .other
+                case .unknown: return .unknown
+                }
+            }
+            return try store.change(name, &batch) { request, now in
+                guard let found = request else { return .unknown }
+                return claim.agrees(with: found) ? .agreed(change(&request, now)) : .other
+            }
         }
     }
 

@@ -18,7 +18,7 @@ struct RequestTable {
         let until: Timestamp
         let isOpen: Bool
         let isBusy: Bool
-        let isPayment: Bool
+        let kind: OpenRequest.Kind
     }
 
     /// The members of Apple's event that identify a request.
@@ -29,7 +29,7 @@ struct RequestTable {
 
     private var rows: [RequestName: Row] = [:]
     private var byEntry: [ReplyID: RequestName] = [:]
-    private var bySubject: [Subject: RequestName] = [:]
+    private var bySubject: [Subject: [CustomerID: Set<RequestName>]] = [:]
     private var openOfCustomer: [ConversationKey: Set<RequestName>] = [:]
     private var openOfBusiness: [BusinessID: Int] = [:]
 
@@ -41,9 +41,23 @@ struct RequestTable {
     /// Returns the request whose message is sent with this reply.
     func name(of entry: ReplyID) -> RequestName? { byEntry[entry] }
 
-    /// Returns the request whose message has this identifier.
-    func name(of business: BusinessID, _ requestIdentifier: String) -> RequestName? {
-        bySubject[Subject(business: business, requestIdentifier: requestIdentifier)]
+    /// Returns the newest request that has this identifier and agrees with the claim.
+    func name(of identifier: String, _ claim: RequestClaim) -> ClaimedRequest<RequestName> {
+        let subject = Subject(business: claim.business, requestIdentifier: identifier)
+        guard let customers = bySubject[subject] else { return .unknown }
+        let names = claim.customer.map { customers[$0] ?? [] } ?? customers.values.reduce([]) { $0.union($1) }
+        let agreeing = names.filter { name in
+            rows[name].map { row in
+                claim.agrees(with: row.kind, of: row.conversation.business, row.conversation.customer)
+            } ?? false
+        }
+        return agreeing.max(by: isOlder).map { .agreed($0) } ?? .other
+    }
+
+    /// Whether the first request began before the second one.
+    private func isOlder(_ first: RequestName, than second: RequestName) -> Bool {
+        guard let first = rows[first], let second = rows[second] else { return false }
+        return (first.begunAt, first.entry) < (second.begunAt, second.entry)
     }
 
     /// The payments whose charge may have to be reversed.
@@ -59,10 +73,7 @@ struct RequestTable {
         let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
         guard open.count >= Self.maximumOfCustomer else { return nil }
         // Never choose a payment whose charge may have to be reversed.
-        return open.filter { rows[$0]?.isBusy == false }.min { left, right in
-            guard let first = rows[left], let second = rows[right] else { return false }
-            return (first.begunAt, first.entry) < (second.begunAt, second.entry)
-        }
+        return open.filter { rows[$0]?.isBusy == false }.min(by: isOlder)
     }
 
     /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
@@ -87,19 +98,22 @@ struct RequestTable {
             conversation: ConversationKey(business: request.business, customer: request.customer),
             subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
             entry: request.entry, begunAt: request.begunAt, until: request.until,
-            isOpen: request.phase.isOpen, isBusy: request.isBusy, isPayment: request.kind == .payment)
+            isOpen: request.phase.isOpen, isBusy: request.isBusy, kind: request.kind)
         rows[name] = row
-        bySubject[row.subject] = name
+        bySubject[row.subject, default: [:]][request.customer, default: []].insert(name)
         // Keep an ended payment findable: when its message is sent again, no second request for the sum may
         // be made.
-        if row.isOpen || row.isPayment { byEntry[row.entry] = name }
+        if row.isOpen || row.kind == .payment { byEntry[row.entry] = name }
         guard row.isOpen else { return }
         openOfCustomer[row.conversation, default: []].insert(name)
         openOfBusiness[request.business, default: 0] += 1
     }
 
     private mutating func forget(_ name: RequestName, _ row: Row) {
-        if bySubject[row.subject] == name { bySubject[row.subject] = nil }
+        let customer = row.conversation.customer
+        bySubject[row.subject]?[customer]?.remove(name)
+        if bySubject[row.subject]?[customer]?.isEmpty ?? false { bySubject[row.subject]?[customer] = nil }
+        if bySubject[row.subject]?.isEmpty ?? false { bySubject[row.subject] = nil }
         if byEntry[row.entry] == name { byEntry[row.entry] = nil }
         guard row.isOpen else { return }
         openOfCustomer[row.conversation]?.remove(name)

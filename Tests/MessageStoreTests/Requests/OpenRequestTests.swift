@@ -23,11 +23,11 @@ private final class Changing {
     func confirm(_ confirmation: String, at now: Timestamp) -> Bool {
         request.confirm(confirmation, at: now)
     }
-    func release(to customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Release {
-        request.release(to: customer, by: event, at: now)
+    func release(by event: MessageID, at now: Timestamp) -> OpenRequest.Release {
+        request.release(by: event, at: now)
     }
-    func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Begin {
-        request.begin(for: customer, by: event, at: now)
+    func begin(by event: MessageID, at now: Timestamp) -> OpenRequest.Begin {
+        request.begin(by: event, at: now)
     }
     func end(with result: [UInt8], by event: MessageID) { request.end(with: result, by: event) }
 }
@@ -59,19 +59,18 @@ struct OpenRequestTests {
         let payload = OpenRequest.Begin.payload(Array(#"{"state":"s"}"#.utf8))
         let request = waiting()
         request.accept(at: Self.at(10))
-        #expect(request.begin(for: CustomerID("c"), by: event, at: Self.at(20)) == .ended(.unproven))
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(20)) == payload)
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(80_000)) == payload)
+        #expect(request.begin(by: event, at: Self.at(20)) == payload)
+        #expect(request.begin(by: event, at: Self.at(80_000)) == payload)
         #expect(
-            request.begin(for: Self.customer, by: other, at: Self.at(29)) == .ended(.repetition(of: event)))
-        #expect(request.begin(for: Self.customer, by: other, at: Self.at(30)) == .ended(.unproven))
+            request.begin(by: other, at: Self.at(29)) == .ended(.repetition(of: event)))
+        #expect(request.begin(by: other, at: Self.at(30)) == .ended(.unproven))
         #expect(!request.consume(at: Self.at(30)))
         request.end(with: [2], by: other)
         #expect(request.phase == .consumed)
         request.end(with: [1], by: event)
         #expect(request.payload == nil)
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(40)) == .ended(.result([1])))
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(90_000)) == .ended(.expired))
+        #expect(request.begin(by: event, at: Self.at(40)) == .ended(.result([1])))
+        #expect(request.begin(by: event, at: Self.at(90_000)) == .ended(.expired))
     }
 
     @Test(arguments: [(609, true), (610, false)])
@@ -80,14 +79,14 @@ struct OpenRequestTests {
     ) {
         let request = waiting()
         request.accept(at: Self.at(10))
-        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(seconds))
+        let begin = request.begin(by: MessageID("e"), at: Self.at(seconds))
         #expect((begin == .ended(.expired)) == !isInTime)
         #expect((request.payload == nil) == !isInTime)
     }
 
     @Test func `a request that its callback has used does not begin with an event of version 1`() {
         let request = consumed()
-        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(30))
+        let begin = request.begin(by: MessageID("e"), at: Self.at(30))
         #expect(begin == .ended(.result(nil)))
     }
 
@@ -122,7 +121,7 @@ struct OpenRequestTests {
     func `the time to Apple's event counts from the callback`(seconds: Int, release: OpenRequest.Release) {
         let request = consumed()
         #expect(request.record([1], confirmation: nil, at: Self.at(30)))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(seconds)) == release)
+        #expect(request.release(by: MessageID("m"), at: Self.at(seconds)) == release)
         #expect(request.result == (release == .expired ? nil : [1]))
     }
 
@@ -138,27 +137,18 @@ struct OpenRequestTests {
         let request = consumed()
         #expect(request.record([1], confirmation: "c", at: Self.at(21)))
         let unconfirmed = request.copy
-        #expect(unconfirmed.release(to: Self.customer, by: MessageID("m"), at: Self.at(22)) == .result(nil))
+        #expect(unconfirmed.release(by: MessageID("m"), at: Self.at(22)) == .result(nil))
         #expect(!unconfirmed.confirm("c", at: Self.at(23)))
         #expect(!request.confirm("d", at: Self.at(22)))
         #expect(request.confirm("c", at: Self.at(22)))
         #expect(!request.confirm("c", at: Self.at(22)))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(23)) == .result([1]))
-    }
-
-    @Test func `an event of another customer releases nothing and leaves the request as it was`() {
-        let request = consumed()
-        #expect(request.record([1], confirmation: nil, at: Self.at(21)))
-        let before = request.request
-        #expect(
-            request.release(to: CustomerID("urn:mbid:b"), by: MessageID("m"), at: Self.at(22)) == .unproven)
-        #expect(request.request == before)
+        #expect(request.release(by: MessageID("m"), at: Self.at(23)) == .result([1]))
     }
 
     @Test func `an event without a callback has no result and ends the request`() {
         let request = waiting()
         request.accept(at: Self.at(10))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(20)) == .result(nil))
+        #expect(request.release(by: MessageID("m"), at: Self.at(20)) == .result(nil))
         #expect(!request.consume(at: Self.at(21)))
     }
 
@@ -167,7 +157,7 @@ struct OpenRequestTests {
         let request = consumed()
         #expect(request.record([1], confirmation: nil, at: Self.at(21)))
         func release(_ event: String, _ seconds: Int) -> OpenRequest.Release {
-            request.release(to: Self.customer, by: MessageID(event), at: Self.at(seconds))
+            request.release(by: MessageID(event), at: Self.at(seconds))
         }
         #expect(release("m", 30) == .result([1]))
         #expect(release("n", 39) == .repetition(of: MessageID("m")))
@@ -188,7 +178,7 @@ struct OpenRequestTests {
         next { _ = $0.consume(at: Self.at(20)) }
         next { _ = $0.record(Array(#"{"identity":{}}"#.utf8), confirmation: "c", at: Self.at(21)) }
         next { _ = $0.confirm("c", at: Self.at(22)) }
-        next { _ = $0.release(to: Self.customer, by: MessageID("m"), at: Self.at(23)) }
+        next { _ = $0.release(by: MessageID("m"), at: Self.at(23)) }
         next { $0.expire(at: Self.at(24)) }
         #expect(
             phases.map(\.phase) == [.waiting, .open, .consumed, .recorded, .confirmed, .released, .expired])

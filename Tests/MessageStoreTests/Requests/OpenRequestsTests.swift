@@ -131,10 +131,21 @@ struct OpenRequestsTests {
         let fixture = Fixture()
         let requests = try fixture.open()
         try await begin(1, in: requests)
-        let customer = try await requests.update("r-1", of: BusinessID("b")) { request, _ in request?.customer
+        func claimed(
+            _ kind: OpenRequest.Kind = .signIn, _ identifier: String = "r-1", business: String = "b",
+            customer: String? = "c"
+        ) async throws -> String {
+            let claim = RequestClaim(
+                kind, identifier: identifier, of: BusinessID(business), customer.map { CustomerID($0) })
+            return "\(try await requests.update(claim) { request, _ in request?.requestIdentifier ?? "" })"
         }
-        #expect(customer == CustomerID("c"))
-        #expect(try await requests.update("r-1", of: BusinessID("other")) { request, _ in request == nil })
+        #expect(try await claimed() == #"agreed("r-1")"#)
+        #expect(try await claimed(customer: nil) == #"agreed("r-1")"#)
+        #expect(try await claimed(.classicSignIn) == "other")
+        #expect(try await claimed(.payment) == "other")
+        #expect(try await claimed(customer: "d") == "other")
+        #expect(try await claimed(business: "other") == "unknown")
+        #expect(try await claimed(.signIn, "r-2") == "unknown")
         try await requests.update(of: entry(1)) { request, _ in request = nil }
         #expect(try fixture.names() == [])
         #expect(try await requests.count() == 0)
