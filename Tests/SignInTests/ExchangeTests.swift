@@ -251,6 +251,47 @@ extension Result where Failure == SignInFailure {
         await test.fake.stop()
     }
 
+    @Test(arguments: [
+        (nil, false), (false, false), (true, true),
+    ])
+    func `with configured addresses a callback needs iss when authorizationResponseIss says so`(
+        setting: Bool?, isRequired: Bool
+    ) async throws {
+        var test = try await ProviderUnderTest()
+        let issuer = test.fake.issuer ?? ""
+        test.provider.tokenURL = issuer + "/token"
+        test.provider.jwksURL = issuer + "/keys"
+        test.provider.userinfoURL = issuer + "/userinfo"
+        test.provider.namesIssuerInCallbacks = setting
+        let check = try await test.client.check(test.provider)
+        #expect(check.ignoresAnnouncedIssuer == !isRequired)
+        test.fake.misbehave(.omitsIssuer)
+        let (attempt, callback) = try await test.visit()
+        var failure: SignInFailure?
+        do throws(SignInFailure) {
+            try await test.client.checkIssuer(
+                of: callback, for: attempt, at: test.provider, before: .now + .seconds(20))
+        } catch { failure = error }
+        #expect(failure == (isRequired ? .callbackIssuer(isMissing: true) : nil))
+        #expect(await test.exchange(attempt, callback).failure == failure)
+        await test.fake.stop()
+    }
+
+    @Test func `the check of a provider with configured addresses compares its issuer`() async throws {
+        var test = try await ProviderUnderTest()
+        let issuer = test.fake.issuer ?? ""
+        test.provider.tokenURL = issuer + "/token"
+        test.provider.jwksURL = issuer + "/keys"
+        test.fake.misbehave(.wrongDiscovery)
+        await #expect(throws: SignInFailure.answerRefused(.discovery, .issuerDiffers)) {
+            try await test.client.check(test.provider)
+        }
+        test.fake.misbehave(.fails(.discovery, 404))
+        let other = try SignInClient(transport: test.transport, threads: PublicKeyThreads())
+        #expect(try await !other.check(test.provider).ignoresAnnouncedIssuer)
+        await test.fake.stop()
+    }
+
     @Test(arguments: [ProviderEndpoint.discovery, .token, .keys, .userinfo])
     func `a provider that answers too late ends in 504 before the deadline`(
         _ endpoint: ProviderEndpoint
