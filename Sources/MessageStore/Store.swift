@@ -92,7 +92,8 @@ package final class Store: Sendable {
         let accounts = SegmentAccounts(recovered.ledger)
         assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
         requests = try OpenRequests(
-            directory: directory.requests, logger: logger, now: configuration.now)
+            directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
+            now: configuration.now)
         var table = recovered.assignments
         table.maximumAssigned = configuration.maximumAssignedConversations
         let assignments = Assignments(table, files: assignmentFiles) {

@@ -50,7 +50,7 @@ struct SignInReleases: Sendable {
         let released = try await requests.update(claim) { request, now in
             request?.release(by: id, at: now) ?? .expired
         }
-        return Self.meaning(of: Self.release(released), authentication)
+        return Self.meaning(of: released, authentication)
     }
 
     /// Returns the claim of an event on the request of its kind, version, business and customer.
@@ -62,13 +62,16 @@ struct SignInReleases: Sendable {
             of: event.business, event.customer)
     }
 
-    /// Returns the release by an event whose request is another one, or is gone.
-    private static func release(_ claimed: ClaimedRequest<OpenRequest.Release>) -> OpenRequest.Release {
-        switch claimed {
-        case .agreed(let release): release
-        case .other: .unproven
-        // An ended request was removed; the event then comes too late, or an operator replays it.
-        case .unknown: .expired
+    /// Returns the meaning of an event from what it released, if anything.
+    private static func meaning(
+        of released: ClaimedRequest<OpenRequest.Release>, _ authentication: Authentication
+    ) -> Meaning {
+        switch released {
+        case .agreed(.result(let json)): .result(result(json, authentication))
+        case .agreed(.repetition(let original)): .repetition(of: original)
+        case .other: .result(.unproven)
+        // An ended request is removed after a day; the event then comes too late, or an operator replays it.
+        case .agreed(.expired), .unknown: .result(.expired)
         }
     }
 
@@ -79,13 +82,16 @@ struct SignInReleases: Sendable {
     ) async throws -> Meaning {
         let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
         let payload: [UInt8]
-        switch try await requests.update(claim, { request, now in
-            request?.begin(by: id, at: now) ?? .ended(.expired)
-        }) {
+        switch try await requests.update(
+            claim,
+            { request, now in
+                request?.begin(by: id, at: now) ?? .ended(.expired)
+            })
+        {
         case .agreed(.payload(let bytes)): payload = bytes
-        case .agreed(.ended(let release)): return Self.meaning(of: release, authentication)
-        case .other: return Self.meaning(of: Self.release(.other), authentication)
-        case .unknown: return Self.meaning(of: Self.release(.unknown), authentication)
+        case .agreed(.ended(let release)): return Self.meaning(of: .agreed(release), authentication)
+        case .other: return Self.meaning(of: .other, authentication)
+        case .unknown: return Self.meaning(of: .unknown, authentication)
         }
         let result = try await result(of: token, payload, business)
         _ = try await requests.update(claim) { request, _ in request?.end(with: result.json, by: id) }
@@ -123,27 +129,14 @@ struct SignInReleases: Sendable {
             result: result.name, issuer: identity.issuer, subject: recordsSubject ? identity.subject : nil)
     }
 
-    /// Removes the request of an event whose delivery has ended.
+    /// Removes the result of an event whose delivery has ended.
     func end(_ event: InboundEvent) async {
         guard case .authentication(let authentication) = event.content,
             let identifier = authentication.interaction.requestIdentifier, settings[event.business] != nil
         else { return }
         let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
-        // When the disk fails here, the request is removed a day later, after its time has passed.
-        _ = try? await requests.update(claim) { request, _ in
-            if request?.releasedBy == id { request = nil }
-        }
-    }
-
-    private static func meaning(
-        of release: OpenRequest.Release, _ authentication: Authentication
-    ) -> Meaning {
-        switch release {
-        case .result(let json): .result(result(json, authentication))
-        case .unproven: .result(.unproven)
-        case .expired: .result(.expired)
-        case .repetition(let original): .repetition(of: original)
-        }
+        // When the disk fails here, the result is removed a day later, after its time has passed.
+        _ = try? await requests.update(claim) { request, now in request?.forgetResult(of: id, at: now) }
     }
 
     /// The result for the handler, from the recorded result and the status that the device reports.

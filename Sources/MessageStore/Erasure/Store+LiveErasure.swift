@@ -116,9 +116,7 @@ extension Store {
         try await states.excluding { () throws(StoreError) in
             try work.removeFiles(scope, in: work.directory.states)
         }
-        let busy = try await requests.remove {
-            scope.holds(ConversationKey(business: $0.business, customer: $0.customer))
-        }
+        let busy = try await requests.remove { scope.holds($0) }
         let (lines, damaged) = try await retention.excluding {
             try await self.onErasureQueue { () throws(StoreError) in
                 try work.journal.rewrite(scope, through: last) { self.reader.remove(firstRecord: $0) }

@@ -69,6 +69,9 @@ final class Outbox: Sendable {
     /// The number of replies that have not ended.
     var count: Int { total.load(ordering: .relaxed) }
 
+    /// Returns whether a reply has not ended.
+    func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.items[id] != nil } }
+
     /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 

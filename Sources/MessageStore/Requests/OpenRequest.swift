@@ -41,7 +41,7 @@ package struct OpenRequest: Hashable, Sendable {
         case confirmed
         /// Apple's event arrived.
         case released
-        /// A time limit passed; the request no longer has a secret or a result.
+        /// A time limit passed, or the event's delivery ended; the request no longer has a secret or a result.
         case expired
 
         /// Whether the request counts towards the limits for each customer and each business.
@@ -57,11 +57,9 @@ package struct OpenRequest: Hashable, Sendable {
     package enum Release: Hashable, Sendable {
         /// The event belongs to the request; the result is nil when no callback delivered one.
         case result([UInt8]?)
-        /// Another event has used the request before.
-        case unproven
-        /// The event repeats the given event, which arrived less than ten seconds before.
+        /// The event repeats the given event, which arrived before.
         case repetition(of: MessageID)
-        /// A time limit passed before the event.
+        /// A time limit passed before the event, or the event's result was removed after its delivery.
         case expired
     }
 
@@ -99,7 +97,7 @@ package struct OpenRequest: Hashable, Sendable {
     package private(set) var result: [UInt8]?
     /// The SHA-256 of the value that the confirm page sends, in hexadecimal.
     package private(set) var confirmation: String?
-    /// The event that released the request.
+    /// Apple's first event for the request.
     package private(set) var releasedBy: MessageID?
     /// The time limit of an accepted payment; nil for a sign-in, which has ``stateLifetime``.
     package private(set) var deadline: Timestamp?
@@ -110,9 +108,9 @@ package struct OpenRequest: Hashable, Sendable {
     private static let waitingLifetime = Duration.seconds(96 * 3600)
     /// How long an ended request is kept.
     ///
-    /// A delivery that has not ended may still need a released request, and a late event an expired one.
+    /// A delivery that has not ended may still need a released request. A later event is compared with the
+    /// first one, and is too late when there was none.
     private static let endedLifetime = Duration.seconds(24 * 3600)
-    private static let repetitionWindow = Duration.seconds(10)
     /// The last millisecond of the year 9999.
     private static let never = Timestamp(milliseconds: 253_402_300_799_999)
 
@@ -201,29 +199,34 @@ package struct OpenRequest: Hashable, Sendable {
     }
 
     /// Releases the result to Apple's event; a retried delivery of the same event gets the same result again.
+    ///
+    /// The first event decides: every other event of this request repeats it, whatever it reports.
     package mutating func release(by event: MessageID, at now: Timestamp) -> Release {
+        if let releasedBy, releasedBy != event { return .repetition(of: releasedBy) }
         switch phase {
-        case .expired: return .expired
-        case .released where isLate(at: now):
-            expire(at: now)
-            return .expired
-        case .released where event == releasedBy: return .result(result)
-        case .consumed where event == releasedBy: return .result(nil)
-        case .consumed where releasedBy != nil, .released:
-            guard let releasedBy, now < since.advanced(by: Self.repetitionWindow) else { return .unproven }
-            return .repetition(of: releasedBy)
+        case .released where !isLate(at: now): return .result(result)
+        case .consumed where releasedBy != nil: return .result(nil)
         case .waiting, .open, .consumed, .recorded, .confirmed:
-            let isLate = isLate(at: now)
-            if isLate, phase != .waiting {
-                expire(at: now)
-                return .expired
-            }
+            guard phase == .waiting || !isLate(at: now) else { break }
             // Without a confirmed result, remove the result and the payload, so that no later callback uses
             // the request.
             if phase != .confirmed { result = nil }
             (phase, since, payload, confirmation, releasedBy) = (.released, now, nil, nil, event)
             return .result(result)
+        case .released, .expired: break
         }
+        if phase != .expired { expire(at: now) }
+        releasedBy = event
+        return .expired
+    }
+
+    /// Removes the result of the event that released the request, and the secrets that are left; the event's
+    /// identity stays for a day.
+    ///
+    /// A replay of the event is ``Release/expired`` then, and another event still is a repetition of it.
+    package mutating func forgetResult(of event: MessageID, at now: Timestamp) {
+        guard kind != .payment, releasedBy == event, phase != .expired else { return }
+        expire(at: now)
     }
 
     /// Consumes the request of a sign-in of version 1 for Apple's event.

@@ -7,8 +7,13 @@ struct RequestTable {
     static let maximumOfCustomer = 5
     /// The maximum number of open requests of a business.
     static let maximumOfBusiness = 10_000
-    /// The maximum number of requests with the ended ones that are still kept.
+    /// The number of open requests from which on no business may have more than its share.
     static let maximum = 100_000
+    /// The maximum number of ended requests of a business; one more removes the oldest.
+    static let maximumEndedOfBusiness = 20_000
+
+    /// The maximum number of ended requests with a queued reply that are skipped in the search for the oldest.
+    private static let maximumSkipped = 100
 
     private struct Row {
         let conversation: ConversationKey
@@ -19,6 +24,9 @@ struct RequestTable {
         let isOpen: Bool
         let isBusy: Bool
         let kind: OpenRequest.Kind
+
+        /// Whether the request has ended, and no charge may have to be reversed.
+        var isRemovable: Bool { !isOpen && !isBusy }
     }
 
     /// The members of Apple's event that identify a request.
@@ -32,6 +40,27 @@ struct RequestTable {
     private var bySubject: [Subject: [CustomerID: Set<RequestName>]] = [:]
     private var openOfCustomer: [ConversationKey: Set<RequestName>] = [:]
     private var openOfBusiness: [BusinessID: Int] = [:]
+    private var endedOfBusiness: [BusinessID: Ended] = [:]
+    private var open = 0
+    /// The payments whose charge may have to be reversed.
+    private(set) var busy: Set<RequestName> = []
+
+    /// The ended requests of a business that may be removed.
+    private struct Ended {
+        /// A request with the end of its time.
+        struct Removal: Comparable {
+            let until: Timestamp
+            let name: RequestName
+
+            static func < (left: Removal, right: Removal) -> Bool {
+                (left.until, left.name.digits) < (right.until, right.name.digits)
+            }
+        }
+
+        var count = 0
+        /// The removals; one whose request has changed since is skipped.
+        var removals = MinimumHeap<Removal>()
+    }
 
     /// The number of requests.
     var count: Int { rows.count }
@@ -60,11 +89,35 @@ struct RequestTable {
         return (first.begunAt, first.entry) < (second.begunAt, second.entry)
     }
 
-    /// The payments whose charge may have to be reversed.
-    var busy: [RequestName] { rows.filter(\.value.isBusy).map(\.key) }
+    /// Returns the requests whose time limit has passed, in the order of their folders.
+    func late(at now: Timestamp) -> [RequestName] { names { $0.until <= now } }
 
-    /// Returns the requests whose time limit has passed.
-    func late(at now: Timestamp) -> [RequestName] { rows.filter { $0.value.until <= now }.map(\.key) }
+    /// Returns the requests of the conversations that satisfy `isWanted`, in the order of their folders.
+    func names(where isWanted: (ConversationKey) -> Bool) -> [RequestName] {
+        names { isWanted($0.conversation) }
+    }
+
+    private func names(_ isWanted: (Row) -> Bool) -> [RequestName] {
+        rows.filter { isWanted($0.value) }.map(\.key).sorted { $0.digits < $1.digits }
+    }
+
+    /// Returns the oldest ended request of a business that has too many of them; nil when it has not.
+    ///
+    /// A busy request is never returned, and neither is one whose reply `isQueued`: without the request, the
+    /// repeated message would ask the customer a second time.
+    mutating func endedSurplus(of business: BusinessID, isQueued: (ReplyID) -> Bool) -> RequestName? {
+        guard var ended = endedOfBusiness[business], ended.count >= Self.maximumEndedOfBusiness else {
+            return nil
+        }
+        var (skipped, found): ([Ended.Removal], RequestName?) = ([], nil)
+        while found == nil, skipped.count < Self.maximumSkipped, let next = ended.removals.popFirst() {
+            guard let row = rows[next.name], row.isRemovable, row.until == next.until else { continue }
+            if isQueued(row.entry) { skipped.append(next) } else { found = next.name }
+        }
+        for removal in skipped { ended.removals.insert(removal) }
+        endedOfBusiness[business] = ended
+        return found
+    }
 
     /// Returns the request to remove before another of this customer is added: the oldest that is not busy.
     ///
@@ -78,16 +131,19 @@ struct RequestTable {
 
     /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
     ///
-    /// A request that replaces a `surplus` one never exceeds a limit.
+    /// Only open requests count. A request that replaces a `surplus` one never exceeds a limit. When all
+    /// businesses together have ``maximum`` open requests, only those with more than their share are refused.
     func exceededLimit(
         of business: BusinessID, _ customer: CustomerID, replacing surplus: RequestName?
     ) -> Int? {
         if surplus != nil { return nil }
         // All of the customer's requests are busy.
-        let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
-        if open.count >= Self.maximumOfCustomer { return Self.maximumOfCustomer }
-        if rows.count >= Self.maximum { return Self.maximum }
-        return openOfBusiness[business, default: 0] >= Self.maximumOfBusiness ? Self.maximumOfBusiness : nil
+        let ofCustomer = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
+        if ofCustomer.count >= Self.maximumOfCustomer { return Self.maximumOfCustomer }
+        let ofBusiness = openOfBusiness[business, default: 0]
+        if ofBusiness >= Self.maximumOfBusiness { return Self.maximumOfBusiness }
+        let share = max(Self.maximum / max(openOfBusiness.count, 1), 1)
+        return open >= Self.maximum && ofBusiness >= share ? share : nil
     }
 
     /// Adds or replaces a request; removes it when `request` is nil.
@@ -101,12 +157,19 @@ struct RequestTable {
             isOpen: request.phase.isOpen, isBusy: request.isBusy, kind: request.kind)
         rows[name] = row
         bySubject[row.subject, default: [:]][request.customer, default: []].insert(name)
-        // Keep an ended payment findable: when its message is sent again, no second request for the sum may
-        // be made.
-        if row.isOpen || row.kind == .payment { byEntry[row.entry] = name }
-        guard row.isOpen else { return }
+        // Keep an ended request findable: when its message is sent again, no second request may be made.
+        byEntry[row.entry] = name
+        if row.isBusy { busy.insert(name) }
+        guard row.isOpen else {
+            endedOfBusiness[request.business, default: Ended()].count += 1
+            if row.isRemovable {
+                endedOfBusiness[request.business]?.removals.insert(.init(until: row.until, name: name))
+            }
+            return
+        }
         openOfCustomer[row.conversation, default: []].insert(name)
         openOfBusiness[request.business, default: 0] += 1
+        open += 1
     }
 
     private mutating func forget(_ name: RequestName, _ row: Row) {
@@ -115,11 +178,26 @@ struct RequestTable {
         if bySubject[row.subject]?[customer]?.isEmpty ?? false { bySubject[row.subject]?[customer] = nil }
         if bySubject[row.subject]?.isEmpty ?? false { bySubject[row.subject] = nil }
         if byEntry[row.entry] == name { byEntry[row.entry] = nil }
-        guard row.isOpen else { return }
+        busy.remove(name)
+        let business = row.conversation.business
+        guard row.isOpen else {
+            forgetEnded(of: business)
+            return
+        }
+        open -= 1
         openOfCustomer[row.conversation]?.remove(name)
         if openOfCustomer[row.conversation]?.isEmpty ?? false { openOfCustomer[row.conversation] = nil }
-        let business = row.conversation.business
         openOfBusiness[business, default: 1] -= 1
         if openOfBusiness[business] == 0 { openOfBusiness[business] = nil }
+    }
+
+    /// Counts an ended request less, and drops the oldest removals whose requests have changed.
+    private mutating func forgetEnded(of business: BusinessID) {
+        guard var ended = endedOfBusiness.removeValue(forKey: business), ended.count > 1 else { return }
+        ended.count -= 1
+        while let first = ended.removals.first, rows[first.name]?.until != first.until {
+            _ = ended.removals.popFirst()
+        }
+        endedOfBusiness[business] = ended
     }
 }

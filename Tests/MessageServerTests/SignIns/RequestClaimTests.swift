@@ -19,13 +19,14 @@ struct RequestClaimTests {
 
     /// A store with one request, and both readers of Apple's events.
     private struct Fixture {
-        let temporary = TemporaryStore()
+        let temporary: TemporaryStore
         let store: Store
         let signIns: SignInReleases
         let flow: SignInFlow
         let payments: PaymentResults
 
-        init(_ kind: OpenRequest.Kind) async throws {
+        init(_ kind: OpenRequest.Kind, in temporary: TemporaryStore = TemporaryStore()) async throws {
+            self.temporary = temporary
             store = try temporary.open()
             var provider = Provider(
                 issuer: nil, clientID: "c", clientAuthentication: .none, scope: ["profile"])
@@ -99,14 +100,19 @@ struct RequestClaimTests {
             try store.requests.find(RequestName(of: RequestClaimTests.identifier))
         }
 
-        /// The server's reading of an event, of both kinds.
-        func meaning(_ data: String, business: String, customer: String) async throws -> String {
+        func event(
+            _ data: String, business: String = "b", customer: String = "urn:mbid:c", id: String = "m-2"
+        ) throws -> InboundEvent {
             let message =
                 #"{"type":"interactive","interactiveData":{"data":{"version":"2.0","#
                 + #""requestIdentifier":"r-1",\#(data)}}}"#
-            let event = InboundEvent.decode(
-                message: try JSONDocument(Array(message.utf8)), id: MessageID("m-2"),
+            return InboundEvent.decode(
+                message: try JSONDocument(Array(message.utf8)), id: MessageID(id),
                 business: BusinessID(business), customer: CustomerID(customer))
+        }
+
+        /// The server's reading of an event, of both kinds.
+        func meaning(_ event: InboundEvent) async throws -> String {
             if let payment = try await payments.result(of: event) { return payment.state.rawValue }
             defer { withExtendedLifetime(temporary) {} }
             switch try await signIns.meaning(of: event) {
@@ -135,7 +141,8 @@ struct RequestClaimTests {
         (.classicSignIn, failure, "b", "urn:mbid:c", "unproven"),
         // An event of another business or customer.
         (.payment, paid, "other", "urn:mbid:c", "none"), (.payment, paid, "b", "urn:mbid:d", "none"),
-        (.signIn, success, "other", "urn:mbid:c", "expired"), (.signIn, success, "b", "urn:mbid:d", "unproven"),
+        (.signIn, success, "other", "urn:mbid:c", "expired"),
+        (.signIn, success, "b", "urn:mbid:d", "unproven"),
         (.classicSignIn, token, "other", "urn:mbid:c", "expired"),
         (.classicSignIn, token, "b", "urn:mbid:d", "unproven"),
     ])
@@ -145,7 +152,9 @@ struct RequestClaimTests {
         let fixture = try await Fixture(kind)
         let before = try fixture.file()
         #expect(before?.payload?.isEmpty == false)
-        #expect(try await fixture.meaning(event, business: business, customer: customer) == meaning)
+        #expect(
+            try await fixture.meaning(
+                try fixture.event(event, business: business, customer: customer)) == meaning)
         #expect(try fixture.file() == before)
         await fixture.store.close()
     }
@@ -160,12 +169,39 @@ struct RequestClaimTests {
         let value = RequestName(of: Self.identifier).digits + ".x"
         for slug in slugs {
             #expect(
-                await fixture.flow.callback(Array("code=c&state=r-1".utf8), slug: slug) == .failure(code: 400))
+                await fixture.flow.callback(Array("code=c&state=r-1".utf8), slug: slug) == .failure(code: 400)
+            )
             #expect(
                 await fixture.flow.confirm(Array("value=\(value)".utf8)[...], slug: slug)
                     == .failure(code: 400))
         }
         #expect(try fixture.file() == before)
+        await fixture.store.close()
+    }
+
+    @Test(arguments: [
+        (OpenRequest.Kind.signIn, failure, success), (.signIn, success, failure),
+        (.classicSignIn, failed, token),
+    ])
+    func `a second event of a sign-in repeats the first one, also after a restart, and a replay has expired`(
+        kind: OpenRequest.Kind, first: String, second: String
+    ) async throws {
+        let temporary = TemporaryStore()
+        var fixture = try await Fixture(kind, in: temporary)
+        let event = try fixture.event(first, id: "m-1")
+        let meaning = try await fixture.meaning(event)
+        #expect(meaning != "expired" && meaning != "repetition")
+        #expect(try await fixture.meaning(event) == meaning)
+        #expect(try await fixture.meaning(try fixture.event(second)) == "repetition")
+        await fixture.signIns.end(event)
+        for _ in 1...2 {
+            #expect(try await fixture.meaning(try fixture.event(second)) == "repetition")
+            #expect(try await fixture.meaning(event) == "expired")
+            let kept = try fixture.file()
+            #expect(kept?.payload == nil && kept?.result == nil)
+            await fixture.store.close()
+            fixture = try await Fixture(kind, in: temporary)
+        }
         await fixture.store.close()
     }
 
@@ -181,7 +217,7 @@ struct RequestClaimTests {
                     releaseLifetime: .seconds(120), at: now)
             )
         }
-        #expect(try await fixture.meaning(Self.failure, business: "b", customer: "urn:mbid:c") == "failed")
+        #expect(try await fixture.meaning(try fixture.event(Self.failure)) == "failed")
         #expect(try fixture.file()?.phase == .released)
         #expect(try fixture.store.requests.find(RequestName(of: "s-2"))?.phase == .waiting)
         await fixture.store.close()

@@ -15,9 +15,8 @@ struct OpenPaymentTests {
         func advance(by seconds: Int) { self.seconds.withLock { $0 += seconds } }
 
         func open() throws -> OpenRequests {
-            try OpenRequests(directory: temporary.file("requests"), logger: LogCollector().logger) { [self] in
-                now
-            }
+            try OpenRequests(
+                directory: temporary.file("requests"), logger: LogCollector().logger, now: { [self] in now })
         }
 
         var now: Timestamp {

@@ -13,6 +13,7 @@ private final class Changing {
     var phase: OpenRequest.Phase { request.phase }
     var payload: [UInt8]? { request.payload }
     var result: [UInt8]? { request.result }
+    var confirmation: String? { request.confirmation }
     var copy: Changing { Changing(request) }
 
     func accept(at now: Timestamp) { request.accept(at: now) }
@@ -30,6 +31,9 @@ private final class Changing {
         request.begin(by: event, at: now)
     }
     func end(with result: [UInt8], by event: MessageID) { request.end(with: result, by: event) }
+    func forgetResult(of event: MessageID, at now: Timestamp) {
+        request.forgetResult(of: event, at: now)
+    }
 }
 
 struct OpenRequestTests {
@@ -61,9 +65,9 @@ struct OpenRequestTests {
         request.accept(at: Self.at(10))
         #expect(request.begin(by: event, at: Self.at(20)) == payload)
         #expect(request.begin(by: event, at: Self.at(80_000)) == payload)
-        #expect(
-            request.begin(by: other, at: Self.at(29)) == .ended(.repetition(of: event)))
-        #expect(request.begin(by: other, at: Self.at(30)) == .ended(.unproven))
+        for seconds in [29, 30, 80_000] {
+            #expect(request.begin(by: other, at: Self.at(seconds)) == .ended(.repetition(of: event)))
+        }
         #expect(!request.consume(at: Self.at(30)))
         request.end(with: [2], by: other)
         #expect(request.phase == .consumed)
@@ -152,19 +156,48 @@ struct OpenRequestTests {
         #expect(!request.consume(at: Self.at(21)))
     }
 
-    @Test
-    func `the same event is released again, another one is a repetition for ten seconds, then unproven`() {
+    @Test func `the same event is released again for a day, and every other event repeats it`() {
         let request = consumed()
         #expect(request.record([1], confirmation: nil, at: Self.at(21)))
         func release(_ event: String, _ seconds: Int) -> OpenRequest.Release {
             request.release(by: MessageID(event), at: Self.at(seconds))
         }
         #expect(release("m", 30) == .result([1]))
-        #expect(release("n", 39) == .repetition(of: MessageID("m")))
-        #expect(release("n", 40) == .unproven)
+        for seconds in [31, 39, 40, 80_000] {
+            #expect(release("n", seconds) == .repetition(of: MessageID("m")))
+        }
         #expect(release("m", 30 + 86_399) == .result([1]))
         #expect(release("m", 30 + 86_400) == .expired)
         #expect(request.result == nil)
+        #expect(release("n", 30 + 86_400) == .repetition(of: MessageID("m")))
+    }
+
+    @Test func `after its delivery an event has no result, and another event still repeats it`() throws {
+        let request = consumed()
+        #expect(request.record([1], confirmation: nil, at: Self.at(21)))
+        let (event, other) = (MessageID("m"), MessageID("n"))
+        #expect(request.release(by: event, at: Self.at(30)) == .result([1]))
+        request.forgetResult(of: other, at: Self.at(31))
+        #expect(request.result == [1])
+        request.forgetResult(of: event, at: Self.at(31))
+        #expect(request.result == nil && request.payload == nil && request.confirmation == nil)
+        #expect(request.request.until == Self.at(31 + 86_400))
+        let read = try #require(OpenRequestText.request(in: OpenRequestText.bytes(of: request.request)))
+        #expect(read == request.request)
+        let restored = Changing(read)
+        #expect(restored.release(by: event, at: Self.at(32)) == .expired)
+        #expect(restored.release(by: other, at: Self.at(33)) == .repetition(of: event))
+        #expect(restored.begin(by: other, at: Self.at(34)) == .ended(.repetition(of: event)))
+        #expect(!restored.consume(at: Self.at(34)))
+    }
+
+    @Test func `the first event of an expired request is too late, and another event repeats it`() {
+        let request = waiting()
+        request.accept(at: Self.at(10))
+        for event in ["m", "m"] {
+            #expect(request.release(by: MessageID(event), at: Self.at(610)) == .expired)
+        }
+        #expect(request.release(by: MessageID("n"), at: Self.at(611)) == .repetition(of: MessageID("m")))
     }
 
     @Test func `a file has the request as it was in every phase`() {
