@@ -260,7 +260,7 @@ extension Result where Failure == SignInFailure {
         var test = try await ProviderUnderTest()
         let issuer = test.fake.issuer ?? ""
         test.provider.tokenURL = issuer + "/token"
-        test.provider.jwksURL = issuer + "/keys"
+        test.provider.jwksURL = issuer + "/jwks"
         test.provider.userinfoURL = issuer + "/userinfo"
         test.provider.namesIssuerInCallbacks = setting
         let check = try await test.client.check(test.provider)
@@ -281,7 +281,7 @@ extension Result where Failure == SignInFailure {
         var test = try await ProviderUnderTest()
         let issuer = test.fake.issuer ?? ""
         test.provider.tokenURL = issuer + "/token"
-        test.provider.jwksURL = issuer + "/keys"
+        test.provider.jwksURL = issuer + "/jwks"
         test.fake.misbehave(.wrongDiscovery)
         await #expect(throws: SignInFailure.answerRefused(.discovery, .issuerDiffers)) {
             try await test.client.check(test.provider)

@@ -282,10 +282,16 @@ struct OpenRequestsTests {
         fixture.advance(by: 1)
         try await expect(
             { try await requests.sweep() },
-            toLetRun: { #expect(try await consume(last + 1, in: requests)) },
+            toLetRun: {
+                let isUsed = try await consume(last + 1, in: requests)
+                #expect(isUsed)
+            },
             when: { try requests.find(first)?.phase == .expired })
         try await expect(
-            { #expect(try await requests.remove { $0.customer != CustomerID("late") } == 0) },
+            {
+                let kept = try await requests.remove { $0.customer != CustomerID("late") }
+                #expect(kept == 0)
+            },
             toLetRun: {
                 let isRecorded = try await requests.update(name(last + 1)) { request, now in
                     request?.record([1], confirmation: nil, at: now)
