@@ -3,11 +3,16 @@ internal import BalloonJSON
 extension InboundEvent {
     /// The text that replaces a value which must not be stored.
     package static let redactedText = "[not kept]"
+    /// The number of characters of a payment's `requestIdentifier` that people see.
+    ///
+    /// The whole identifier of an open request gives access to its payment endpoints.
+    package static let shownIdentifierLength = 8
 
     /// The message without the secrets of a sign-in or a payment, and without the answers of a private form;
     /// nil when it contains none of them and may be stored unchanged.
     ///
-    /// Every member stays in its place; only its value is replaced with ``redactedText``.
+    /// Every member stays in its place; only its value is replaced with ``redactedText``. The
+    /// `requestIdentifier` of a payment is cut to ``shownIdentifierLength``.
     package var redactedMessage: [UInt8]? { RedactionRule(of: message, from: .customer).redacted(message) }
 }
 
@@ -68,6 +73,8 @@ private struct RedactionRule {
     var everywhere: Set<String> = []
     /// The names of bubbles that are redacted as members of `data` or of `interactiveData`.
     var bubbles: Set<String> = []
+    /// Whether the `requestIdentifier` of `data` is cut.
+    var cutsIdentifier = false
 
     /// A member's name for a lookup; empty for a name that is longer than every name that is redacted.
     ///
@@ -105,7 +112,7 @@ private struct RedactionRule {
             // The customer's bubble shows the answers as well.
             bubbles = ["replyMessage"]
         }
-        if ApplePay.isShown(in: data) { everywhere = paymentSecrets }
+        if ApplePay.isShown(in: data) { (everywhere, cutsIdentifier) = (paymentSecrets, true) }
     }
 
     /// The names that are redacted in the section with this name.
@@ -148,6 +155,14 @@ private enum MessagePart {
         }
     }
 
+    /// Returns the part of an identifier that stays; nil for a value that is not cut.
+    func cut(_ value: JSONValue, of member: String, _ rule: RedactionRule) -> String? {
+        guard case .data = self, rule.cutsIdentifier, member == "requestIdentifier", let text = value.string,
+            text.count > InboundEvent.shownIdentifierLength
+        else { return nil }
+        return String(text.prefix(InboundEvent.shownIdentifierLength))
+    }
+
     func redacts(_ member: String, _ rule: RedactionRule) -> Bool {
         switch self {
         case .message: false
@@ -177,6 +192,9 @@ extension JSONWriter {
                     let isSecret = !member.isNull && !member.equals(SignInRequest.placeholder)
                     if part.redacts(key, rule), isSecret {
                         writer.string(InboundEvent.redactedText)
+                        hasChanged = true
+                    } else if let cut = part.cut(member, of: key, rule) {
+                        writer.string(cut)
                         hasChanged = true
                     } else if let inner = part.part(of: key, rule) {
                         hasChanged = writer.write(member, inner, without: rule) || hasChanged
