@@ -183,8 +183,8 @@ let package = Package(
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "MessageStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "ShopExample", "LoyaltyExample",
-                "RetentionMessages", "RetentionClient",
+                "BalloonPOSIX", "BusinessMessages", "Payments", "ServerTestSupport", "ShopExample",
+                "LoyaltyExample", "RetentionMessages", "RetentionClient",
             ]),
         testTarget(
             "MessageStoreTests",

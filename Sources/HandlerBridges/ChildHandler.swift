@@ -123,7 +123,15 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     }
 
     /// Ends the process and starts it again at once, even while restarts are suspended.
+    ///
+    /// Events and payments wait meanwhile. A process that charges a customer ends when its charging calls have
+    /// ended, because nobody could say otherwise whether its payment provider charges.
     package func restart() async {
+        if let session, await session.isCharging {
+            logger.notice("handler restarts when its payments have ended")
+            gate.close()
+            await session.waitForCharges()
+        }
         let (session, pause) = state.withLock { state in
             if state.session != nil { state.isRestarting = true }
             return (state.session, state.pause)

@@ -32,6 +32,9 @@ final class ServiceHandler: EventHandler {
     let subscriptions: Set<Subscription>
     let payments: Set<PaymentCallback.Kind>?
     let transport: any HTTPTransport
+    /// The transport of updates and reversals, apart from events.
+    let paymentTransport: any HTTPTransport
+    let charges: ChargeTransports
     private let logger: Logger
     private let tail = LogTail()
     private let isStopping = Atomic(false)
@@ -40,6 +43,8 @@ final class ServiceHandler: EventHandler {
     init(
         _ address: ServiceAddress, signature: WebhookSignature, subscriptions: Set<Subscription>,
         payments: Set<PaymentCallback.Kind> = [], transport: any HTTPTransport,
+        paymentTransport: (any HTTPTransport)? = nil,
+        chargeTransport: (@Sendable () throws -> any HTTPTransport)? = nil,
         logger: Logger = Logger(label: "handler")
     ) {
         self.logger = logger
@@ -48,6 +53,8 @@ final class ServiceHandler: EventHandler {
         self.subscriptions = subscriptions
         self.payments = payments
         self.transport = transport
+        self.paymentTransport = paymentTransport ?? transport
+        charges = ChargeTransports(chargeTransport ?? { transport })
     }
 
     var maximumInFlight: Int? { nil }

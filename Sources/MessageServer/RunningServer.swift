@@ -82,7 +82,8 @@ package final class RunningServer: Sendable {
         let signIns = SignInSettings(current)
         let signInClient = try SignInClient()
         let payments = try PaymentServices(
-            current, store: store, handlers: HandlerPayments(registry), logger: logger)
+            current, store: store,
+            handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
         making.unasked.open(store, signIns: signIns, payments: payments.results)
         let pipelines = try Pipelines(
             current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,

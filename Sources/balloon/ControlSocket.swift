@@ -7,6 +7,9 @@ import MessageServer
 struct ControlSocket {
     private let path: String
 
+    /// The time limit of a handler's restart: ten minutes for its charging calls, and its whole grace period.
+    static let restartTimeout = Duration.seconds(660)
+
     /// Uses the control socket of the server with the data directory `data`.
     ///
     /// Throws when the directory does not exist, or when its path is too long for a socket.
@@ -29,9 +32,10 @@ struct ControlSocket {
     }
 
     /// Sends a request and returns the body of a 200; throws when no server listens, or for any other status.
-    func ask(_ method: String, _ target: String, _ body: [UInt8] = []) async throws -> [UInt8] {
-        // The default timeout of 60 seconds also covers a handler's restart, which may wait for its whole grace period.
-        guard let answer = try await Self.ask(path, method, target, body) else {
+    func ask(
+        _ method: String, _ target: String, _ body: [UInt8] = [], timeout: Duration = .seconds(60)
+    ) async throws -> [UInt8] {
+        guard let answer = try await Self.ask(path, method, target, body, timeout: timeout) else {
             throw CommandFailure.noAnswer(url: terminalText(path))
         }
         return try Self.content(answer)

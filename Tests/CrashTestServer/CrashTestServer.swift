@@ -65,6 +65,9 @@ extension CrashTestServer {
                 decoding: try File(folder + "/session-url", for: .reading).readAll(), as: UTF8.self)
             merchant.authoritiesFile = folder + "/authority.pem"
             configuration.businesses[0].applePay = ApplePayConfiguration(merchant: merchant)
+            configuration.paymentTimings = PaymentTimings().divided(by: 100)
+            // A busy machine may need longer for a charge that succeeds.
+            if !Directory.exists(folder + "/hold") { configuration.paymentTimings.answer = .seconds(25) }
             try await Server.run(configuration, handlers: handlers, logger: Logger(label: "balloon")) { _ in }
         } catch {
             print("\(error)")
@@ -81,7 +84,8 @@ private struct CashierFactory: HandlerFactory {
 
 /// Charges every token: a line in the file `charges` of the folder for each, and one in `reversals` for each reversal.
 ///
-/// While the folder has a file `hold`, a charge never ends.
+/// While the folder has a file `hold`, a charge never ends, and while it has a file `closed`, reversals fail. The waits of
+/// payments are divided by 100.
 private struct Cashier: TextHandler, PaymentGatewayHandler {
     let folder: String
 
@@ -100,7 +104,10 @@ private struct Cashier: TextHandler, PaymentGatewayHandler {
         return .success(charged: context.sheet.total.amount, reference: "ch_1")
     }
 
-    func reversal(_ reversal: PaymentReversal) async throws { try record(reversal.attempt, in: "reversals") }
+    func reversal(_ reversal: PaymentReversal) async throws {
+        if Directory.exists(folder + "/closed") { throw CancellationError() }
+        try record(reversal.attempt, in: "reversals")
+    }
 
     private func record(_ attempt: String, in name: String) throws {
         let file = try File(folder + "/" + name, for: .appending)

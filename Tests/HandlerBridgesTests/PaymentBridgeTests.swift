@@ -153,6 +153,50 @@ struct PaymentBridgeTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// The end of a call that charges, for each failure of a bridge.
+    private static let ends: [(BridgeError, PaymentCallEnd)] = [
+        (.notRunning, .neverLeft), (.transport(.connectionFailed), .neverLeft),
+        (.transport(.hostUnresolved), .neverLeft), (.transport(.certificateRefused), .neverLeft),
+        (.ended, .seen), (.refused(RPCFailure(code: -32001, message: "")), .seen),
+        (.transport(.interrupted(code: 56)), .unseen), (.transport(.timedOut), .unseen),
+        (.transport(nil), .unseen), (.status(504), .unseen), (.status(404), .unseen), (.notJSON, .unseen),
+        (.answerTooLarge(maximumBytes: 1), .unseen), (.timedOut, .unseen), (.notReading, .unseen),
+        (.cancelled, .unseen), (.paymentRefused(PaymentAnswerProblem(.type, at: "charged")), .misanswered),
+    ]
+
+    @Test(arguments: ends)
+    private func `a failure says whether the handler may still charge`(
+        error: BridgeError, end: PaymentCallEnd
+    ) {
+        #expect(error.callEnd == end)
+    }
+
+    /// A call that charges, which the program does not answer.
+    private func hanging(for time: Duration) throws -> PaymentContext {
+        var context = try context(.paymentGateway, "hang")
+        context.callEnds = .now + time
+        return context
+    }
+
+    @Test func `a call that charges is not cancelled, and ends at its own time limit`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let handler = try await child(directory, log)
+        let limited = try hanging(for: .milliseconds(200))
+        await #expect(throws: BridgeError.timedOut) { try await dispatch(limited, to: handler) }
+        let hanging = try hanging(for: .seconds(60))
+        let call = Task { try await dispatch(hanging, to: handler) }
+        // The program answers other calls meanwhile, and hears of no cancellation.
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        call.cancel()
+        await #expect(throws: BridgeError.cancelled) { try await call.value }
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        #expect(await !handler.report.log.contains { $0.contains("cancelled") })
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func `a service gets each call of a payment once, signed, and its answer is checked`() async throws
     {
         let calls = Mutex<[String]>([])

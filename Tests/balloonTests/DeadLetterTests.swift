@@ -111,8 +111,8 @@ import Testing
             var payment = Payment(
                 currency: "EUR", total: "59.00", shippingMethod: nil, sheet: try PaymentSheet(request).json)
             _ = payment.begin(attempt: id, shippingMethod: nil, at: .now())
-            _ = payment.settle(id, .unknown, at: .now())
-            payment.reverse(id, isConfirmed: false, isLast: true, at: .now())
+            _ = payment.settle(id, .misanswered(reference: nil), at: .now())
+            payment.reverse(id, begunIn: 1, isConfirmed: false, isLast: true, at: .now())
             let payload = PaymentPayload(
                 key: "k", session: session, message: MessageID("m"), request: request, payment: payment)
             _ = try await store.requests.request(of: ReplyID(record: UInt64(57 + number), index: 0)) { now in

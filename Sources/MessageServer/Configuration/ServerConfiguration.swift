@@ -1,6 +1,7 @@
 package import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
+package import Payments
 
 /// The complete configuration of one server, parsed into usable types.
 ///
@@ -64,6 +65,8 @@ package struct ServerConfiguration: Sendable {
     package var webFolder: String?
     /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
+    /// The waits of payments; not configurable in the file.
+    package var paymentTimings = PaymentTimings()
     /// The time limit for stopping the server.
     package var shutdownTime = Duration.seconds(25)
     /// How long a stopping server keeps accepting connections while `/readyz` answers 503; JSON:

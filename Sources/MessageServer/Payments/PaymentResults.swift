@@ -72,6 +72,7 @@ extension PaymentResult {
             switch attempt?.state {
             case nil: .unpaid
             case .begun: .pending
+            case .uncertain: .uncertain
             case .succeeded: .paid
             case .failed: .declined
             case .reversing: .reversing
@@ -81,7 +82,7 @@ extension PaymentResult {
             case .unreversed, .dropped: .unreversed
             }
         self.init(
-            state: state, amount: attempt?.amount ?? payment.total, currency: payment.currency,
+            state: state, amount: attempt?.amount ?? payment.shown.total, currency: payment.currency,
             reference: attempt?.reference, attempt: attempt?.id,
             agrees: isShownAsPaid == (state == .paid))
     }

@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
 import Logging
+import Payments
 
 /// The payment routes for devices and Apple: the endpoints, the fallback page, and the file that verifies the
 /// domain.
@@ -75,7 +76,9 @@ struct PaymentRoutes: Sendable {
             let response: HTTPResponse
             do {
                 let found = try await flow.fallback(key: key, request: identifier)
-                response = found.map { Self.page($0.identifier, $0.business) } ?? Self.response(.notFound)
+                response =
+                    found.map { Self.page($0.identifier, $0.business, $0.standing) }
+                    ?? Self.response(.notFound)
             } catch {
                 response = Self.unavailable
             }
@@ -85,14 +88,16 @@ struct PaymentRoutes: Sendable {
         return nil
     }
 
-    private static func page(_ identifier: String, _ business: PaymentSettings.Business) -> HTTPResponse {
+    private static func page(
+        _ identifier: String, _ business: PaymentSettings.Business, _ standing: Payment.Standing
+    ) -> HTTPResponse {
         if let address = business.applePay.fallbackURL {
             let separator = address.contains("?") ? "&" : "?"
             return HTTPResponse(
                 .found,
                 fields: PublicPage.fields + [("Location", "\(address)\(separator)request=\(identifier)")])
         }
-        return PaymentPage.page(business: business.name).response()
+        return PaymentPage.page(business: business.name, standing).response()
     }
 
     private func association(_ request: HTTPRequest) -> HTTPResponse {

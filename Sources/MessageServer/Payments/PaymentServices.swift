@@ -26,7 +26,8 @@ struct PaymentServices: Sendable {
         let records = PaymentRecords(dataDirectory: configuration.dataDirectory, logger: logger)
         let reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
-            lifetime: configuration.gateway.replyLifetime, logger: logger)
+            lifetime: configuration.gateway.replyLifetime, timings: configuration.paymentTimings,
+            logger: logger)
         let tokens = PaymentTokens()
         let now = clock.now()
         for business in settings.all where business.applePay.decryption != nil {
@@ -50,8 +51,8 @@ struct PaymentServices: Sendable {
         routes = PaymentRoutes(
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
-                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings,
-            logger: logger)
+                records: records, tokens: tokens, clock: clock, timings: configuration.paymentTimings,
+                logger: logger), settings: settings, logger: logger)
     }
 
     /// The number of reversals that are dead letters, by business.

@@ -103,7 +103,8 @@ struct Handlers: AsyncParsableCommand {
     ) async throws -> [UInt8] {
         let question = JSONWriter.object { $0.field("business", business) }
         do {
-            return try await ControlSocket(data: try options.data).ask("POST", target, question)
+            return try await ControlSocket(data: try options.data).ask(
+                "POST", target, question, timeout: ControlSocket.restartTimeout)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with a handler",

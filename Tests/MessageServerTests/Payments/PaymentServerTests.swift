@@ -257,7 +257,21 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
             #expect(page.status == 200 && page.header("cache-control") == "no-store")
             #expect(String(decoding: page.body, as: UTF8.self).contains("Nothing was charged"))
         }
+        let identifier = try #require(data["requestIdentifier"]?.string)
+        let gateway = try #require(data["payment"]?["endpoints"]?["paymentGatewayUrl"]?.string)
+        let paid = try await shop.send(
+            String(gateway.dropFirst(shop.server.url.utf8.count)),
+            body: PaymentUnderTest.gateway(identifier: identifier))
+        #expect(paid.body == PaymentUnderTest.success)
+        let page = String(decoding: try await shop.send(path, method: "GET").body, as: UTF8.self)
+        #expect(page.contains("already paid") && !page.contains("Nothing was charged"))
         await shop.stop()
+        // People read conversations and the records of payments; only a callback needs the whole identifier.
+        for folder in ["/conversations", "/payments"] {
+            let files = try Self.files(shop.server.configuration.dataDirectory + folder)
+            #expect(files.contains { $0.1.contains(identifier.prefix(8)) }, "\(folder)")
+            for (path, text) in files { #expect(!text.contains(identifier), "\(path)") }
+        }
     }
 
     @Test(arguments: [false, true])
@@ -291,7 +305,7 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
         #expect(try await withdraw() == false)
         let answer = try await shop.send(
             asked.gateway, body: PaymentUnderTest.gateway(identifier: asked.identifier))
-        #expect(answer.status == 200 && answer.body == PaymentUnderTest.failure)
+        #expect(answer.status == 200 && answer.body == PaymentFailure.ended.answer)
         let update = try await shop.send(
             asked.shipping,
             body: Array(

@@ -103,22 +103,39 @@ on.shippingContactUpdate(({ payment }) => {
   return { newTotal, newLineItems, newShippingMethods: DELIVERIES.filter((each) => each.identifier === "post") };
 });
 
+// The keys whose charge was reversed. A real shop asks its payment provider, or keeps them on disk.
+const reversedKeys = new Set();
+
 on.paymentGateway(({ payment, total, attempt }) => {
   // A real shop calls its payment provider here, with payment.paymentToken, total and attempt as the idempotency key. This one
   // accepts every card but the one that `balloon simulate applePay --decline` uses.
+  if (reversedKeys.has(attempt)) {
+    // The reversal overtook the charge: the customer already saw a failure.
+    return notPaid({ code: "unknown", message: "This payment was cancelled." });
+  }
   if (payment.paymentToken.paymentMethod?.displayName === "Visa 0002") {
     return notPaid({ code: "unknown", message: "The bank declined the card." });
   }
   return paid(total, `test-${attempt.slice(0, 8)}`);
 });
 
-// A real shop returns the charge with the key attempt here; this one charged nothing.
-on.reversal(() => {});
+// A real shop returns the charge with the key attempt here, if there is one; this one charged nothing. It remembers the key in
+// any case, so that a charge that comes later is refused.
+on.reversal(({ attempt }) => {
+  reversedKeys.add(attempt);
+});
 
 on.applePay((event) => {
   const { state, amount, currency } = event.paymentRecord ?? {};
-  if (state === "paid") return `Thank you! You paid ${amount} ${currency}.`;
-  return 'Nothing was charged. Write "pay" to try again.';
+  switch (state) {
+    case "paid": return `Thank you! You paid ${amount} ${currency}.`;
+    case "unpaid": case "declined": case "reversed": return 'Nothing was charged. Write "pay" to try again.';
+    case "pending": return "Your payment is not confirmed yet. Please do not pay again.";
+    case "unreversed":
+      return "Your payment failed, and we could not confirm that nothing was charged. We will look into it.";
+    // Uncertain or reversing, or unknown to this server: a second payment could be a second charge.
+    default: return "Your payment failed. If you were charged, you get the money back. Please do not pay again yet.";
+  }
 });
 
 bot.run(import.meta.url);

@@ -120,10 +120,17 @@ def address_chosen(payment):
     return sheet(*sums("post"), shipping_methods=[("post", *DELIVERIES["post"])])
 
 
+# The keys whose charge was reversed. A real shop asks its payment provider, or keeps them on disk.
+reversed_keys = set()
+
+
 @on.paymentGateway
 def charge(payment):
     # A real shop calls its payment provider here, with payment.token, payment.total and payment.attempt as the
     # idempotency key. This one accepts every card but the one that `balloon simulate applePay --decline` uses.
+    if payment.attempt in reversed_keys:
+        # The reversal overtook the charge: the customer already saw a failure.
+        return not_paid(payment_error("unknown", "This payment was cancelled."))
     if (payment.token.get("paymentMethod") or {}).get("displayName") == "Visa 0002":
         return not_paid(payment_error("unknown", "The bank declined the card."))
     return paid(payment.total, "test-" + payment.attempt[:8])
@@ -131,15 +138,27 @@ def charge(payment):
 
 @on.reversal
 def give_back(payment):
-    """A real shop returns the charge with the key payment.attempt here; this one charged nothing."""
+    """A real shop returns the charge with the key payment.attempt here, if there is one; this one charged nothing.
+
+    It remembers the key in any case, so that a charge that comes later is refused.
+    """
+    reversed_keys.add(payment.attempt)
 
 
 @on.applePay
 def payment_ended(event):
     record = event.payment_record or {}
-    if record.get("state") == "paid":
+    state = record.get("state")
+    if state == "paid":
         return f"Thank you! You paid {record['amount']} {record['currency']}."
-    return 'Nothing was charged. Write "pay" to try again.'
+    if state in ("unpaid", "declined", "reversed"):
+        return 'Nothing was charged. Write "pay" to try again.'
+    if state == "pending":
+        return "Your payment is not confirmed yet. Please do not pay again."
+    if state == "unreversed":
+        return "Your payment failed, and we could not confirm that nothing was charged. We will look into it."
+    # Uncertain or reversing, or unknown to this server: a second payment could be a second charge.
+    return "Your payment failed. If you were charged, you get the money back. Please do not pay again yet."
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import HandlerKit
+import Synchronization
 
 /// A shop: questions by quick reply, list picker, time picker and form, a sign-in, and a payment.
 ///
@@ -100,10 +101,23 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
     }
 
     func applePay(_ applePay: ApplePay, _ context: Context) async throws -> Outcome {
-        guard let payment = context.payment, payment.state == .paid else {
+        switch context.payment?.state {
+        case .paid:
+            let payment = context.payment
+            return .reply("Thank you! You paid \(payment?.amount ?? "") \(payment?.currency ?? "").")
+        case .unpaid, .declined, .reversed:
             return .reply("Nothing was charged. Write \"pay\" to try again.")
+        case .pending: return .reply("Your payment is not confirmed yet. Please do not pay again.")
+        case .unreversed:
+            return .reply(
+                "Your payment failed, and we could not confirm that nothing was charged. We will look into it."
+            )
+        // Unknown to this server: a second payment could be a second charge.
+        case .uncertain, .reversing, nil:
+            return .reply(
+                "Your payment failed. If you were charged, you get the money back. Please do not pay again yet."
+            )
         }
-        return .reply("Thank you! You paid \(payment.amount) \(payment.currency).")
     }
 }
 
@@ -153,12 +167,28 @@ extension Shop {
     func paymentGateway(_ token: PaymentToken, _ context: PaymentContext) async throws -> PaymentOutcome {
         // A real shop calls its payment provider here, with token.json, the total and context.attempt as the idempotency
         // key. This one accepts every card but the one that `balloon simulate applePay --decline` uses.
+        if Self.reversed.holds(context.attempt) {
+            // The reversal overtook the charge: the customer already saw a failure.
+            return .failure([PaymentError(.unknown, message: "This payment was cancelled.")])
+        }
         if token.method?.displayName == "Visa 0002" {
             return .failure([PaymentError(.unknown, message: "The bank declined the card.")])
         }
         return .success(charged: context.sheet.total.amount, reference: "test-\(context.attempt.prefix(8))")
     }
 
-    /// A real shop returns the charge with the key `reversal.attempt` here; this one charged nothing.
-    func reversal(_ reversal: PaymentReversal) async throws {}
+    /// A real shop returns the charge with the key `reversal.attempt` here, if there is one; this one charged nothing.
+    ///
+    /// It remembers the key in any case, so that a charge that comes later is refused.
+    func reversal(_ reversal: PaymentReversal) async throws { Self.reversed.insert(reversal.attempt) }
+
+    private static let reversed = ReversedKeys()
+}
+
+/// The keys whose charge was reversed; a real shop asks its payment provider, or keeps them on disk.
+private final class ReversedKeys: Sendable {
+    private let keys = Mutex<Set<String>>([])
+
+    func insert(_ key: String) { keys.withLock { _ = $0.insert(key) } }
+    func holds(_ key: String) -> Bool { keys.withLock { $0.contains(key) } }
 }
