@@ -108,7 +108,7 @@ package final class GatewayClient: Sendable {
         if options.isNotification { fields.append(("message-type", "notification")) }
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await attempt(
-            call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
+            call, request("POST", call, fields, body: body))
         // A 2xx status alone means acceptance: if the body has no reference, the message is accepted anyway.
         let reference =
             options.wantsReference
@@ -158,9 +158,9 @@ package final class GatewayClient: Sendable {
     /// allow.
     ///
     /// This is for requests that fetch content. Requests that send a message or upload its content use
-    /// ``attempt(_:_:number:hiding:)``, which never retries: its caller decides about retries.
+    /// ``attempt(_:_:number:)``, which never retries: its caller decides about retries.
     func perform(
-        _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
+        _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?
     ) async throws(GatewayError) -> TransportResponse {
         var request = request
         var number = 0
@@ -172,7 +172,7 @@ package final class GatewayClient: Sendable {
                 request.timeout = min(request.timeout, remaining)
             }
             do {
-                return try await attempt(call, request, number: number, hiding: hiding)
+                return try await attempt(call, request, number: number)
             } catch {
                 guard error.isRetryable, error != .cancelled else { throw error }
                 let delay = configuration.retries.delay(
@@ -190,7 +190,7 @@ package final class GatewayClient: Sendable {
 
     /// Sends `request` once; throws for every answer except 2xx.
     func attempt(
-        _ call: GatewayCall, _ request: TransportRequest, number: Int = 1, hiding: [String] = []
+        _ call: GatewayCall, _ request: TransportRequest, number: Int = 1
     ) async throws(GatewayError) -> TransportResponse {
         let begun = SystemClock.nanoseconds()
         let response: TransportResponse
@@ -216,7 +216,7 @@ package final class GatewayClient: Sendable {
             throw .unavailable(call, status: response.status, attempts: number, retryAfter: retryAfter)
         default:
             throw .refused(
-                call, status: response.status, reason: GatewayReason(response.body, hiding: hiding))
+                call, status: response.status, reason: GatewayReason(response.body))
         }
     }
 }

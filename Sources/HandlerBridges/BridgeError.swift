@@ -54,7 +54,7 @@ extension BridgeError: LoggableError {
         case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"
         case .notJSON: "the service's answer is not JSON"
         case .paymentRefused(let problem):
-            "the answer to the payment breaks the rule \(problem.rule) at \(problem.field)"
+            "the answer to the payment breaks \(problem.loggable)"
         }
     }
 }

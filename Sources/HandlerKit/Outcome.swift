@@ -17,13 +17,17 @@ public enum Outcome: Hashable, Sendable {
     case retry(after: Duration?)
     /// The event can never be handled and becomes a dead letter.
     ///
-    /// The reason is logged: include no customer text.
+    /// The reason, of which the server keeps ``maximumReasonBytes``, stands in the dead letter: include no
+    /// customer text.
     case reject(reason: String)
     /// A person must continue the conversation; these replies are sent in order.
     ///
-    /// Without replies the customer gets the text that the business has configured for a handoff. The reason
-    /// is logged: include no customer text.
+    /// Without replies the customer gets the text that the business has configured for a handoff. The person
+    /// reads the reason, of which the server keeps ``maximumReasonBytes``.
     case handoff(reason: String, replies: [Reply] = [])
+
+    /// The number of bytes of a reason that the server keeps.
+    public static let maximumReasonBytes = 500
 
     /// The event is done and needs no reply.
     public static var handled: Outcome { .handled([]) }

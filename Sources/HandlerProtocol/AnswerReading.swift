@@ -17,9 +17,6 @@ struct AnswerReading {
         "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
-    /// The maximum number of characters that the log shows of a handler's reason.
-    private static let maximumReasonLength = 200
-
     /// The maximum number of problems that are listed.
     private static let maximumProblems = 100
 
@@ -140,14 +137,14 @@ struct AnswerReading {
         return .milliseconds(milliseconds)
     }
 
-    /// Reads the handler's reason and shortens it for the log.
+    /// Reads the handler's reason and cuts it to the length that is kept.
     mutating func reason(_ value: JSONValue?) -> String {
         guard let value, !value.isNull else { return "no reason given" }
         guard let text = value.string else {
             report("type", at: value, allowed: "a text")
             return ""
         }
-        return String(text.prefix(Self.maximumReasonLength))
+        return text.cut(toBytes: Outcome.maximumReasonBytes)
     }
 
     /// Reads the new state: an object, or null to delete the state.

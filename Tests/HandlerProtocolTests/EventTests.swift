@@ -192,10 +192,7 @@ struct EventTests {
         let refusal = try #require(#expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) })
         #expect(refusal.explanation.contains("Jane"))
         #expect(!refusal.reason.contains("Jane"))
-        #expect(
-            refusal.reason.contains(
-                "rule messageType at /replies/0/type: found a text of 17 characters, allowed text"
-            ))
+        #expect(refusal.reason.contains("rule messageType at /replies/0/… ("))
         #expect(refusal.reason.hasSuffix("and 1 more"))
     }
 

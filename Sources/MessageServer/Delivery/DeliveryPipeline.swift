@@ -288,8 +288,10 @@ struct DeliveryPipeline: Sendable {
             switch checked.outcome {
             case .handled: handled = try await decide(delivery, .handled, checked, &stages)
             case .reject(let reason):
+                let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
                 handled = try await decide(delivery, .rejected(reason: reason), checked, &stages)
             case .handoff(let reason, _):
+                let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
                 handled = try await handOff(delivery, reason: reason, checked, &stages)
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
@@ -355,9 +357,10 @@ struct DeliveryPipeline: Sendable {
             "handler answer refused; nothing of it is sent",
             metadata: [
                 "business": "\(business.slug)", "delivery": "\(delivery.record)", "rule": "\(problem.rule)",
-                "pointer": "\(problem.pointer)", "found": "\(problem.loggableFound)",
-                "allowed": "\(problem.allowed)", "passage": "\(problem.passage)",
+                "place": "\(problem.place)", "passage": "\(problem.passage)",
                 "problems": "\(refusal.problems.count)",
+                "hint":
+                    "run balloon handlers logs \(business.slug), which shows the found and the allowed values",
             ])
     }
 
@@ -631,7 +634,8 @@ struct DeliveryPipeline: Sendable {
                 case (.stop, _), (_, true): break
                 }
             default:
-                if !isStopping { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
+                let reason = HandlerFailure(error).reason
+                if !isStopping { return try await tryAgain(delivery, reason, asked: nil, &stages) }
             }
         } catch let error as StoreError where error != .closed {
             // The delivery must end in some way, or it would stay leased until a restart.

@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonPOSIX
 
 /// A change of the assignment of a conversation.
@@ -96,7 +97,7 @@ extension Assignment {
         case (.handler, .handOff(let reason, let isAnnounced)),
             (.closed, .handOff(let reason, let isAnnounced)):
             var next = self.next(.waiting, at)
-            next.reason = reason?.cut
+            next.reason = reason?.cut(toBytes: Self.maximumTextBytes)
             next.isAnnounced = isAnnounced
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged
@@ -114,11 +115,11 @@ extension Assignment {
         case (.person, .releaseToHandler(let note)), (.waiting, .releaseToHandler(let note)):
             var next = self.next(.handler, at)
             next.reason = nil
-            next.note = note?.cut
+            next.note = note?.cut(toBytes: Self.maximumTextBytes)
             return .to(next)
         case (.person, .releaseToWaiting(let note)):
             var next = self.next(.waiting, at)
-            next.note = note?.cut
+            next.note = note?.cut(toBytes: Self.maximumTextBytes)
             // The customer talks with a person already, so no text about that is sent again.
             next.isAnnounced = true
             return .to(next)
@@ -164,18 +165,5 @@ extension Assignment {
         next.lastSeen = nil
         next.isAnnounced = false
         return next
-    }
-}
-
-extension String {
-    /// The text, truncated to `Assignment.maximumTextBytes` between two characters.
-    fileprivate var cut: String {
-        if utf8.count <= Assignment.maximumTextBytes { return self }
-        var text = ""
-        for character in self {
-            if text.utf8.count + character.utf8.count > Assignment.maximumTextBytes { break }
-            text.append(character)
-        }
-        return text
     }
 }

@@ -220,6 +220,6 @@ struct ScenarioRun {
 
     private static func text(_ message: DeliveredMessage) -> String {
         let text = String(decoding: message.message.root.text, as: UTF8.self)
-        return text.count > 2000 ? text.prefix(2000) + "…" : text
+        return text.shortened(toBytes: 2000)
     }
 }
