@@ -214,14 +214,16 @@ final class PaymentFlow: Sendable {
             }
         }
         let opened = token
-        let decided: (decision: Payment.GatewayDecision, payload: PaymentPayload)?
+        let decided: (decision: Payment.GatewayDecision, payload: PaymentPayload, request: OpenRequest)?
         do {
             // The sum is known when the answer of a running update was sent or lost. Half of the device's
             // time remains for the charge.
             let afterUpdates = try await afterUpdates(of: found.name, within: timings.answer / 2) {
                 try await requests.update(found.name) {
-                    request, _ -> (decision: Payment.GatewayDecision, payload: PaymentPayload)? in
-                    guard var payload = request?.paymentPayload else { return nil }
+                    request, _ -> (
+                        decision: Payment.GatewayDecision, payload: PaymentPayload, request: OpenRequest
+                    )? in
+                    guard let open = request, var payload = open.paymentPayload else { return nil }
                     let now = clock.now()
                     let sheet = PaymentSheet(json: payload.payment.shown.sheet)
                     let decision = payload.payment.begin(
@@ -234,7 +236,7 @@ final class PaymentFlow: Sendable {
                     // This process has no call for the attempt, so an earlier process began it.
                     if case .join = decision { _ = payload.payment.settle(id, .lost, at: now) }
                     request?.set(payload)
-                    return (decision, payload)
+                    return (decision, payload, open)
                 }
             }
             guard let afterUpdates else {
@@ -250,7 +252,8 @@ final class PaymentFlow: Sendable {
         switch decided.decision {
         case .call(let attempt):
             await records.append(
-                line(attempt, callback, found, decided.payload.payment), slug: found.business.slug)
+                line(attempt, callback, found, decided.payload.payment), of: decided.request,
+                slug: found.business.slug)
             return await call(attempt, callback, found, decided.payload, opened, since: begun)
         case .repeated(let answer): return (answer, decided.payload.payment.paid?.id == id)
         case .join:
@@ -326,7 +329,7 @@ final class PaymentFlow: Sendable {
             return Payment.Outcome(end)
         }
         do throws(PaymentAnswerProblem) { try outcome.check(for: call.sheet) } catch {
-            log("payment handler's answer refused; a reversal is requested", key: found, "\(error)")
+            log("payment handler's answer refused; a reversal is requested", key: found, error.loggable)
             guard case .success(_, let reference) = outcome else { return .misanswered(reference: nil) }
             return .misanswered(reference: reference)
         }
@@ -349,8 +352,8 @@ final class PaymentFlow: Sendable {
         let clock = clock
         do {
             let settled = try await requests.update(found.name) {
-                request, _ -> (Payment.Settlement, Payment)? in
-                guard var payload = request?.paymentPayload else { return nil }
+                request, _ -> (Payment.Settlement, Payment, OpenRequest)? in
+                guard let open = request, var payload = open.paymentPayload else { return nil }
                 let now = clock.now()
                 if isLate { _ = payload.payment.settle(id, .late, at: now) }
                 let settlement = payload.payment.settle(id, outcome, at: now) { charged, asked in
@@ -358,13 +361,14 @@ final class PaymentFlow: Sendable {
                     return units == sheet?.minorUnits(of: asked)
                 }
                 request?.set(payload)
-                return (settlement, payload.payment)
+                return (settlement, payload.payment, open)
             }
-            guard let (settlement, payment) = settled else {
+            guard let (settlement, payment, open) = settled else {
                 return (PaymentFailure.uncertain.answer, false)
             }
             if let attempt = payment.attempts.first(where: { $0.id == id }) {
-                await records.append(line(attempt, callback, found, payment), slug: found.business.slug)
+                await records.append(
+                    line(attempt, callback, found, payment), of: open, slug: found.business.slug)
             }
             if settlement.needsReversal { reversals.wake() }
             return (settlement.answer, payment.paid?.id == id)

@@ -4,6 +4,7 @@ import BalloonWire
 import BusinessMessages
 import Dispatch
 import Logging
+import MessageStore
 import Payments
 
 /// The attempts of payments, one JSON line for each change in `DATA/payments/SLUG/payments-YYYY-MM-DD.jsonl`.
@@ -47,9 +48,12 @@ final class PaymentRecords: Sendable {
         }
     }
 
-    /// Appends a line and syncs the file; a failure is only logged, because the open request has the state
-    /// too.
-    func append(_ line: Line, slug: String) async {
+    /// Appends a line about an attempt of this request, unless the customer was erased with the lines of
+    /// payments; syncs the file.
+    ///
+    /// A failure is only logged, because the open request has the state too.
+    func append(_ line: Line, of request: OpenRequest, slug: String) async {
+        guard request.keepsRecords else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             queue.async { [self] in
                 do { try write(line, slug) } catch {

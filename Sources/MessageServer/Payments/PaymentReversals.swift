@@ -117,6 +117,7 @@ final class PaymentReversals: Sendable {
     /// The state of one request's attempts after the passing of time.
     private struct Look: Sendable {
         var business: BusinessID?
+        var request: OpenRequest?
         var changed: [PaymentRecords.Line] = []
         var uncertain: [Round] = []
         var reversing: [Round] = []
@@ -133,9 +134,10 @@ final class PaymentReversals: Sendable {
             var deadLetters: [BusinessID: Int] = [:]
             for name in try await requests.busyPayments() {
                 let look = try await look(at: name)
+                guard let request = look.request else { continue }
                 for line in look.changed {
                     await records.append(
-                        line, slug: look.business.flatMap { settings[$0]?.slug } ?? "removed")
+                        line, of: request, slug: look.business.flatMap { settings[$0]?.slug } ?? "removed")
                 }
                 uncertain.formUnion(look.uncertain)
                 found += (look.uncertain + look.reversing).map { (name, $0) }
@@ -177,7 +179,7 @@ final class PaymentReversals: Sendable {
                 at: now, since: start, open: calls, lifetime: lifetime, timings)
             let payment = payload.payment
             if payment != before { request?.set(payload) }
-            look.business = open.business
+            (look.business, look.request) = (open.business, open)
             look.changed = changed.map {
                 PaymentRecords.Line(
                     at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
@@ -252,15 +254,17 @@ final class PaymentReversals: Sendable {
         _ round: Round, _ name: RequestName, _ request: OpenRequest, isConfirmed: Bool, isLast: Bool
     ) async throws {
         let (clock, id, turn) = (clock, round.attempt, round.turn)
-        let payment = try await requests.update(name) { request, _ -> Payment? in
+        let changed = try await requests.update(name) { request, _ -> (OpenRequest, Payment)? in
             guard var payload = request?.paymentPayload else { return nil }
             payload.payment.reverse(
                 id, begunIn: turn, isConfirmed: isConfirmed, isLast: isLast, at: clock.now())
             request?.set(payload)
-            return payload.payment
+            return request.map { ($0, payload.payment) }
         }
         let slug = settings[request.business]?.slug ?? "removed"
-        guard let payment, let attempt = payment.attempts.first(where: { $0.id == id }) else { return }
+        guard let (request, payment) = changed,
+            let attempt = payment.attempts.first(where: { $0.id == id })
+        else { return }
         let metadata: Logger.Metadata = [
             "business": "\(slug)", "attempt": "\(id)", "failures": "\(attempt.failures)",
         ]
@@ -271,7 +275,7 @@ final class PaymentReversals: Sendable {
         await records.append(
             PaymentRecords.Line(
                 at: clock.now(), requestIdentifier: request.requestIdentifier, customer: request.customer,
-                currency: payment.currency, attempt: attempt), slug: slug)
+                currency: payment.currency, attempt: attempt), of: request, slug: slug)
         switch attempt.state {
         case .reversed: logger.notice("payment reversed", metadata: metadata)
         case .unreversed:

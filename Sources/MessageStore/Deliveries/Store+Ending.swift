@@ -57,11 +57,16 @@ extension Store {
         return leases.count
     }
 
-    /// Ends an unfinished message whose customer is being erased; false when the message is leased to a
-    /// handler.
+    /// Ends an unfinished message whose customer is being erased; false when a handler has the message.
+    ///
+    /// A leased message that waits for its handler, or that is held back, is not with a handler.
     func endErased(_ lease: Lease) throws(StoreError) -> Bool {
         let pending = lease.pending
-        guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: { _ in false }) else {
+        let isHeld = held.holds(pending.record)
+        guard
+            scheduler.remove(
+                pending.record, of: lease.conversation, evenLeased: { $0.waitsForHandler || isHeld })
+        else {
             return false
         }
         calls.end(pending.record)

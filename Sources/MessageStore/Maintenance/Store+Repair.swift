@@ -45,7 +45,7 @@ extension Store {
             try self.keepDamaged(repair)
             if !repair.lostRecords.isEmpty { try await self.journal.abandon(repair.lostRecords) }
             try self.blankInvalidLines(of: repair.segments)
-            for lease in self.held.release() {
+            for lease in self.held.endDamage() {
                 _ = self.scheduler.release(lease.pending.record, of: lease.conversation)
             }
             self.outbox.releaseHeld()

@@ -103,6 +103,10 @@ package struct OpenRequest: Hashable, Sendable {
     package private(set) var deadline: Timestamp?
     /// Whether a charge of a payment may have to be reversed.
     package private(set) var isBusy = false
+    /// Whether the customer was erased: the store removes the request as soon as it is not busy.
+    package private(set) var isErased = false
+    /// Whether an erasure of the customer, if any, keeps the lines of payments.
+    package private(set) var keepsRecords = true
 
     /// How long a message may wait for the gateway; longer than the outbox keeps one.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
@@ -148,6 +152,8 @@ package struct OpenRequest: Hashable, Sendable {
         releasedBy = parts.releasedBy
         deadline = parts.deadline
         isBusy = parts.isBusy
+        isErased = parts.isErased
+        keepsRecords = parts.keepsRecords
     }
 
     /// The time at which the current time limit ends.
@@ -258,6 +264,12 @@ package struct OpenRequest: Hashable, Sendable {
     package mutating func endPayment(by event: MessageID?, at now: Timestamp) {
         guard kind == .payment, phase.isOpen else { return }
         (phase, since, releasedBy) = (.released, now, event)
+    }
+
+    /// Marks a busy payment whose customer was erased; `keepsRecords` is false if its lines are erased too.
+    mutating func erase(keepsRecords: Bool) {
+        isErased = true
+        self.keepsRecords = self.keepsRecords && keepsRecords
     }
 
     /// Whether the customer may still use the request.

@@ -11,7 +11,8 @@ import BusinessMessages
 /// ```
 /// `kind` is `classicSignIn` for a sign-in of version 1, and `payment` for a payment. Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
 /// of version 1, the end of Apple's event does. A payment has `deadline`, and `"busy":true` while a charge
-/// may have to be reversed.
+/// may have to be reversed. A busy payment of an erased customer has `"erased":true`, or
+/// `"erased":"keepPayments"` when the lines of payments stay.
 enum OpenRequestText {
     /// The members of a file.
     struct Parts {
@@ -31,7 +32,11 @@ enum OpenRequestText {
         let releasedBy: MessageID?
         let deadline: Timestamp?
         let isBusy: Bool
+        let isErased: Bool
+        let keepsRecords: Bool
     }
+
+    private static let keepsPayments = "keepPayments"
 
     /// The longest time limit that a file may have, in seconds, so that no sum of times overflows.
     private static let maximumSeconds = 7 * 86_400
@@ -58,6 +63,12 @@ enum OpenRequestText {
             writer.field("releasedBy", request.releasedBy?.rawValue)
             writer.field("deadline", request.deadline?.rfc3339)
             if request.isBusy { writer.field("busy", true) }
+            guard request.isErased else { return }
+            if request.keepsRecords {
+                writer.field("erased", keepsPayments)
+            } else {
+                writer.field("erased", true)
+            }
         } + [UInt8(ascii: "\n")]
     }
 
@@ -83,7 +94,8 @@ enum OpenRequestText {
                 result: root["result"].map { Array($0.text) },
                 confirmation: root["confirmation"]?.string,
                 releasedBy: (root["releasedBy"]?.string).map { MessageID($0) },
-                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false))
+                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false,
+                isErased: root["erased"] != nil, keepsRecords: root["erased"]?.bool == nil))
     }
 
     /// The kind; earlier releases wrote `signIn` for both versions, of which only version 1 has a scalar.

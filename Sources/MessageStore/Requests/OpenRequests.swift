@@ -241,8 +241,12 @@ package final class OpenRequests: Sendable {
     /// Removes the requests of the conversations that satisfy `isErased`, except payments whose charge may have
     /// to be reversed.
     ///
-    /// Returns the number of these payments. Throws when a file that may belong to a conversation is damaged.
-    func remove(where isErased: @escaping @Sendable (ConversationKey) -> Bool) async throws -> Int {
+    /// These payments are removed when their charge is settled; returns their number. `keepsRecords` is false
+    /// if the lines of the payments are erased too. Throws when a file that may belong to a conversation is
+    /// damaged.
+    func erase(
+        keepsRecords: Bool, where isErased: @escaping @Sendable (ConversationKey) -> Bool
+    ) async throws -> Int {
         let erased = try await perform(afterReading: true) { store, _ in
             for name in store.earlier.withLock(\.damaged) { _ = try store.files.read(name) }
             return store.table.withLock { $0.names(where: isErased) }
@@ -250,7 +254,8 @@ package final class OpenRequests: Sendable {
         let kept = Mutex(0)
         try await forEach(erased) { store, name, batch in
             try store.change(name, &batch) { request, _ in
-                if request?.isBusy ?? false { kept.withLock { $0 += 1 } } else { request = nil }
+                if request?.isBusy ?? false { kept.withLock { $0 += 1 } }
+                request?.erase(keepsRecords: keepsRecords)
             }
         }
         return kept.withLock { $0 }
@@ -389,6 +394,7 @@ package final class OpenRequests: Sendable {
     private func write(
         _ request: OpenRequest?, as name: RequestName, replacing old: OpenRequest?, _ batch: inout Batch
     ) throws(StoreError) {
+        let request = request.flatMap { $0.isErased && !$0.isBusy ? nil : $0 }
         // Add this before the write: if the write fails, the file may have either content, and must be
         // restored.
         batch.undo.append((name, old))

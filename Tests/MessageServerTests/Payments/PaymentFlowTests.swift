@@ -474,17 +474,52 @@ import Testing
         var payment = Payment(currency: "USD", total: "1.00", shippingMethod: nil, sheet: [])
         _ = payment.begin(attempt: "a", shippingMethod: nil, at: now)
         let attempt = try #require(payment.attempts.first)
+        let request = OpenRequest(
+            .payment, business: Under.business, customer: Under.customer, requestIdentifier: "r",
+            entry: ReplyID(record: 1, index: 0), payload: [], stateLifetime: .seconds(60),
+            releaseLifetime: .zero, at: now)
         for days in [0, 29, 30, 31, 400] {
             await records.append(
                 PaymentRecords.Line(
                     at: now.advanced(by: .seconds(-days * 86_400)), requestIdentifier: "r",
-                    customer: Under.customer, currency: "USD", attempt: attempt), slug: "fish")
+                    customer: Under.customer, currency: "USD", attempt: attempt), of: request, slug: "fish")
         }
         try records.sweep("fish", keeping: 30, at: now)
         try records.sweep("unknown", keeping: 30, at: now)
         let names = try Directory.names(in: directory.file("payments/fish")).sorted()
         #expect(
             names == ["2026-10-27", "2026-10-28", "2026-11-26"].map { "payments-\($0).jsonl" }, "\(names)")
+    }
+
+    @Test(arguments: [(true, false), (true, true), (false, false), (false, true)])
+    func `a payment of a customer who is erased while the handler charges leaves nothing when it has ended`(
+        isCharged: Bool, keepsPayments: Bool
+    ) async throws {
+        let gate = Gate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            if !isCharged { throw ScriptedPayments.Refusal() }
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        let post = Task { await under.pay() }
+        #expect(await eventually { handler.paid.count == 1 })
+        let report = try await under.store.erase([Under.customer], keepsPayments: keepsPayments)
+        #expect(report.unreached.count == 1)
+        gate.release()
+        #expect(await post.value == .json(isCharged ? Under.success : Under.failure))
+        let isGone = try await eventually { try await under.store.requests.count() == 0 }
+        #expect(isGone)
+        #expect(handler.reversed == (isCharged ? [] : [Under.attempt()]))
+        let folder = under.temporary.directory.file("data") + "/payments/fish"
+        let states = try Directory.names(in: folder).flatMap { name in
+            try File(folder + "/" + name, for: .reading).readAll().split(separator: 0x0A).map {
+                try JSONDocument(Array($0)).root["state"]?.string
+            }
+        }
+        // Reversals are recorded after the request has changed.
+        if keepsPayments { #expect(states.starts(with: ["begun"])) } else { #expect(states == []) }
+        await under.stop()
     }
 
     @Test func `a withdrawn request accepts no payment, and a paid one cannot be withdrawn`() async throws {
