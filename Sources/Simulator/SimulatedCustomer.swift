@@ -143,7 +143,7 @@ package struct SimulatedCustomer: Sendable {
     /// The file is read in pieces, so that 100 MB need little memory.
     package func attach(_ path: String, name: String, mimeType: String) async throws -> [UInt8] {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        let file = try File(path, for: .readingRegular)
+        let file = try File(path, for: .readingGiven)
         let (sizeBytes, key) = (try file.sizeBytes(), AttachmentKey())
         let fields = [
             (name: "source-id", value: business.rawValue), (name: "MMCS-Size", value: "\(sizeBytes)"),

@@ -118,6 +118,8 @@ struct ControlSocket {
             // The result of a change has a member for each of hundreds of thousands of messages.
             maximumResponseBytes: 64 << 20, allowsPlainHTTP: true)
         request.unixSocket = path
+        // The audit log of the server names the user of the connection: the one who started the command.
+        do { try FileOwner.actAsRealUser() } catch { throw .connectionFailed }
         do throws(TransportError) {
             return try await CurlTransport().send(request)
         } catch .connectionFailed {

@@ -157,7 +157,7 @@ enum StoreChange {
         }
     }
 
-    /// Lets root's files in a data directory belong to the user of its server.
+    /// Gives a command of root the rights of a data directory's owner, to whom its new files then belong.
     static func actAsOwner(of data: String) throws(StoreError) {
         do throws(SystemError) { try FileOwner.actAsOwner(of: data) } catch {
             throw .unavailable(path: data, error)

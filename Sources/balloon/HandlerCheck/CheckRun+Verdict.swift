@@ -44,7 +44,7 @@ extension CheckRun {
     private func checkFiles(of outcome: Outcome) throws(AnswerRefusal) {
         for (index, reply) in outcome.replies.enumerated() {
             for (attachment, file) in reply.files.enumerated() {
-                do throws(SystemError) { _ = try File(file.path, for: .readingRegular) } catch {
+                do throws(SystemError) { _ = try File(file.path, for: .readingGiven) } catch {
                     throw UnreadableFile(attachment: attachment, error: error).refusal(reply: index)
                 }
             }

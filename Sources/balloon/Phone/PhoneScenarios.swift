@@ -108,7 +108,7 @@ struct PhoneScenarios: Sendable {
         guard try Directory.holds(path) else {
             throw InspectorProblem(.notFound, "the folder has no scenario of this name")
         }
-        let file = try File(path, for: .readingRegular)
+        let file = try File(path, for: .readingGiven)
         guard try file.sizeBytes() <= Self.maximumBytes else {
             throw InspectorProblem(.unprocessableContent, "the file is over 1 MiB")
         }
