@@ -176,7 +176,8 @@ package final class RunningServer: Sendable {
                             try await sweeper.trim()
                         }
                     }, audit: audit,
-                    others: health(.operators) + HandlerRoutes.make(registry, audit: audit)
+                    others: health(.operators { HostRule(.loopback) })
+                        + HandlerRoutes.make(registry, audit: audit)
                         + PeopleRoutes.make(registry, pipelines.watch, audit: audit)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
@@ -190,8 +191,8 @@ package final class RunningServer: Sendable {
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
         let api = BusinessAPI(
-            access, cursors: APICursor(secret: configuration.secret, store: store.identity), audit: audit,
-            logger: logger)
+            access, cursors: APICursor(secret: configuration.secret, store: store.identity),
+            audit: audit, logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {
@@ -246,7 +247,9 @@ package final class RunningServer: Sendable {
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,
-                routes: health(.operators) + [metrics.route] + api.routes(APIDocument.completing(operations))
+                routes: health(.operators { api.access.hostRule })
+                    + [metrics.route.forHosts({ api.access.hostRule }, hint: HealthRoutes.hostHint)]
+                    + api.routes(APIDocument.completing(operations))
                     + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
                 tls: tls, inherited: configuration.inheritedSockets["admin"],
                 describeRefusal: api.describe)

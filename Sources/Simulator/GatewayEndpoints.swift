@@ -29,13 +29,14 @@ struct GatewayEndpoints: Sendable {
             route(.get, "/v1/preDownload", .preDownload, 0, preDownload),
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
             HTTPRoute(
-                .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload),
+                .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload
+            ).forLocalCallers,
             // The address alone authorizes the download: its random name is too long to be guessed.
             HTTPRoute(.get, "/blob/*") { request, responder in
                 let misbehaviour = memory.begin(.blob)
                 if let wrong = misbehaviour?.answer { return wrong }
                 return blob(request).send(to: responder, misbehaviour, jobs)
-            },
+            }.forLocalCallers,
         ] + simulatorRoutes.map(\.forLocalCallers)
     }
 
