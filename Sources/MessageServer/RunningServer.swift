@@ -192,7 +192,8 @@ package final class RunningServer: Sendable {
         ) { boundAdmin.address }
         let api = BusinessAPI(
             access, cursors: APICursor(secret: configuration.secret, store: store.identity),
-            audit: audit, logger: logger)
+            numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
+            logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {

@@ -1,4 +1,5 @@
 package import BalloonPOSIX
+package import BalloonWire
 import BusinessMessages
 import Dispatch
 package import Logging
@@ -51,6 +52,8 @@ package final class Store: Sendable {
     package let latestRecoveredMessageAt: Timestamp?
     /// The data directory's identity, 32 hexadecimal digits, created once.
     package let identity: String
+    /// The key with which the business API seals record numbers, created once.
+    package let recordKey: Secret
     /// The last record of the backup from which the directory was restored, unless the operator resumes
     /// deliveries; else 0.
     private let parkedThrough: UInt64
@@ -68,6 +71,7 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()
+        recordKey = try directory.recordKey()
         parkedThrough = try RestoredMark.read(in: directory)?.parkedThrough ?? 0
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
         let feed = EventFeed()

@@ -22,15 +22,18 @@ struct APIRequest: Sendable {
     /// The path as the client sent it.
     let target: String
     let cursors: APICursor
+    /// The record numbers as the token sees them.
+    let numbers: RecordNumbers
 
     /// Checks the parameters of a request that ``APIAccess`` admitted.
     init(
         _ request: HTTPRequest, _ route: APIRoute, token: APIToken, business: APIBusiness?, access: APIAccess,
-        cursors: APICursor
+        cursors: APICursor, numbers: RecordNumbers
     ) throws(APIProblem) {
         self.token = token
         self.access = access
         self.cursors = cursors
+        self.numbers = numbers.seen(by: token)
         named = business
         target = String(decoding: request.path, as: UTF8.self)
         body = Array(request.body)
@@ -99,8 +102,8 @@ struct APIRequest: Sendable {
     /// The journal record that the path names; throws `not-found` when the path names none.
     var record: UInt64 {
         get throws(APIProblem) {
-            guard let record = UInt64(try path("record")) else { throw APIProblem(.notFound) }
-            return record
+            guard let number = UInt64(try path("record")) else { throw APIProblem(.notFound) }
+            return numbers.record(number)
         }
     }
 

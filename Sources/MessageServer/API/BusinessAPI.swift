@@ -11,6 +11,7 @@ final class BusinessAPI: Sendable {
     /// The tokens and businesses.
     let access: APIAccess
     private let cursors: APICursor
+    private let numbers: RecordNumbers
     private let audit: AuditLog?
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
@@ -27,10 +28,14 @@ final class BusinessAPI: Sendable {
     /// Counts the downloads of each token; a download ends when its client has read all of it.
     let downloads = InFlightOperations(maximum: 64)
 
-    init(_ access: APIAccess, cursors: APICursor, audit: AuditLog? = nil, logger: Logger) {
+    init(
+        _ access: APIAccess, cursors: APICursor, numbers: RecordNumbers, audit: AuditLog? = nil,
+        logger: Logger
+    ) {
         self.audit = audit
         self.access = access
         self.cursors = cursors
+        self.numbers = numbers
         self.logger = logger
     }
 
@@ -111,7 +116,7 @@ final class BusinessAPI: Sendable {
             try checkMediaType(request, operation)
             let request = try APIRequest(
                 request, operation, token: token, business: examination.business, access: access,
-                cursors: cursors)
+                cursors: cursors, numbers: numbers)
             var responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
             case .direct(let handler): return handler(request, responder).map { finish($0, facts) }

@@ -49,7 +49,7 @@ enum ConversationRoutes {
                     writer.field("status", found.line.status)
                     writer.field("reason", reason)
                     writer.key("line")
-                    writer.raw(found.text)
+                    writer.raw(request.numbers.shown(line: Array(found.text)))
                     writer.files(found.attachedFiles)
                 }
             },
@@ -116,7 +116,9 @@ enum ConversationRoutes {
             after == nil ? page.lines.count : before.map { max(0, $0 - page.first) } ?? page.lines.count
         var answer = APIAnswer { writer in
             writer.key("lines")
-            writer.array { writer in for line in page.lines.prefix(wanted) { writer.raw(line) } }
+            writer.array { writer in
+                for line in page.lines.prefix(wanted) { writer.raw(request.numbers.shown(line: line)) }
+            }
         }
         let limit = request["limit"].map { [(name: "limit", value: $0)] } ?? []
         if after == nil, page.hasEarlier {
@@ -267,7 +269,7 @@ struct ConversationFacts {
 
 extension ConversationLine {
     /// The maximum length of a summary, in characters.
-    private static let maximumSummary = 200
+    private static let maximumSummaryBytes = 400
 
     /// A short summary of the message for people; it contains customer text.
     var summary: String {
@@ -278,7 +280,7 @@ extension ConversationLine {
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         let event = InboundEvent.decode(message: document)
         let summary = event.offeredTitles ?? event.summary
-        return summary.count > Self.maximumSummary ? summary.prefix(Self.maximumSummary) + "…" : summary
+        return summary.shortened(toBytes: Self.maximumSummaryBytes)
     }
 }
 

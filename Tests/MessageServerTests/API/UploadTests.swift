@@ -222,7 +222,8 @@ import Testing
 
     private let api = BusinessAPI(
         APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
-        cursors: APICursor(secret: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
+        cursors: APICursor(secret: .random(byteCount: 32), store: "s"),
+        numbers: RecordNumbers(key: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
 
     private static func block(until isOver: DispatchSemaphore) { isOver.wait() }
 
@@ -249,7 +250,6 @@ import Testing
                 begun.withLock { $0 += 1 }
                 Self.block(until: isOver)
             }
-        }
         #expect(await eventually { begun.withLock { $0 } == TokenExecutors.maximumThreads })
         let other = Task(executorPreference: executor(1, body)) { true }
         #expect(await other.value)

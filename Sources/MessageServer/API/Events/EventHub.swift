@@ -138,6 +138,8 @@ final class EventHub: Sendable {
     /// The bytes of events after which one step of sending under the lock ends.
     private static let stepBytes = 256 << 10
 
+    /// The record numbers as a token of all businesses sees them.
+    let numbers: RecordNumbers
     let store: Store
     let access: APIAccess
     /// The maximum number of streams of one token.
@@ -157,6 +159,7 @@ final class EventHub: Sendable {
     ) {
         self.maximumStreams = maximumStreams
         self.store = store
+        numbers = RecordNumbers(key: store.recordKey, store: store.identity)
         self.access = access
         self.logger = logger
         pump = EventPump(store)
@@ -279,14 +282,23 @@ final class EventHub: Sendable {
     /// for it too.
     private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
         let slugs = access.slugs
-        let rendered = events.compactMap { placed in
-            slugs[placed.event.business].map { RenderedEvent(placed, in: store.identity, business: $0) }
+        let render = { [numbers] (token: APIToken) in
+            events.compactMap { placed in
+                slugs[placed.event.business].map {
+                    RenderedEvent(placed, in: numbers.seen(by: token), business: $0)
+                }
+            }
         }
         let filters = state.withLock { state in
             state.channels.filter { $0.value.broadcast.subscriberCount > 0 }.map(\.key)
         }
         var texts: [EventFilter: [UInt8]] = [:]
-        for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
+        // Two texts of each event: one for tokens that see sealed numbers, and one for the others.
+        for group in Dictionary(grouping: filters, by: { $0.token.businesses == nil }).values {
+            guard let token = group.first?.token else { continue }
+            let rendered = render(token)
+            for filter in group { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
+        }
         state.withLock { state in
             // A new source may have replaced the ring meanwhile; these events do not belong in the new ring.
             guard state.source == batch.source else { return }
@@ -298,7 +310,8 @@ final class EventHub: Sendable {
             guard !events.isEmpty else { return }
             for (filter, channel) in state.channels where channel.broadcast.subscriberCount > 0 {
                 // The first follower of a filter may have subscribed after the texts were joined.
-                channel.broadcast.send(texts[filter] ?? RenderedEvent.text(of: rendered, for: filter))
+                channel.broadcast.send(
+                    texts[filter] ?? RenderedEvent.text(of: render(filter.token), for: filter))
             }
             for page in state.pages.values { page.wakeUp() }
         }
@@ -307,8 +320,8 @@ final class EventHub: Sendable {
     /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
         let unused = state.withLock { state in
-            for channel in state.channels.values {
-                channel.broadcast.send(EventText.comment(state.through, in: store.identity))
+            for (filter, channel) in state.channels {
+                channel.broadcast.send(EventText.comment(state.through, in: numbers(for: filter)))
             }
             let unused = state.channels.filter { $0.value.isUnused }
             for filter in unused.keys { state.channels[filter] = nil }
@@ -380,6 +393,9 @@ extension EventHub {
         state.withLock { body(&$0) }
     }
 
+    /// The record numbers as the token of a filter sees them.
+    func numbers(for filter: EventFilter) -> RecordNumbers { numbers.seen(by: filter.token) }
+
     /// The slug of an event's business, if the event has a wanted type and the token may see it.
     func slug(of event: StoreEvent, for filter: EventFilter) -> String? {
         access.slugs[event.business].flatMap { filter.accepts(event.name.rawValue, of: $0) ? $0 : nil }
@@ -390,7 +406,7 @@ extension EventHub {
         var text: [UInt8] = []
         for placed in events {
             if let slug = slug(of: placed.event, for: filter) {
-                EventText.append(placed, in: store.identity, business: slug, to: &text)
+                EventText.append(placed, in: numbers(for: filter), business: slug, to: &text)
             }
         }
         return text

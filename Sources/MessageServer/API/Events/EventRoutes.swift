@@ -42,7 +42,7 @@ enum EventRoutes {
                     let filter = try filter(of: request)
                     let cursor =
                         (request.field("last-event-id") ?? request["after"])
-                        .map { EventCursor(after: $0, in: hub.store.identity) } ?? .latest
+                        .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
                     let format = try EventFormat(accept: request.field("accept"))
                     let wait = Preference.waitSeconds(request.field("prefer"))
                     Task {
