@@ -1,6 +1,7 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
 import { randomUUID } from "./api.js";
 import { button, element, fill, icon, say } from "./dom.js";
+import { mediaType } from "./media-types.js";
 import { safe, size, visible } from "./text.js";
 
 const checkPause = 500;
@@ -240,10 +241,10 @@ export class Composer {
   async #submit() {
     if (!this.#enable()) return;
     const body = this.#mode === "text"
-      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file }) => ({ id, name: nameOf(file), mimeType: file.type || "application/octet-stream" })) } : {}) }
+      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file }) => ({ id, name: nameOf(file), mimeType: mediaType(file) })) } : {}) }
       : { message: this.#message() };
     if (body.text === "") delete body.text;
-    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file }) => ({ name: file.name, mimeType: file.type, size: file.size })) };
+    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file }) => ({ name: file.name, mimeType: mediaType(file), size: file.size })) };
     const kind = body.message?.interactiveData?.data?.["quick-reply"] ? "quickReply" : body.message && body.message.type !== "text" ? "unrecognized" : "text";
     this.#text.value = "";
     this.#drafts.delete(this.#id);

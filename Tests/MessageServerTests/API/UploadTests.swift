@@ -4,9 +4,11 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
+import Dispatch
 import MessageStore
 import ServerTestSupport
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -218,15 +220,41 @@ import Testing
         withExtendedLifetime((second, third)) {}
     }
 
-    @Test func `uploads have threads of their own`() async throws {
-        let api = BusinessAPI(
-            APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
-            cursors: APICursor(secret: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
-        func route(_ body: APIRoute.Body) -> APIRoute {
-            APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
-        }
-        let others = api.executor(of: route(.json(maximumBytes: 1)))
-        #expect(api.executor(of: route(.none)) === others)
-        #expect(api.executor(of: route(.pulled(maximumBytes: 1))) !== others)
+    private let api = BusinessAPI(
+        APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
+        cursors: APICursor(secret: .random(byteCount: 32), store: "s"),
+        numbers: RecordNumbers(key: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
+
+    private static func block(until isOver: DispatchSemaphore) { isOver.wait() }
+
+    private func executor(_ token: Int, _ body: APIRoute.Body = .none) -> BlockingTaskExecutor {
+        let route = APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
+        return api.executor(of: route, for: TestTokens.configuration.tokens[token])
+    }
+
+    @Test func `uploads of a token have threads of their own`() {
+        let own = executor(0)
+        #expect(executor(0, .json(maximumBytes: 1)) === own)
+        #expect(executor(0, .pulled(maximumBytes: { 1 })) !== own)
+        #expect(executor(1) !== own)
+    }
+
+    @Test(arguments: [APIRoute.Body.none, .pulled(maximumBytes: { 1 })])
+    func `operations of one token that block their threads delay no operation of another`(
+        body: APIRoute.Body
+    ) async {
+        let isOver = DispatchSemaphore(value: 0)
+        let begun = Mutex(0)
+        let blocked = (0..<32).map { _ in
+            Task(executorPreference: executor(0, body)) {
+                begun.withLock { $0 += 1 }
+                Self.block(until: isOver)
+            }
+        #expect(await eventually { begun.withLock { $0 } == TokenExecutors.maximumThreads })
+        let other = Task(executorPreference: executor(1, body)) { true }
+        #expect(await other.value)
+        #expect(begun.withLock { $0 } == TokenExecutors.maximumThreads)
+        for _ in blocked { isOver.signal() }
+        for task in blocked { await task.value }
     }
 }
