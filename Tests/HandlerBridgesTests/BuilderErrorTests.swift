@@ -120,7 +120,7 @@ struct BuilderErrorTests {
         #expect(try await customer.post(customer.message(.text)).status == 200)
         let end = try #require(await server.stages.first { $0.stage == .finish })
         #expect(end.attempt == 1)
-        if answered { await server.gateway.waitForMessages(customer: customer.id) }
+        if answered { _ = await server.gateway.waitForMessages(customer: customer.id) }
         let replies = server.gateway.messages(for: customer.id)
         let bodies = replies.map { $0.message.root["body"]?.string }
         await server.stop()

@@ -30,7 +30,7 @@ import Testing
         let result = Result { () throws(DeviceAnswerError) in
             try DeviceAnswer(to: DeviceOffer(message), choosing: DeviceChoice(fills: [fill]), today: today)
         }
-        #expect((try? result.get()) != nil == isAccepted)
+        #expect(((try? result.get()) != nil) == isAccepted)
     }
 
     @Test(arguments: Fixture.names(in: "answers"))

@@ -289,7 +289,7 @@ struct OpenRequestsTests {
             when: { try requests.find(first)?.phase == .expired })
         try await expect(
             {
-                let kept = try await requests.remove { $0.customer != CustomerID("late") }
+                let kept = try await requests.erase(keepsRecords: false) { $0.customer != CustomerID("late") }
                 #expect(kept == 0)
             },
             toLetRun: {
