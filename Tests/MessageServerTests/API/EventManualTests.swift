@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
 import TestSupport
 import Testing

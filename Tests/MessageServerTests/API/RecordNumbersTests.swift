@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonTransport
 import BalloonWire
+import BusinessMessages
 import MessageStore
 import ServerTestSupport
 import Simulator

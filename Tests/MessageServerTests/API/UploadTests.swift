@@ -225,7 +225,22 @@ import Testing
         cursors: APICursor(secret: .random(byteCount: 32), store: "s"),
         numbers: RecordNumbers(key: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
 
-    private static func block(until isOver: DispatchSemaphore) { isOver.wait() }
+    /// Operations that block their threads until they may end.
+    private final class Blocked: Sendable {
+        private let begun = Mutex(0)
+        private let isOver = DispatchSemaphore(value: 0)
+
+        var count: Int { begun.withLock { $0 } }
+
+        func run() {
+            begun.withLock { $0 += 1 }
+            isOver.wait()
+        }
+
+        func end(_ operations: Int) {
+            for _ in 0..<operations { isOver.signal() }
+        }
+    }
 
     private func executor(_ token: Int, _ body: APIRoute.Body = .none) -> BlockingTaskExecutor {
         let route = APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
@@ -243,18 +258,16 @@ import Testing
     func `operations of one token that block their threads delay no operation of another`(
         body: APIRoute.Body
     ) async {
-        let isOver = DispatchSemaphore(value: 0)
-        let begun = Mutex(0)
-        let blocked = (0..<32).map { _ in
-            Task(executorPreference: executor(0, body)) {
-                begun.withLock { $0 += 1 }
-                Self.block(until: isOver)
-            }
-        #expect(await eventually { begun.withLock { $0 } == TokenExecutors.maximumThreads })
+        let blocked = Blocked()
+        var tasks: [Task<Void, Never>] = []
+        for _ in 0..<32 {
+            tasks.append(Task(executorPreference: executor(0, body)) { blocked.run() })
+        }
+        #expect(await eventually { blocked.count == TokenExecutors.maximumThreads })
         let other = Task(executorPreference: executor(1, body)) { true }
         #expect(await other.value)
-        #expect(begun.withLock { $0 } == TokenExecutors.maximumThreads)
-        for _ in blocked { isOver.signal() }
-        for task in blocked { await task.value }
+        #expect(blocked.count == TokenExecutors.maximumThreads)
+        blocked.end(tasks.count)
+        for task in tasks { await task.value }
     }
 }
