@@ -85,7 +85,7 @@ import Testing
         }
         let lines = { (businesses: [BusinessConfiguration]) in
             DevelopmentGreeting(server: server, directory: "data", handlers: businesses, page: "").text
-                .split(separator: "\n").filter { $0.contains("simulate") || $0.contains(" chat") }
+                .split(separator: "\n").filter { $0.contains(" simulate ") || $0.contains(" chat") }
         }
         #expect(lines(businesses).count == 3)
         #expect(lines(businesses).allSatisfy { $0.contains(" --business bread") })
