@@ -181,7 +181,7 @@ private let otherHandler = #"""
         #expect(answer?.string == "edited, edited")
         // Nothing was sent, and the conversation's state is that of the real handler.
         let page = try await inspector.json("GET", "\(customer)/phone")
-        #expect(page["thread"]?.count == 2)
+        #expect(page["thread"]?.count == 3)
         let name = try #require(trial["trial"]?.string)
         let sent = try await inspector.json("POST", "/dev/v1/trials/\(name)/send", #"{"run":1}"#)
         #expect(sent["sent"]?.firstElement?["outcome"]?.string == "accepted")
