@@ -61,7 +61,7 @@ struct CustomerTextTests {
         ]) { $0.adminListen = .required(.tcp(host: "127.0.0.1", port: 0)) }
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        await server.stages.first { $0.stage == .handle }
+        await server.stages.first { $0.stage == .handle || $0.stage == .finish }
         let admin = try #require(server.adminURL)
         let metrics = try await server.transport.send(
             TransportRequest(url: admin + "/metrics", allowsPlainHTTP: true))
@@ -85,7 +85,7 @@ struct CustomerTextTests {
             #expect(refusal.reason.utf8.count < 500)
             #expect(refusal.problems.allSatisfy { $0.found.utf8.count < 100 })
         }
-        let rejected = try JSONDocument(Array(#"{"outcome":"rejected","reason":"\#(huge)"}"#.utf8)).root
+        let rejected = try JSONDocument(Array(#"{"outcome":"reject","reason":"\#(huge)"}"#.utf8)).root
         guard case .reject(let reason) = try EventAnswer.outcome(rejected) else {
             Issue.record("not rejected")
             return

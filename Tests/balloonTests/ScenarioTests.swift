@@ -118,7 +118,7 @@ import Testing
           "responseType": "code", "scope": ["[added when sent]"], "state": "[added when sent]", "redirectURI": "[added when sent]"}}}}}],
           "withinSeconds": 20},
          {"answer": {"choice": {"outcome": "success", "user": "ana"}}},
-         {"expect": [{"type": "text", "body": "You are signed in as ana."}], "withinSeconds": 20},
+         {"expect": [{"type": "text", "body": "You are signed in as user-ana."}], "withinSeconds": 20},
          {"send": "sign in"}, {"expect": [{"type": "interactive"}], "withinSeconds": 20},
          {"answer": {"choice": {"items": ["2"]}}},
          {"expect": [{"type": "text", "body": "The sign-in ended: declined."}], "withinSeconds": 20},
