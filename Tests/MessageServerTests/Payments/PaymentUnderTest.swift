@@ -172,7 +172,9 @@ final class PaymentUnderTest: Sendable {
     /// Waits until the attempt has this state.
     func wait(for state: PaymentAttempt.State, of token: String = "token-1") async throws {
         let isReached = try await eventually {
-            try await self.payment().attempts.contains { $0.id == Self.attempt(token) && $0.state == state }
+            // A search that began before the clock was advanced does not see the new time.
+            self.reversals.wake()
+            return try await self.payment().attempts.contains { $0.id == Self.attempt(token) && $0.state == state }
         }
         #expect(isReached, "the attempt is not \(state)")
     }
