@@ -200,7 +200,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `the presence of people is durable, and a release by a person tells the customer nothing`() async throws {
+    @Test func `the presence of people is durable, and a release tells the customer nothing`() async throws {
         let (server, customer, path) = try await server()
         let people = Self.base + "people"
         #expect(try await server.api(people).json["open"]?.bool == true)

@@ -174,7 +174,9 @@ final class PaymentUnderTest: Sendable {
         let isReached = try await eventually {
             // A search that began before the clock was advanced does not see the new time.
             self.reversals.wake()
-            return try await self.payment().attempts.contains { $0.id == Self.attempt(token) && $0.state == state }
+            return try await self.payment().attempts.contains {
+                $0.id == Self.attempt(token) && $0.state == state
+            }
         }
         #expect(isReached, "the attempt is not \(state)")
     }
