@@ -83,6 +83,7 @@ import Testing
                 #expect(
                     try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
             }
+            handler.tapped[round - 1].open()
         }
         #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
         await server.stop()
@@ -188,11 +189,17 @@ import Testing
 /// Asks the same reusable question after each text and each choice.
 private final class AskingAgain: TextHandler, QuickReplyHandler {
     let chosen = Mutex<[String]>([])
+    /// Opened when both taps of a round were posted; the question is asked again after them.
+    let tapped = (1...3).map { _ in ReadinessGate() }
 
     func text(_ text: Text, _ context: Context) async throws -> Outcome { try question() }
 
     func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome {
-        chosen.withLock { $0.append(context.event.id.rawValue) }
+        let count = chosen.withLock {
+            $0.append(context.event.id.rawValue)
+            return $0.count
+        }
+        if count <= tapped.count { _ = await tapped[count - 1].wait() }
         return try question()
     }
 
