@@ -41,9 +41,10 @@ import Testing
     }
 
     @Test func `a sent message that was refused has its reason, also after its end`() async throws {
-        let (server, path) = try await server(0)
+        let (server, _) = try await server(0)
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         let customer = server.customer()
+        let path = Self.base + ConversationFiles.name(of: customer.id)
         let message = customer.message(.text, id: MessageID("m"), text: "Hi")
         #expect(try await customer.post(message).status == 200)
         let hasBoth = try await eventually {
