@@ -261,25 +261,25 @@ extension Shard {
     ) {
         let headLength = connection.parser.head.length
         let framing = connection.parser.head.framing
-        switch (body.isPulled, framing) {
-        case (false, .length(let length)):
+        switch (body, framing) {
+        case (.collected, .length(let length)):
             // The common case, a complete body: one step, no copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(exchange, length: length)
-        case (false, .none):
+        case (.collected, .none):
             dispatch(connection, exchange, bytes, cursor, [])
             cursor += headLength
-        case (false, .chunked):
+        case (.collected, .chunked):
             let head = bytes[cursor..<cursor + headLength]
             connection.phase = .collectingChunks(exchange, ChunkedRequest(head: head))
             cursor += headLength
             waitForBody(connection, hasNone: cursor == end)
-        case (true, _):
+        case (.pulled(let maximum), _):
             let head = Array(bytes[cursor..<cursor + headLength])
             cursor += headLength
             var exchange = exchange
             exchange.pull = PulledBody(
-                framing, maximumBytes: body.maximumBytes,
+                framing, maximumBytes: maximum,
                 needsContinue: connection.parser.head.expectsContinue && cursor == end)
             dispatch(connection, exchange, head, 0, [])
         }

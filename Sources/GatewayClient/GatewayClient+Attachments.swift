@@ -50,9 +50,7 @@ extension GatewayClient {
         var request = TransportRequest(
             method: method, url: address.url, timeout: configuration.transferTimeout,
             connectTimeout: configuration.connectTimeout, allowsPlainHTTP: address.isPlainHTTP,
-            needsPublicAddress: !address.isLiteral,
-            // A second upload of the same bytes to the same address changes nothing.
-            mustHappenOnce: false)
+            needsPublicAddress: !address.isLiteral)
         request.stallTimeout = configuration.requestTimeout
         return request
     }

@@ -1,9 +1,7 @@
 /// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`, compared case-sensitively.
 public struct StoreLocale: Hashable, Sendable {
-    /// The short code; another text of an unfamiliar locale.
+    /// The short code.
     public let code: String
-    /// Whether the code has the form of the App Store's short codes; no rule names an unfamiliar locale.
-    public let isFamiliar: Bool
 
     /// Reads a short code: a language of two or three lower-case letters, then up to two parts, each after a
     /// hyphen.
@@ -16,23 +14,12 @@ public struct StoreLocale: Hashable, Sendable {
             parts.dropFirst().allSatisfy({ (2...4).contains($0.count) && isRegionOrScript($0) })
         else { return nil }
         self.code = code
-        isFamiliar = true
-    }
-
-    /// Reads the locale of a question, in which the App Store may use a code that it does not document.
-    init(inQuestion code: String) {
-        self = StoreLocale(code) ?? StoreLocale(unfamiliar: code)
-    }
-
-    private init(unfamiliar code: String) {
-        self.code = code
-        isFamiliar = false
     }
 
     /// Whether a rule for this locale applies to `other`, which is equal or adds parts: `en` includes
-    /// `en-US`, but no unfamiliar locale.
+    /// `en-US`.
     public func includes(_ other: StoreLocale) -> Bool {
-        other.isFamiliar && (other.code == code || other.code.hasPrefix(code + "-"))
+        other.code == code || other.code.hasPrefix(code + "-")
     }
 }
 

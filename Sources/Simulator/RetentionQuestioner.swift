@@ -49,9 +49,7 @@ package struct RetentionQuestioner: Sendable {
             let response = try await transport.send(
                 TransportRequest(
                     method: "POST", url: url, headers: [("content-type", "application/json")], body: body,
-                    timeout: limit, allowsPlainHTTP: true,
-                    // A question changes nothing, and the App Store keeps its connections.
-                    mustHappenOnce: false))
+                    timeout: limit, allowsPlainHTTP: true))
             return (.success(response), .now - start)
         } catch {
             return (.failure((error as? TransportError) ?? .cancelled), .now - start)

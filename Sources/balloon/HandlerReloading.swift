@@ -98,8 +98,7 @@ final class HandlerReloading {
         Task {
             do {
                 let question = JSONWriter.object { $0.field("business", slug) }
-                _ = try await ControlSocket(data: data).ask(
-                    "POST", "/handlers/restart", question, timeout: ControlSocket.restartTimeout)
+                _ = try await ControlSocket(data: data).ask("POST", "/handlers/restart", question)
             } catch {
                 logger.warning(
                     "the handler could not be restarted after its file changed; the earlier process continues",

@@ -25,9 +25,8 @@ struct Fishmonger: TextHandler, QuickReplyHandler {
 struct Purser: TextHandler, ReplyFailedHandler {
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
         let ferries = try QuickReplyRequest(
-            summary: "Please choose", items: [.init("noon", title: "Noon"), .init("six", title: "Six")])
-        return .reply(
-            .text("Which ferry?"), .quickReply(ferries).orText("Please write noon or six."))
+            summary: "Which ferry?", items: [.init("noon", title: "Noon"), .init("six", title: "Six")])
+        return .reply(.quickReply(ferries))
     }
 
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome {

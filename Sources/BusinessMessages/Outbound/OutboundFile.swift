@@ -16,14 +16,11 @@ public struct OutboundFile: Hashable, Sendable {
     /// The media type; Apple accepts every type.
     public let mimeType: String
 
-    /// Creates a reference to a file.
-    ///
-    /// The default name is the last component of its path, and the default type that of the name's extension.
-    public init(path: String, name: String? = nil, mimeType: String? = nil) {
+    /// Creates a reference to a file; the default name is the last component of its path.
+    public init(path: String, name: String? = nil, mimeType: String) {
         self.path = path
-        let name = name ?? path.split(separator: "/").last.map(String.init) ?? path
-        self.name = name
-        self.mimeType = mimeType ?? MediaType.ofFile(named: name)
+        self.name = name ?? path.split(separator: "/").last.map(String.init) ?? path
+        self.mimeType = mimeType
     }
 
     func write(to writer: inout JSONWriter) {

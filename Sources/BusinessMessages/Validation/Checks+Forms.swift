@@ -12,9 +12,7 @@ extension Checks {
         ])
 
     private static let formVersion: Check = { value, inspection in
-        guard value.kind == .string, !value.isEmptyText, !["1.1", "1.2"].contains(where: value.equals) else {
-            return
-        }
+        guard let version = value.string, !version.isEmpty, !["1.1", "1.2"].contains(version) else { return }
         inspection.report(.formVersion, at: value, allowed: "1.1 or 1.2")
     }
 
@@ -52,7 +50,7 @@ extension Checks {
     ]
 
     private static let page: Check = { value, inspection in
-        let type = pageTypes.first { value["type"]?.equals($0) ?? false } ?? ""
+        let type = value["type"]?.string ?? ""
         let particular: [Member] =
             switch type {
             case "select": selectPage

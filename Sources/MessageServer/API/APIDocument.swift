@@ -45,7 +45,7 @@ enum APIDocument {
         if let type = operation.body.mediaType {
             writer.key("requestBody")
             writer.object { writer in
-                writer.field("required", operation.bodySchema != .empty)
+                writer.field("required", true)
                 writer.key("content")
                 content(type, operation.bodySchema, to: &writer)
             }
@@ -66,14 +66,10 @@ enum APIDocument {
             writer.object { writer in
                 writer.field("description", description)
                 writer.key("content")
-                if operation.schema == .eventPage {
-                    writeEvents(to: &writer)
-                } else {
-                    content(type, operation.schema, to: &writer)
-                }
+                content(type, operation.schema, to: &writer)
             }
         }
-        if operation.method == .get, operation.schema != .eventPage {
+        if operation.method == .get {
             writer.key("304")
             writer.object { $0.field("description", "The client has the content") }
         }
@@ -82,29 +78,6 @@ enum APIDocument {
             writer.field("description", "A problem")
             writer.key("content")
             content(APIProblem.mediaType, .problem, to: &writer)
-        }
-    }
-
-    /// The stream of events, which stays open, and the page that a caller gets who accepts JSON only.
-    private static func writeEvents(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.key("text/event-stream")
-            writer.object { writer in
-                writer.key("schema")
-                writer.object { writer in
-                    writer.field("type", "string")
-                    writer.field(
-                        "description",
-                        "Events as HTML, \"Server-sent events\", describes them: id, event and data, which is an Event. The stream ends with the server or the token."
-                    )
-                    writer.field("contentMediaType", "text/event-stream")
-                }
-            }
-            writer.key("application/json")
-            writer.object { writer in
-                writer.key("schema")
-                writer.raw(Array(APISchema.eventPage.reference.utf8))
-            }
         }
     }
 
@@ -145,7 +118,7 @@ enum APIDocument {
     private static func write(_ format: APIParameter.Format, to writer: inout JSONWriter) {
         writer.object { writer in
             switch format {
-            case .text, .identifier:
+            case .text:
                 writer.field("type", "string")
                 writer.field("minLength", 1)
             case .integer(let range):

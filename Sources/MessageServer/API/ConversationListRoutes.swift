@@ -26,11 +26,9 @@ struct ConversationListRoutes: Sendable {
                         "state", .choice(Assignment.State.allCases.map(\.rawValue)),
                         "Conversations in this state."),
                     APIParameter(
-                        "person", .identifier(maximumBytes: Person.maximumBytes),
+                        "person", .text(maximumBytes: Person.maximumBytes),
                         "Conversations that this person has, by the identifier."),
-                    APIParameter(
-                        "customer", .identifier(maximumBytes: InboundEnvelope.maximumIdentifierBytes),
-                        "The conversation of this customer."),
+                    APIParameter("customer", .text(maximumBytes: 512), "The conversation of this customer."),
                     APIParameter(
                         "kind", .choice(Kind.allCases.map(\.rawValue)),
                         "Conversations whose last line has this kind."),

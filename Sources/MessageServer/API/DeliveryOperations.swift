@@ -2,7 +2,6 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
-import HandlerKit
 import MessageStore
 import Synchronization
 
@@ -70,9 +69,9 @@ struct DeliveryOperations: Sendable {
             ) { request in
                 let retried = try await store.retry([reply(request)], of: request.business.id)
                 return APIAnswer { writer in
-                    writer.field("reply", retried.first.map { request.numbers.shown($0.reply) })
+                    writer.field("reply", retried.first.map { "\($0.reply)" })
                     writer.field("result", retried.first?.isRepetition == true ? "alreadyRetried" : "retried")
-                    writer.field("as", retried.first.map { request.numbers.shown($0.record) as Int })
+                    writer.field("as", retried.first.map { Int(clamping: $0.record) })
                 }
             },
             APIRoute(
@@ -83,7 +82,7 @@ struct DeliveryOperations: Sendable {
                 let before = try await store.drop(
                     [id], reason: ReplyRequest.operatorReason, of: request.business.id)
                 return APIAnswer { writer in
-                    writer.field("reply", request.numbers.shown(id))
+                    writer.field("reply", "\(id)")
                     writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")
                 }
             },
@@ -103,9 +102,7 @@ struct DeliveryOperations: Sendable {
         let page = try await journalReaders.reading(for: request.token) { try await store.deliveries(query) }
         var answer = APIAnswer { writer in
             writer.key("deliveries")
-            writer.array { writer in
-                for event in page.events { Self.write(event, request.numbers, to: &writer) }
-            }
+            writer.array { writer in for event in page.events { Self.write(event, to: &writer) } }
         }
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
@@ -120,11 +117,9 @@ struct DeliveryOperations: Sendable {
         case .unread: throw APIProblem.journalUnread
         case .found(let trace):
             return APIAnswer { writer in
-                Self.writeMembers(trace.event, request.numbers, to: &writer)
+                Self.writeMembers(trace.event, to: &writer)
                 writer.key("replies")
-                writer.array { writer in
-                    for reply in trace.replies { Self.write(reply, request.numbers, to: &writer) }
-                }
+                writer.array { writer in for reply in trace.replies { Self.write(reply, to: &writer) } }
             }
         }
     }
@@ -144,7 +139,7 @@ struct DeliveryOperations: Sendable {
             guard let record = value.int.flatMap(UInt64.init(exactly:)), record <= Self.maximumRecord else {
                 throw APIProblem(.badMember, "a record must be a whole number up to 2^53 - 1", at: value)
             }
-            return request.numbers.record(record)
+            return record
         }
         let results = try await change(records, request.business.id)
         return APIAnswer { writer in
@@ -152,9 +147,9 @@ struct DeliveryOperations: Sendable {
             writer.array { writer in
                 for (record, result) in results {
                     writer.object { writer in
-                        writer.field("record", request.numbers.shown(record) as Int)
+                        writer.field("record", Int(clamping: record))
                         writer.field("result", result.name)
-                        writer.field("as", result.replay.map { request.numbers.shown($0) as Int })
+                        writer.field("as", result.replay.map { Int(clamping: $0) })
                     }
                 }
             }
@@ -170,9 +165,7 @@ struct DeliveryOperations: Sendable {
         let page = try await journalReaders.reading(for: request.token) { try await store.replies(query) }
         var answer = APIAnswer { writer in
             writer.key("replies")
-            writer.array { writer in
-                for reply in page.replies { Self.write(reply, request.numbers, to: &writer) }
-            }
+            writer.array { writer in for reply in page.replies { Self.write(reply, to: &writer) } }
         }
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
@@ -180,36 +173,34 @@ struct DeliveryOperations: Sendable {
 
     private func reply(_ request: APIRequest) throws(APIProblem) -> ReplyID {
         guard let id = ReplyID(try request.path("id")) else { throw APIProblem(.notFound) }
-        return request.numbers.reply(id)
+        return id
     }
 
-    private static func write(_ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
+    private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
         writer.object { writer in
-            writeMembers(event, numbers, to: &writer)
+            writeMembers(event, to: &writer)
             writer.key("replies")
             writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
         }
     }
 
-    private static func writeMembers(
-        _ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter
-    ) {
-        writer.field("record", numbers.shown(event.record) as Int)
+    private static func writeMembers(_ event: JournalEvent, to writer: inout JSONWriter) {
+        writer.field("record", Int(clamping: event.record))
         writer.field("at", event.at.rfc3339)
         writer.field("conversation", ConversationFiles.name(of: event.customer))
         writer.field("message", event.id.rawValue)
-        writer.field("kind", event.isReplyFailure ? event.kind?.rawValue : event.subscription.name)
+        writer.field("kind", event.kind?.rawValue)
         writer.field("status", event.status.rawValue)
         writer.field("reason", event.reason)
         writer.field("attempts", event.attempts)
         writer.field("next", event.next?.rfc3339)
-        writer.field("replayOf", event.replayOf.map { numbers.shown($0) as Int })
-        writer.field("replayedAs", event.replayedAs.map { numbers.shown($0) as Int })
+        writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
+        writer.field("replayedAs", event.replayedAs.map { Int(clamping: $0) })
     }
 
-    private static func write(_ reply: JournalReply, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
+    private static func write(_ reply: JournalReply, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.field("id", numbers.shown(reply.id))
+            writer.field("id", "\(reply.id)")
             writer.field("at", reply.decidedAt.rfc3339)
             writer.field("conversation", ConversationFiles.name(of: reply.customer))
             writer.field("message", reply.messageID.rawValue)

@@ -3,13 +3,17 @@ import BalloonWire
 
 /// Decides by a request's head whether the inspector answers it.
 ///
-/// `Host` must be allowed by a ``HostRule``, and `Origin` must have the same host and port as `Host`.
+/// With DNS rebinding, an attacker's page reaches a loopback address under a name of the attacker, so `Host`
+/// must have a known name. A page of another site can name the address itself, so `Origin` must have the same
+/// host and port as `Host`.
 struct InspectorGate: Sendable {
-    private let hosts: HostRule
+    private static let loopbackNames: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
+
+    private let names: Set<String>
     private let tokenDigest: [UInt8]
 
     init(hosts: [String], token: String) {
-        self.hosts = HostRule(.loopback, names: hosts)
+        names = Self.loopbackNames.union(hosts.map { $0.lowercased() })
         tokenDigest = SHA256.hash(token.utf8)
     }
 
@@ -17,12 +21,12 @@ struct InspectorGate: Sendable {
     func problem(host: String?, origin: String?, authorization: [UInt8]?, needsToken: Bool)
         -> InspectorProblem?
     {
-        guard let host, hosts.allows(host) else {
+        guard let host = host?.lowercased(), names.contains(Self.name(of: host)) else {
             return InspectorProblem(
                 .misdirectedRequest,
                 "Host does not name this listener; use 127.0.0.1, or start with --inspector-host NAME")
         }
-        if let origin, !HostRule.isSame(origin, as: host) {
+        if let origin = origin?.lowercased(), origin != "http://" + host, origin != "https://" + host {
             return InspectorProblem(.forbidden, "Origin is another site than Host")
         }
         guard needsToken, !hasToken(authorization) else { return nil }
@@ -41,5 +45,11 @@ struct InspectorGate: Sendable {
             String(decoding: authorization.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme
         else { return false }
         return constantTimeEquals(tokenDigest, SHA256.hash(authorization.dropFirst(scheme.utf8.count)))
+    }
+
+    /// `Host` without its port.
+    private static func name(of host: String) -> String {
+        guard host.hasPrefix("[") else { return String(host.prefix { $0 != ":" }) }
+        return host.firstIndex(of: "]").map { String(host[...$0]) } ?? host
     }
 }

@@ -19,15 +19,14 @@ struct PaymentServices: Sendable {
 
     /// Composes the parts; throws a ``TransportError`` when no file descriptors are left.
     init(
-        _ configuration: CurrentConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
+        _ configuration: ServerConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
         clock: PaymentClock = PaymentClock()
     ) throws {
-        let settings = PaymentSettings(configuration)
+        let settings = PaymentSettings(configuration.businesses, publicURL: configuration.publicURL)
         let records = PaymentRecords(dataDirectory: configuration.dataDirectory, logger: logger)
         let reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
-            lifetime: configuration.gateway.replyLifetime, timings: configuration.paymentTimings,
-            logger: logger)
+            lifetime: configuration.gateway.replyLifetime, logger: logger)
         let tokens = PaymentTokens()
         let now = clock.now()
         for business in settings.all where business.applePay.decryption != nil {
@@ -51,8 +50,7 @@ struct PaymentServices: Sendable {
         routes = PaymentRoutes(
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
-                records: records, tokens: tokens, clock: clock, timings: configuration.paymentTimings,
-                logger: logger), settings: settings, logger: logger)
+                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
     }
 
     /// The number of reversals that are dead letters, by business.
@@ -81,11 +79,12 @@ struct PaymentServices: Sendable {
         sweep.cancel()
     }
 
-    /// Forbids core dumps when a business of the configuration in effect decrypts tokens.
+    /// Replaces the settings of all businesses.
     ///
     /// A process that has decrypted tokens has card numbers in its memory. Once a business decrypts tokens,
     /// the process therefore writes no core dump until it ends.
-    func forbidCoreDumps() {
+    func change(to businesses: [BusinessConfiguration]) {
+        settings.change(to: businesses)
         guard settings.decryptsTokens else { return }
         do { try CoreDumpLimit.forbid() } catch {
             logger.error(

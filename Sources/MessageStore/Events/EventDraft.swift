@@ -120,7 +120,6 @@ extension StoreEvent {
         event.state = change.state.rawValue
         event.person = change.person
         event.reason = change.reason
-        event.note = change.note
         return event
     }
 }

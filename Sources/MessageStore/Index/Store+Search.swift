@@ -125,11 +125,7 @@ extension TextSearch {
                 if bytes == 0 { return .nothing }
                 budget.readBytes += bytes
                 for line in lines.reversed() {
-                    do throws(Interrupted) {
-                        if let match = try match(line, isLate: { budget.isLate }) { return .found(match) }
-                    } catch {
-                        return .interrupted
-                    }
+                    if let match = match(line) { return .found(match) }
                     unseen += line.count
                     if unseen >= Self.bytesBetweenLooks {
                         if budget.isLate { return .interrupted }

@@ -93,8 +93,6 @@ package struct JournalRepair: Hashable, Sendable {
     package let lostRecords: [ClosedRange<UInt64>]
     /// The names of damaged segments.
     package let segments: [String]
-    /// The names of missing segments.
-    package let missingSegments: [String]
     /// The number of conversations held back until the repair.
     package let heldConversations: Int
     /// The first of the held conversations; at most `maximumHeld`.
@@ -106,10 +104,9 @@ package struct JournalRepair: Hashable, Sendable {
     package var isEmpty: Bool { lostRecords.isEmpty && segments.isEmpty }
 
     package init(
-        lostRecords: [ClosedRange<UInt64>], segments: [String], missingSegments: [String] = [],
-        heldConversations: Int, held: [Held] = [], isHarmful: Bool
+        lostRecords: [ClosedRange<UInt64>], segments: [String], heldConversations: Int, held: [Held] = [],
+        isHarmful: Bool
     ) {
-        self.missingSegments = missingSegments
         self.held = held
         self.lostRecords = lostRecords
         self.segments = segments

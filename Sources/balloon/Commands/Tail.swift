@@ -1,6 +1,5 @@
 import ArgumentParser
 import BalloonPOSIX
-import MessageServer
 import MessageStore
 
 extension Events {

@@ -48,9 +48,8 @@ struct PipelineUnderTest {
             slug: "one", businessID: ServerUnderTest.business, name: "One",
             handler: .builtin(name: "none", configuration: nil))
         settings.people = people
-        configuration.businesses = [settings]
         pipelines = try Pipelines(
-            CurrentConfiguration(configuration), store: store,
+            configuration, store: store, people: PeopleSettings([settings]),
             observer: stages.and(observer ?? LogObserver(log.logger)),
             logger: log.logger,
             reportsFailures: { _ in true })

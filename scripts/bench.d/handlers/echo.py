@@ -3,7 +3,7 @@
 import json
 import sys
 
-for line in sys.stdin.buffer:
+for line in sys.stdin:
     call = json.loads(line)
     if "id" in call:
         if call["method"] == "initialize":

@@ -46,15 +46,14 @@ struct EventStream: Sendable {
                 var text = hub.text(of: events, for: filter)
                 // Without wanted events, a comment tells the client the new place and keeps its connection open.
                 if text.isEmpty, let place = cursor.through, place != told {
-                    text = EventText.comment(place, in: hub.numbers(for: filter))
+                    text = EventText.comment(place, in: hub.store.identity)
                 }
                 guard !text.isEmpty else { continue }
                 try await writer.write(text)
                 told = cursor.through
             case .waiting:
-                try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.numbers(for: filter)))
-            case .reset:
-                try await writer.write(EventText.reset(cursor.through ?? 0, in: hub.numbers(for: filter)))
+                try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.store.identity))
+            case .reset: try await writer.write(EventText.reset(cursor.through ?? 0, in: hub.store.identity))
             case .end: return
             }
         }

@@ -18,7 +18,7 @@ def write(message):
     sys.stdout.flush()
 
 
-for line in sys.stdin.buffer:
+for line in sys.stdin:
     call = json.loads(line)
     method = call.get("method")
     if method == "initialize":

@@ -2,25 +2,21 @@ import Dispatch
 import Glibc
 
 /// An HTTP/1.1 server on a loopback port with scripted answers, including invalid ones.
-public final class LoopbackServer: Sendable {
-    /// A request as received.
-    public struct Request: Sendable {
+final class LoopbackServer: Sendable {
+    struct Request: Sendable {
         /// The number of the connection, from 0 in the order of acceptance.
-        public var connection: Int
+        var connection: Int
         /// The request line and the fields as received, without line breaks.
-        public var head: [String]
-        /// The content, by `Content-Length`.
-        public var body: [UInt8]
+        var head: [String]
+        var body: [UInt8]
 
-        /// The value of the first field with this name, ignoring case.
-        public func header(_ name: String) -> String? {
+        func header(_ name: String) -> String? {
             head.dropFirst().first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
                 .map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
         }
     }
 
-    /// The server's reaction to a request.
-    public enum Action: Sendable {
+    enum Action: Sendable {
         /// Sends these bytes and waits for the next request.
         case answer(String)
         /// Sends these bytes and closes.
@@ -30,15 +26,14 @@ public final class LoopbackServer: Sendable {
     }
 
     /// The numbers of closed connections, closed by either side.
-    public let closed: AsyncStream<Int>
-    /// The port.
-    public let port: UInt16
+    let closed: AsyncStream<Int>
+    let port: UInt16
 
     private let listener: Int32
     private let closings: AsyncStream<Int>.Continuation
 
     /// A server that answers each request with `act`; `greeting` is sent before any request.
-    public init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
+    init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
         (closed, closings) = AsyncStream.makeStream()
         (listener, port) = Self.listen()
         DispatchQueue(label: "accept").async { [listener, closings] in
@@ -62,8 +57,7 @@ public final class LoopbackServer: Sendable {
     // Wakes the accepting thread, which closes the descriptor.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// An address of this server.
-    public func url(_ path: String = "/", scheme: String = "http") -> String {
+    func url(_ path: String = "/", scheme: String = "http") -> String {
         "\(scheme)://127.0.0.1:\(port)\(path)"
     }
 
@@ -136,6 +130,6 @@ public final class LoopbackServer: Sendable {
 }
 
 /// A response of status 200 with `body`.
-public func ok(_ body: String = "", headers: String = "") -> String {
+func ok(_ body: String = "", headers: String = "") -> String {
     "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)"
 }

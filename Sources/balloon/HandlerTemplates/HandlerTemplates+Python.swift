@@ -1,0 +1,1413 @@
+// Written by scripts/generated from config/handlers; edit the files there.
+
+extension HandlerTemplates {
+    /// The text of the template file `config/handlers/python/shop.py`.
+    static let pythonShop = lines(
+        ##"""
+        |#!/usr/bin/env python3
+        |"""A shop as a handler in Python: questions by quick reply, list picker, time picker and form, a sign-in, and a payment."""
+        |from decimal import Decimal
+        |
+        |from balloon import (
+        |    Bot, form, handoff, input_page, list_picker, not_paid, paid, payment_error, payment_request, quick_reply, section,
+        |    sheet, sign_in, slot, time_picker)
+        |
+        |bot = Bot("shop")
+        |on = bot.on
+        |
+        |BREAD = "6.00"
+        |DELIVERIES = {"bicycle": ("Bicycle", "Within two hours", "2.00"), "post": ("Post", "Tomorrow", "4.00")}
+        |
+        |
+        |@on.text
+        |def text(event):
+        |    if event.text.lower() == "sign in":
+        |        return sign_in("Sign in", reply="Signed in", fallback="Please call us: this device cannot sign in.")
+        |    if event.text.lower() == "pay":
+        |        total, items = sums("bicycle")
+        |        return payment_request(
+        |            "A basket of bread", total, items, "EUR", "DE", ["visa", "masterCard"], shipping=["post"],
+        |            shipping_methods=[(key, *delivery) for key, delivery in DELIVERIES.items()],
+        |            fallback="Please pay when you collect it: this device has no Apple Pay.")
+        |    return quick_reply("What can we do for you?", [("order", "Order bread"), ("person", "Talk to a person")])
+        |
+        |
+        |@on.quickReply
+        |def request_chosen(event):
+        |    if event.selected_identifier == "person":
+        |        return handoff("the customer asked for a person")
+        |    return list_picker("Which bread?", [section("Bread", [("rye", "Rye"), ("wheat", "Wheat")])])
+        |
+        |
+        |@on.listPicker
+        |def bread_chosen(event):
+        |    event.state["bread"] = " and ".join(event.selected_identifiers)
+        |    return time_picker("When?", "Collect it", [
+        |        slot("morning", "2030-07-10T08:00+0000", minutes=60), slot("evening", "2030-07-10T17:00+0000", minutes=60)])
+        |
+        |
+        |@on.timePicker
+        |def time_chosen(event):
+        |    return form("Your name", [input_page("name", "Who collects it?", title="Your name", required=True)])
+        |
+        |
+        |@on.form
+        |def name_given(event):
+        |    bread = event.state.pop("bread", "bread")
+        |    return f"Thank you! Your {bread} will be ready."
+        |
+        |
+        |@on.authentication
+        |def signed_in(event):
+        |    result = event.sign_in or {"result": "none"}
+        |    if result["result"] == "signedIn":
+        |        return f"Welcome, {result['claims'].get('name', 'dear customer')}!"
+        |    if result["result"] == "declined":
+        |        return "You did not sign in. You can order without it."
+        |    if result["result"] == "expired":
+        |        return 'The sign-in took too long. Write "sign in" to begin again.'
+        |    return 'The sign-in did not work. Write "sign in" to begin again.'
+        |
+        |
+        |def sums(delivery):
+        |    label, _, price = DELIVERIES[delivery]
+        |    return ("Shop", str(Decimal(BREAD) + Decimal(price))), [("Bread", BREAD), (label, price)]
+        |
+        |
+        |@on.shippingMethodUpdate
+        |def delivery_chosen(payment):
+        |    return sheet(*sums(payment.shipping_method["identifier"]))
+        |
+        |
+        |@on.shippingContactUpdate
+        |def address_chosen(payment):
+        |    if (payment.shipping_contact.get("countryCode") or "").upper() == "DE":
+        |        return None
+        |    # No bicycle goes abroad.
+        |    return sheet(*sums("post"), shipping_methods=[("post", *DELIVERIES["post"])])
+        |
+        |
+        |@on.paymentGateway
+        |def charge(payment):
+        |    # A real shop calls its payment provider here, with payment.token, payment.total and payment.attempt as the
+        |    # idempotency key. This one accepts every card but the one that `balloon simulate applePay --decline` uses.
+        |    if (payment.token.get("paymentMethod") or {}).get("displayName") == "Visa 0002":
+        |        return not_paid(payment_error("unknown", "The bank declined the card."))
+        |    return paid(payment.total, "test-" + payment.attempt[:8])
+        |
+        |
+        |@on.reversal
+        |def give_back(payment):
+        |    """A real shop returns the charge with the key payment.attempt here; this one charged nothing."""
+        |
+        |
+        |@on.applePay
+        |def payment_ended(event):
+        |    record = event.payment_record or {}
+        |    if record.get("state") == "paid":
+        |        return f"Thank you! You paid {record['amount']} {record['currency']}."
+        |    return 'Nothing was charged. Write "pay" to try again.'
+        |
+        |
+        |if __name__ == "__main__":
+        |    bot.run()
+        """##)
+
+    /// The text of the template file `config/handlers/python/balloon.py`.
+    static let pythonLibrary = lines(
+        ##"""
+        |"""Write a bot for Apple Messages for Business in Python, in one file and with no dependencies.
+        |
+        |    from balloon import Bot, quick_reply
+        |
+        |    bot = Bot("shop")
+        |    on = bot.on
+        |
+        |    @on.text
+        |    def text(event):
+        |        return quick_reply("What can we do for you?", [("order", "Order bread"), ("person", "Talk to a person")])
+        |
+        |    if __name__ == "__main__":
+        |        bot.run()
+        |
+        |A function gets an `Event` and returns a text, a message, a list of them, an outcome (`handoff`, `retry`, `reject`), or
+        |None. `event.state` is a dictionary that the server keeps for the conversation. Every message is checked when it is
+        |built: `MessageError` names the rule and the place. Python 3.9 or newer.
+        |"""
+        |import base64
+        |import calendar
+        |import concurrent.futures
+        |import contextlib
+        |import datetime
+        |import hashlib
+        |import hmac
+        |import http.server
+        |import json
+        |import os
+        |import re
+        |import shutil
+        |import signal
+        |import subprocess
+        |import sys
+        |import tempfile
+        |import threading
+        |import time
+        |import traceback
+        |import uuid
+        |
+        |__all__ = [
+        |    "Bot", "Event", "File", "Image", "MessageError", "Outcome", "Payment", "Question", "SendError", "SignatureError", "SimulationError",
+        |    "app", "apple_pay", "bubble", "check", "date_page", "form", "handoff", "input_page", "invitation", "item",
+        |    "link_preview", "list_picker", "log", "not_paid", "paid", "payment_error", "payment_request", "picker_page", "problems", "quick_reply", "reject", "retry", "rich_link", "section",
+        |    "select_page", "sheet", "sign_in", "simulated", "slot", "text", "time_picker", "typing_end", "typing_start",
+        |]
+        |
+        |APPLE = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
+        |MAXIMUM_STATE_BYTES = 32768
+        |MAXIMUM_REQUEST_BYTES = 128 << 20
+        |SIGNATURE_SECONDS = 300
+        |PAYMENT_THREADS = 8
+        |
+        |
+        |# Errors.
+        |
+        |class MessageError(ValueError):
+        |    """A message that Apple would refuse. `rule` and `pointer` are those that `balloon validate` prints.
+        |
+        |    The text says what is wrong without the words of the message, so it may be logged.
+        |    """
+        |
+        |    def __init__(self, rule, pointer, found, allowed):
+        |        super().__init__(f"{rule} at {pointer or '/'}: found {found}, allowed {allowed}")
+        |        self.rule, self.pointer, self.found, self.allowed = rule, pointer, found, allowed
+        |
+        |
+        |class SendError(RuntimeError):
+        |    """A message without an event that the server refused. `code` is the protocol's; -32001 and -32004 mean: try again.
+        |
+        |    -32005 means that a person has the conversation: drop the message.
+        |    """
+        |
+        |    def __init__(self, code, message):
+        |        super().__init__(f"{message} ({code})")
+        |        self.code = code
+        |
+        |
+        |class SignatureError(ValueError):
+        |    """A request that no server with the right secret signed, or one that is more than five minutes old."""
+        |
+        |
+        |class SimulationError(AssertionError):
+        |    """`balloon simulate` failed; the text is what it printed."""
+        |
+        |
+        |# Events.
+        |
+        |class File:
+        |    """An attachment. `path`, `size` and `sha256` are None, and `failure` says why, when it could not be fetched.
+        |
+        |    `name` and `mime_type` are claims of the customer's device.
+        |    """
+        |
+        |    def __init__(self, file, attachment):
+        |        self.path, self.size, self.sha256 = file.get("path"), file.get("size"), file.get("sha256")
+        |        self.failure = file.get("failure")
+        |        self.name, self.mime_type = attachment.get("name"), attachment.get("mimeType")
+        |
+        |    def read(self):
+        |        """The bytes of the file."""
+        |        with open(self.path, "rb") as file:
+        |            return file.read()
+        |
+        |
+        |class Event:
+        |    """One event, and what is known about its conversation.
+        |
+        |    The members of the protocol's `event` are attributes in Python's spelling: `kind`, `customer`, `text`,
+        |    `selected_identifier`, `selected_identifiers`, `start_time`, `answers`, `locale` and so on; a missing one is None.
+        |    `traceparent` is the W3C trace context of this attempt; send it with your own requests.
+        |    `after_person` is a number in the first event after a person answered: the `seq` of the first line without the bot.
+        |    """
+        |
+        |    def __init__(self, params, config=None):
+        |        self.params = params
+        |        self.config = config or {}
+        |        self.delivery_id = params.get("deliveryId")
+        |        self.attempt = params.get("attempt", 1)
+        |        self.traceparent = params.get("traceparent")
+        |        self.after_gap = params.get("afterGap", False)
+        |        self.after_person = params.get("afterPerson")
+        |        self.history = params.get("history") or []
+        |        self.state = json.loads(json.dumps(params.get("state") or {}))
+        |        self._end = time.monotonic() + params.get("deadlineMs", 30000) / 1000
+        |        self._message = None
+        |
+        |    def __getattr__(self, name):
+        |        member = re.sub("_([a-z])", lambda match: match.group(1).upper(), name)
+        |        if member not in EVENT_MEMBERS:
+        |            raise AttributeError(f"an event has no {name}")
+        |        return self.params["event"].get(member)
+        |
+        |    @property
+        |    def message(self):
+        |        """The whole message as Apple sent it; a long one is read from its file. Use it before you return."""
+        |        if self._message is None:
+        |            event = self.params["event"]
+        |            if "message" in event:
+        |                self._message = event["message"]
+        |            else:
+        |                with open(event["messagePath"], encoding="utf-8") as file:
+        |                    self._message = json.load(file)
+        |        return self._message
+        |
+        |    @property
+        |    def text(self):
+        |        """The customer's words without the marks of attachments; None for an event that is no text."""
+        |        event = self.params["event"]
+        |        if "text" not in event and event["kind"] == "text":
+        |            # The server leaves a very long text in the message's file.
+        |            return str(self.message.get("body") or "").replace("\ufffc", "").strip()
+        |        return event.get("text")
+        |
+        |    @property
+        |    def files(self):
+        |        """The attachments, in their order."""
+        |        files = self.params.get("files") or []
+        |        claims = (self.message.get("attachments") or []) if files else []
+        |        return [File(file, claims[place] if place < len(claims) else {}) for place, file in enumerate(files)]
+        |
+        |    @property
+        |    def seconds_left(self):
+        |        """The time until the server stops waiting for the answer."""
+        |        return max(0.0, self._end - time.monotonic())
+        |
+        |    def can(self, capability):
+        |        """Whether the customer's device has a capability, such as "LIST" or "FORM"."""
+        |        return capability in (self.params["event"].get("capabilities") or [])
+        |
+        |
+        |# Outcomes.
+        |
+        |class Payment:
+        |    """A call of `on.paymentGateway` and the other functions of a payment.
+        |
+        |    `total` is the sum that the customer sees, as a text, in `currency`. `attempt` is the idempotency key of a charge and
+        |    of its reversal. `token`, `shipping_method`, `shipping_contact`, `billing_contact` and `payment_method` are Apple's
+        |    objects, or None; never log or keep the token. `decrypted_token` is its content where the business's file has
+        |    `decrypt`. A `reversal` has `amount`, `currency`, `reference` and `attempt`.
+        |    """
+        |
+        |    def __init__(self, params, config=None):
+        |        self.params, self.config = params, config or {}
+        |        self.call, self.attempt = params["call"], params.get("attempt")
+        |        self.business, self.customer, self.message_id = params["business"], params["customer"], params["messageId"]
+        |        self.request_identifier = params.get("requestIdentifier")
+        |        self.request = (params.get("request") or {}).get("paymentRequest") or {}
+        |        shown = params.get("sheet") or {}
+        |        self.total, self.total_line, self.items = shown.get("total"), shown.get("newTotal"), shown.get("newLineItems") or []
+        |        self.currency = params.get("currency") or shown.get("currency")
+        |        self.amount, self.reference = params.get("amount"), params.get("reference")
+        |        data = params.get("payment") or {}
+        |        self.decrypted_token = params.get("decryptedToken")
+        |        self.token, self.shipping_method = data.get("paymentToken"), data.get("shippingMethod")
+        |        self.shipping_contact, self.billing_contact = data.get("shippingContact"), data.get("billingContact")
+        |        self.payment_method = data.get("paymentMethod")
+        |
+        |
+        |class Outcome:
+        |    """The end of an event other than replies; made by `handoff`, `retry` and `reject`."""
+        |
+        |    def __init__(self, **members):
+        |        self.members = members
+        |
+        |
+        |def handoff(reason="", replies=None):
+        |    """A person takes over the conversation; `reason` is for the log.
+        |
+        |    `replies` are a text, a message or a list of them that tell the customer so; without them the server sends the text of
+        |    the business's `people`, if it has one.
+        |    """
+        |    replies = _replies(replies)
+        |    return Outcome(outcome="handoff", reason=reason, **({"replies": replies} if replies else {}))
+        |
+        |
+        |def retry(after=None):
+        |    """The server repeats the event by its schedule, or after so many seconds if that is later (at most 300)."""
+        |    return Outcome(outcome="retry", **({} if after is None else {"retryAfterMs": int(after * 1000)}))
+        |
+        |
+        |def reject(reason=""):
+        |    """The event becomes a dead letter; `reason` is for the log."""
+        |    return Outcome(outcome="reject", reason=reason)
+        |
+        |
+        |# Messages. Each builder returns the message in Apple's format, a dictionary, and raises MessageError.
+        |#
+        |# `fallback` is the text for a device that cannot show the message; without it the server refuses the answer. `reusable`
+        |# says that the content is the same for all customers: Apple stores it once.
+        |
+        |class Image:
+        |    """A PNG or JPEG file, by its path or its bytes; `description` is what VoiceOver reads aloud."""
+        |
+        |    def __init__(self, source, description=None):
+        |        if isinstance(source, (bytes, bytearray)):
+        |            self.bytes = bytes(source)
+        |        else:
+        |            with open(source, "rb") as file:
+        |                self.bytes = file.read()
+        |        if not _mime_type(self.bytes):
+        |            raise MessageError("imageFormat", "", "another file", "a PNG or JPEG file")
+        |        self.description = description
+        |        self.identifier = hashlib.sha256(self.bytes + (description or "").encode()).hexdigest()[:12]
+        |
+        |
+        |def text(body, *, files=(), subject=None):
+        |    """A text. `files` are paths of files to attach; only a child process may attach files."""
+        |    message = _members(type="text", body=body, subject=subject)
+        |    if files:
+        |        message["attachments"] = [
+        |            file if isinstance(file, dict) else {"path": os.path.abspath(file), "name": os.path.basename(file),
+        |                                                 "mimeType": _media_type(str(file))} for file in files]
+        |    return check(message)
+        |
+        |
+        |def rich_link(url, title, *, image=None, video=None, video_type="video/mp4"):
+        |    """A web page in a bubble with an `Image` (at most 200 kB, best 240 x 240 pixels), and perhaps a video's URL."""
+        |    assets = {}
+        |    if image is not None:
+        |        assets["image"] = {"data": _base64(image.bytes), "mimeType": _mime_type(image.bytes)}
+        |    if video is not None:
+        |        assets["video"] = {"url": video, "mimeType": video_type}
+        |    return check({"type": "richLink", "richLinkData": _members(url=url, title=title, assets=assets or None)})
+        |
+        |
+        |def link_preview(url, title=None, *, store_region=None):
+        |    """The preview that Apple makes of an App Clip, a song or a place; `title` is sent when Apple has none."""
+        |    return check({"type": "richLink", "preview": _members(url=url, title=title, storeRegion=store_region)})
+        |
+        |
+        |def quick_reply(summary, items, *, request_identifier=None, reusable=False, fallback=None):
+        |    """Two to five choices, each `(identifier, title)`. Explain the question in a text before it. Needs QUICK."""
+        |    choices = [{"identifier": each["identifier"], "title": each["title"]} for each in map(_item, items)]
+        |    payload = {"quick-reply": {"summaryText": summary, "items": choices}}
+        |    return _interactive(payload, None, None, request_identifier, None, reusable=reusable, fallback=fallback)
+        |
+        |
+        |def item(identifier, title, *, subtitle=None, image=None, value=None, next=None):
+        |    """A choice in a list picker or on a page of a form.
+        |
+        |    `subtitle` is for list pickers. On a page, `value` is the answer (the identifier when missing), and `next` names the
+        |    page that follows this choice.
+        |    """
+        |    return _members(identifier=identifier, title=title, subtitle=subtitle, value=value, imageIdentifier=image,
+        |                    nextPageIdentifier=next)
+        |
+        |
+        |def section(title, items, *, multiple=False):
+        |    """Items of a list picker under a heading; each is an `item` or `(identifier, title)`."""
+        |    return {"title": title, "multipleSelection": multiple, "items": [dict(_item(each)) for each in items]}
+        |
+        |
+        |def list_picker(title, sections, *, reply=None, request_identifier=None, session_identifier=None, reusable=False,
+        |                fallback=None):
+        |    """A list with sections. `title` and `reply` are the bubbles before and after the choice. Needs LIST."""
+        |    for order, each in enumerate(sections):
+        |        each["order"] = order
+        |        for place, choice in enumerate(each["items"]):
+        |            choice.pop("value", None)
+        |            choice.update(order=place, style="default")
+        |    return _interactive({"listPicker": {"sections": list(sections)}}, title, reply, request_identifier, session_identifier,
+        |                        reusable=reusable, fallback=fallback)
+        |
+        |
+        |def slot(identifier, start, minutes):
+        |    """A time of a time picker; `start` is a datetime with a time zone, or a text such as 2026-07-10T17:00+0000."""
+        |    if isinstance(start, datetime.datetime):
+        |        if start.tzinfo is None:
+        |            raise MessageError("startTime", "", "a datetime without a time zone", "a datetime with one")
+        |        start = start.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M+0000")
+        |    return {"identifier": identifier, "startTime": start, "duration": int(minutes * 60)}
+        |
+        |
+        |def time_picker(title, event_title, slots, *, identifier=None, location=None, timezone_offset=None, image=None,
+        |                reply=None, request_identifier=None, session_identifier=None, reusable=False, fallback=None):
+        |    """Times for an appointment. `location` has title, latitude, longitude, radius; `timezone_offset` is in minutes.
+        |
+        |    Without `timezone_offset` the device shows its own time zone. Needs TIME.
+        |    """
+        |    event = _members(identifier=identifier or str(uuid.uuid4()), title=event_title, location=location,
+        |                     timezoneOffset=timezone_offset, imageIdentifier=image, timeslots=list(slots))
+        |    return _interactive({"event": event}, title, reply, request_identifier, session_identifier, reusable=reusable,
+        |                        fallback=fallback)
+        |
+        |
+        |def select_page(identifier, question, items, *, title=None, multiple=False, next=None, submit=False):
+        |    """A page with choices. `next` names the following page; `form` links pages without one in their order."""
+        |    items = [{"value": each["identifier"], **each} for each in map(_item, items)]
+        |    return _page(identifier, "select", title, question, next, submit, multipleSelection=multiple, items=items)
+        |
+        |
+        |def picker_page(identifier, question, items, *, title=None, label=None, selected=None, next=None, submit=False):
+        |    """A page with a wheel; `label` stands beside it, and `selected` is the index of the first shown item."""
+        |    items = [{"value": each["identifier"], **each} for each in map(_item, items)]
+        |    return _page(identifier, "picker", title, question, next, submit, pickerTitle=label, selectedItemIndex=selected,
+        |                 items=items)
+        |
+        |
+        |def date_page(identifier, question, *, title=None, hint=None, next=None, submit=False, **options):
+        |    """A page that asks for a date. Options: dateFormat, startDate, minimumDate, maximumDate, labelText."""
+        |    return _page(identifier, "datePicker", title, question, next, submit, hintText=hint, options=options or None)
+        |
+        |
+        |def input_page(identifier, question, *, title=None, hint=None, required=False, multiline=False, next=None, submit=False,
+        |               **options):
+        |    """A page with a field. Options: maximumCharacterCount, regex, placeholder, labelText, prefixText, keyboardType,
+        |    textContentType."""
+        |    options = {"required": required, "inputType": "multiline" if multiline else "singleline", **options}
+        |    return _page(identifier, "input", title, question, next, submit, hintText=hint, options=options)
+        |
+        |
+        |def form(title, pages, *, start=None, splash=None, private=False, show_summary=False, version="1.1", reply=None,
+        |         request_identifier=None, session_identifier=None, reusable=False, fallback=None):
+        |    """A form. Pages follow each other in their order, unless they or their items name a next page. Needs FORM.
+        |
+        |    `splash` has buttonTitle, header, splashtext, imageIdentifier. Answers to a private form are not kept.
+        |    """
+        |    pages = [dict(page) for page in pages]
+        |    for page, following in zip(pages, pages[1:] + [None]):
+        |        branches = any("nextPageIdentifier" in each for each in page.get("items", []))
+        |        if "nextPageIdentifier" in page or "submitForm" in page or branches:
+        |            continue
+        |        page.update({"submitForm": True} if following is None else {"nextPageIdentifier": following["pageIdentifier"]})
+        |    first = start or (pages[0]["pageIdentifier"] if pages else "")
+        |    data = _members(startPageIdentifier=first, private=private or None, showSummary=show_summary or None, splash=splash,
+        |                    pages=pages)
+        |    payload = {"dynamic": {"version": version, "template": "messageForms", "data": data}}
+        |    return _interactive(payload, title, reply, request_identifier, session_identifier, reusable=reusable,
+        |                        fallback=fallback)
+        |
+        |
+        |def apple_pay(title, payment, *, reply=None, request_identifier=None, fallback=None):
+        |    """A payment; `payment` is Apple's object with endpoints, merchantSession and paymentRequest. Needs a large bubble."""
+        |    title = bubble(title, style="large") if isinstance(title, str) else title
+        |    return _interactive({"payment": payment}, title, reply, request_identifier, None, fallback=fallback)
+        |
+        |
+        |def payment_request(title, total, items, currency, country, networks, *, subtitle=None, image=None, shipping_methods=(),
+        |                    billing=(), shipping=(), capabilities=("supports3DS",), fallback=None):
+        |    """A request for a payment with Apple Pay, which the server completes; the bot needs `on.paymentGateway`.
+        |
+        |    `total` and each of `items` is (label, amount), with the amount as a text such as "59.00"; the items sum to the
+        |    total. A shipping method is (identifier, label, detail, amount). `billing` and `shipping` name required contact
+        |    fields: email, name, phone, phoneticName, post.
+        |    """
+        |    images = [_members(identifier=image.identifier, data=_base64(image.bytes), description=image.description)] if image else None
+        |    request = _members(
+        |        applePay={"merchantCapabilities": list(capabilities), "supportedNetworks": list(networks)},
+        |        countryCode=country, currencyCode=currency, total=_line(total), lineItems=[_line(each) for each in items] or None,
+        |        requiredBillingContactFields=list(billing) or None, requiredShippingContactFields=list(shipping) or None,
+        |        shippingMethods=[_shipping(each) for each in shipping_methods] or None)
+        |    received = _members(title=title, subtitle=subtitle, style="large", imageIdentifier=image.identifier if image else None)
+        |    return _members(payment=_members(paymentRequest=request, receivedMessage=received, images=images), fallback=fallback)
+        |
+        |
+        |def sheet(total=None, items=None, *, shipping_methods=None, errors=()):
+        |    """The answer to an update of a payment: what changed. Without arguments nothing did."""
+        |    return _members(
+        |        newTotal=_line(total) if total else None, newLineItems=[_line(each) for each in items] if items else None,
+        |        newShippingMethods=[_shipping(each) for each in shipping_methods] if shipping_methods is not None else None,
+        |        errors=list(errors) or None)
+        |
+        |
+        |def paid(charged, reference):
+        |    """The answer of `on.paymentGateway` after a charge: the sum as a text, and the payment provider's reference."""
+        |    return {"status": "STATUS_SUCCESS", "charged": charged, "reference": reference}
+        |
+        |
+        |def not_paid(*errors):
+        |    """The answer of `on.paymentGateway` when nothing was charged."""
+        |    return _members(status="STATUS_FAILURE", errors=list(errors) or None)
+        |
+        |
+        |def payment_error(code, message, *, field=None):
+        |    """A problem that the payment sheet shows, such as payment_error("shippingContactInvalid", "…", field="postalCode")."""
+        |    return _members(code=code, contactField=field, message=message)
+        |
+        |
+        |def _line(value):
+        |    return value if isinstance(value, dict) else dict(zip(("label", "amount", "type"), (*value, "final")))
+        |
+        |
+        |def _shipping(value):
+        |    return value if isinstance(value, dict) else dict(zip(("identifier", "label", "detail", "amount"), value))
+        |
+        |
+        |def sign_in(title, oauth2=None, *, scope=None, additional_parameters=None, reply=None, request_identifier=None,
+        |            fallback=None):
+        |    """A request to sign in at the provider of the business's file; the answer's event has the result as `sign_in`.
+        |
+        |    `scope` is a list that replaces that of the file, and `additional_parameters` a query for the provider. With `oauth2`,
+        |    Apple's object, the bot itself does what the server does otherwise: version 2 (AUTH2) with redirectURI, else 1 (AUTH).
+        |    """
+        |    if oauth2 is None:
+        |        shown = {"receivedMessage": {"title": title} if isinstance(title, str) else title,
+        |                 "replyMessage": {"title": reply} if isinstance(reply, str) else reply}
+        |        request = _members(**shown, scope=scope, additionalParameters=additional_parameters)
+        |        return check(_members(signIn=request, fallback=fallback))
+        |    version = "2.0" if "redirectURI" in oauth2 else "1.0"
+        |    return _interactive({"authenticate": {"oauth2": oauth2}}, title, reply, request_identifier, None, version,
+        |                        fallback=fallback)
+        |
+        |
+        |def invitation(template, reference, locale, brand, *, logo=None, request_identifier=None):
+        |    """An invitation to a conversation, sent to a telephone number; `reference` comes with the customer's answer."""
+        |    notification = {"templateId": template, "referenceId": reference, "locale": locale,
+        |                    "parameters": _members(brandName=brand, brandLogo=logo)}
+        |    return _interactive({"notification": notification}, None, None, request_identifier, None)
+        |
+        |
+        |def app(bid, url, title, *, app_id=None, name=None, icon=None, live_layout=None, reply=None, session_identifier=None,
+        |        fallback=None):
+        |    """A bubble of your own iMessage app; `url` is its data, and `icon` the bytes of an image of less than 15 KB."""
+        |    data = _members(bid=bid, URL=url, appId=app_id, appName=name, appIcon=_base64(icon) if icon else None,
+        |                    useLiveLayout=live_layout, sessionIdentifier=session_identifier,
+        |                    receivedMessage={"title": title} if isinstance(title, str) else title,
+        |                    replyMessage={"title": reply} if isinstance(reply, str) else reply)
+        |    return check(_members(type="interactive", interactiveData=data, fallback=fallback))
+        |
+        |
+        |def typing_start():
+        |    """Shows the customer that somebody is typing."""
+        |    return {"type": "typing_start"}
+        |
+        |
+        |def typing_end():
+        |    """Ends the sign that somebody is typing."""
+        |    return {"type": "typing_end"}
+        |
+        |
+        |def bubble(title, subtitle=None, *, image=None, style="icon"):
+        |    """The appearance of a message in the transcript; `style` is icon, small or large."""
+        |    return _members(title=title, subtitle=subtitle, imageIdentifier=image, style=style)
+        |
+        |
+        |def _members(**members):
+        |    return {name: value for name, value in members.items() if value is not None}
+        |
+        |
+        |def _base64(data):
+        |    return base64.b64encode(data).decode("ascii")
+        |
+        |
+        |def _mime_type(data):
+        |    if data[:8] == b"\x89PNG\r\n\x1a\n":
+        |        return "image/png"
+        |    return "image/jpeg" if data[:3] == b"\xff\xd8\xff" else None
+        |
+        |
+        |def _media_type(path):
+        |    import mimetypes
+        |    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+        |
+        |
+        |def _item(value):
+        |    return value if isinstance(value, dict) else item(*value)
+        |
+        |
+        |def _page(identifier, kind, title, question, following, submit, **members):
+        |    return _members(pageIdentifier=identifier, type=kind, title=title, subtitle=question, nextPageIdentifier=following,
+        |                    submitForm=submit or None, **members)
+        |
+        |
+        |def _interactive(payload, received, reply, request, session, version="1.0", *, reusable=False, fallback=None):
+        |    """A message of Apple's own extension; every Image in it is replaced by its identifier and added once."""
+        |    images = {}
+        |
+        |    def placed(value):
+        |        if isinstance(value, Image):
+        |            images[value.identifier] = _members(identifier=value.identifier, data=_base64(value.bytes),
+        |                                                description=value.description)
+        |            return value.identifier
+        |        if isinstance(value, dict):
+        |            return {name: placed(member) for name, member in value.items()}
+        |        return [placed(each) for each in value] if isinstance(value, (list, tuple)) else value
+        |
+        |    payload = placed(payload)
+        |    bubbles = {name: placed(bubble(value) if isinstance(value, str) else value)
+        |               for name, value in (("receivedMessage", received), ("replyMessage", reply)) if value is not None}
+        |    data = {"version": version, "requestIdentifier": request or str(uuid.uuid4()), **payload}
+        |    if images:
+        |        data["images"] = list(images.values())
+        |    content = _members(bid=APPLE, sessionIdentifier=session, data=data, **bubbles)
+        |    return check(_members(type="interactive", interactiveData=content, reusable=reusable or None, fallback=fallback))
+        |
+        |
+        |# Checks.
+        |
+        |def check(message, pointer=""):
+        |    """Returns the message, or raises MessageError for the first rule that it breaks."""
+        |    for rule, place, found, allowed in problems(message):
+        |        raise MessageError(rule, pointer + place, found, allowed)
+        |    return message
+        |
+        |
+        |def problems(message):
+        |    """Every broken rule of a message as (rule, pointer, found, allowed), as `balloon validate` names them.
+        |
+        |    These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the
+        |    server checks the rest. Formats inside texts, such as dates and amounts, are the server's.
+        |    """
+        |    found = []
+        |    if isinstance(message, dict) and (
+        |            message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message
+        |            or "signIn" in message or "payment" in message):
+        |        # Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
+        |        return found
+        |    files = message.get("attachments") if isinstance(message, dict) else None
+        |    if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
+        |        # Files of this machine; the server uploads them and writes the attachments.
+        |        message = {name: value for name, value in message.items() if name != "attachments"}
+        |        message["body"] = message.get("body") or "\ufffc"
+        |        for place, file in enumerate(files):
+        |            if not os.path.isabs(str(file["path"])):
+        |                found.append(("attachmentPath", f"/attachments/{place}/path", _shown(str(file["path"])), "an absolute path"))
+        |    _walk(message, SCHEMA["message"], "", found)
+        |    _check_parts(message, found)
+        |    return found
+        |
+        |
+        |def _kind(value):
+        |    if isinstance(value, bool):
+        |        return "boolean"
+        |    if isinstance(value, int):
+        |        return "integer"
+        |    for kind, types in (("string", str), ("number", float), ("array", (list, tuple)), ("object", dict)):
+        |        if isinstance(value, types):
+        |            return kind
+        |    return "null"
+        |
+        |
+        |def _shown(value):
+        |    """What was found, without the words of the message."""
+        |    kind = _kind(value)
+        |    if kind == "string":
+        |        return f"a text of {len(value)} characters" if value else "an empty text"
+        |    if kind == "array":
+        |        return "1 item" if len(value) == 1 else f"{len(value)} items"
+        |    return {"object": "an object", "null": "null"}.get(kind) or json.dumps(value)
+        |
+        |
+        |def _walk(value, schema, at, found):
+        |    """Adds each broken rule of `schema`, a subset of JSON Schema; a value of a wrong type has no further problems."""
+        |    rule = schema.get("rule", "type")
+        |
+        |    def add(name, allowed, place=at, shown=None):
+        |        found.append((name, place, shown or _shown(value), allowed))
+        |
+        |    if "$ref" in schema:
+        |        return _walk(value, SCHEMA[schema["$ref"]], at, found)
+        |    kind = _kind(value)
+        |    if "type" in schema:
+        |        types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        |        if kind not in types and not (kind == "integer" and "number" in types):
+        |            return add("type", " or ".join(types))
+        |    if "enum" in schema and value not in schema["enum"]:
+        |        return add(rule if kind == "string" else "type", " ".join(schema["enum"]))
+        |    if "const" in schema and (kind, value) != (_kind(schema["const"]), schema["const"]):
+        |        return add(rule if kind == _kind(schema["const"]) else "type", json.dumps(schema["const"]))
+        |    if kind == "string":
+        |        if len(value) < schema.get("minLength", 0):
+        |            add("empty", "a text that is not empty")
+        |        elif len(value) > schema.get("maxLength", len(value)):
+        |            add(rule, f"at most {schema['maxLength']} characters")
+        |        elif "pattern" in schema and not re.search(schema["pattern"], value):
+        |            add(rule, "the form " + schema["pattern"])
+        |    if kind in ("integer", "number") and value < schema.get("minimum", value):
+        |        add(rule, f"{schema['minimum']} or more")
+        |    if kind == "array":
+        |        low, high = schema.get("minItems", 0), schema.get("maxItems", len(value))
+        |        if not low <= len(value) <= high:
+        |            add("empty" if low == 1 else rule, f"{low} to {high} items" if "maxItems" in schema else f"{low} or more")
+        |        if "contains" in schema and value and not any(_sound(each, schema["contains"]) for each in value):
+        |            add(rule, json.dumps(schema["contains"].get("const")))
+        |        for place, each in enumerate(value):
+        |            _walk(each, schema.get("items", {}), f"{at}/{place}", found)
+        |    if kind == "object":
+        |        for name in schema.get("required", []):
+        |            if name not in value:
+        |                add("required", name, f"{at}/{name}", "nothing")
+        |        for name, member in schema.get("properties", {}).items():
+        |            if name in value:
+        |                _walk(value[name], member, f"{at}/{name}", found)
+        |    for each in schema.get("allOf", []):
+        |        _walk(value, each, at, found)
+        |    if "if" in schema:
+        |        _walk(value, schema.get("then" if _sound(value, schema["if"]) else "else", {}), at, found)
+        |    if "not" in schema and _sound(value, schema["not"]):
+        |        add(rule, "nothing")
+        |    if "anyOf" in schema and not any(_sound(value, each) for each in schema["anyOf"]):
+        |        name = schema["anyOf"][0]["required"][0]
+        |        add("required", name, f"{at}/{name}", "nothing")
+        |    if "oneOf" in schema and kind == "object":
+        |        count = sum(_sound(value, each) for each in schema["oneOf"])
+        |        if count != 1:
+        |            names = [" and ".join(each["required"]) for each in schema["oneOf"]]
+        |            add(rule, "one of " + ", ".join(names), shown=f"{count} of them")
+        |
+        |
+        |def _sound(value, schema):
+        |    found = []
+        |    _walk(value, schema, "", found)
+        |    return not found
+        |
+        |
+        |def _at(value, *names):
+        |    """The value at a path of names, or None."""
+        |    for name in names:
+        |        value = value.get(name) if isinstance(value, dict) else None
+        |    return value
+        |
+        |
+        |def _identifier(value):
+        |    """An identifier as a text; devices write numbers too."""
+        |    return None if value == "" or _kind(value) in ("null", "array", "object") else str(value)
+        |
+        |
+        |def _objects(value):
+        |    return [(place, each) for place, each in enumerate(value) if isinstance(each, dict)] if isinstance(value, list) else []
+        |
+        |
+        |def _check_parts(message, found):
+        |    """Rules that compare parts of a message with each other, and the form of starts."""
+        |    data, at = _at(message, "interactiveData", "data"), "/interactiveData/data"
+        |
+        |    def unique(objects, name, rule):
+        |        seen = set()
+        |        for place, each in objects:
+        |            value = _identifier(each.get(name))
+        |            if value in seen:
+        |                found.append((rule, f"{place}/{name}", "the same again", "each identifier once"))
+        |            seen.update({value} - {None})
+        |
+        |    def below(value, place):
+        |        return [(f"{place}/{number}", each) for number, each in _objects(value)]
+        |
+        |    unique(below(_at(data, "quick-reply", "items"), at + "/quick-reply/items"), "identifier", "quickReplyIdentifiers")
+        |    sections = below(_at(data, "listPicker", "sections"), at + "/listPicker/sections")
+        |    choices = [choice for place, each in sections for choice in below(each.get("items"), place + "/items")]
+        |    unique(choices, "identifier", "listItemIdentifiers")
+        |    slots = below(_at(data, "event", "timeslots"), at + "/event/timeslots")
+        |    unique(slots, "identifier", "slotIdentifiers")
+        |    for place, each in slots:
+        |        start = each.get("startTime")
+        |        if isinstance(start, str) and not _is_start(start):
+        |            found.append(("startTime", place + "/startTime", _shown(start), "2026-07-10T17:00+0000, always in GMT"))
+        |    pages = below(_at(data, "dynamic", "data", "pages"), at + "/dynamic/data/pages")
+        |    _check_pages(_at(data, "dynamic", "data"), pages, unique, below, found)
+        |    unique(below(_at(data, "images"), at + "/images"), "identifier", "imageIdentifiers")
+        |    reusable = ("quick-reply", "listPicker", "event", "dynamic")
+        |    if _at(message, "reusable") is True and not any(_at(data, name) is not None for name in reusable):
+        |        found.append(("reusableContent", "/reusable", "true", "true in a quick reply, list picker, time picker or form"))
+        |
+        |
+        |def _check_pages(data, pages, unique, below, found):
+        |    at = "/interactiveData/data/dynamic/data"
+        |    unique(pages, "pageIdentifier", "pageIdentifiers")
+        |    names = [page.get("pageIdentifier") for _, page in pages]
+        |    references = [(place + "/nextPageIdentifier", page.get("nextPageIdentifier"), "nextPage") for place, page in pages]
+        |    for place, page in pages:
+        |        items = below(page.get("items"), place + "/items")
+        |        unique(items, "identifier", "pageItemIdentifiers")
+        |        references += [(where + "/nextPageIdentifier", each.get("nextPageIdentifier"), "nextPage") for where, each in items]
+        |    references.append((at + "/startPageIdentifier", _at(data, "startPageIdentifier"), "startPage"))
+        |    for place, name, rule in references:
+        |        if isinstance(name, str) and name and name not in names:
+        |            found.append((rule, place, "an unknown page", "the identifier of a page"))
+        |
+        |
+        |def _is_start(start):
+        |    match = re.match(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|\+0000|\+00:00)$", start)
+        |    if not match:
+        |        return False
+        |    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
+        |    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(max(year, 1), month)[1] and hour < 24 and minute < 60 \
+        |        and second < 61
+        |
+        |
+        |# The bot.
+        |
+        |def log(message, level="info"):
+        |    """Writes a line to the handler's log: trace, debug, info, notice, warning, error or critical."""
+        |    sys.stderr.write(f"[{level}] " + " ".join(str(message).split("\n")) + "\n")
+        |    sys.stderr.flush()
+        |
+        |
+        |class Question:
+        |    """The App Store's question before a subscriber cancels: `product`, `locale`, `transaction`, `environment`.
+        |
+        |    `transaction` is the `originalTransactionId`: never log it. `request` is the whole question, as Apple sent it.
+        |    """
+        |
+        |    def __init__(self, params, config=None):
+        |        self.request = params["retention"]
+        |        self.app, self.config = params.get("app"), config or {}
+        |        self.product, self.locale = self.request["productId"], self.request["userLocale"]
+        |        self.transaction, self.environment = self.request["originalTransactionId"], self.request["environment"]
+        |        self._end = time.monotonic() + params.get("deadlineMs", 450) / 1000
+        |
+        |    @property
+        |    def seconds_left(self):
+        |        """The time until the app's rule file answers instead."""
+        |        return max(0.0, self._end - time.monotonic())
+        |
+        |
+        |class _On:
+        |    """One decorator for each kind of event, as the protocol spells it; `any` is for kinds without their own function."""
+        |
+        |    def __init__(self, functions):
+        |        self._functions = functions
+        |
+        |    def __getattr__(self, kind):
+        |        known = KINDS + EXTRA_EVENTS + PAYMENTS + ["reversal"]
+        |        if kind not in known + ["any"]:
+        |            raise AttributeError(f"{kind} is no kind of event; the kinds are any, {', '.join(known)}")
+        |
+        |        def subscribe(function):
+        |            if kind in self._functions:
+        |                raise ValueError(f"two functions handle {kind}")
+        |            self._functions[kind] = function
+        |            return function
+        |        return subscribe
+        |
+        |
+        |class Bot:
+        |    """A handler: functions for kinds of events, run as a child process (`run`) or an HTTP service (`serve`).
+        |
+        |    `concurrency` is how many events are handled at once, each in a thread; events of one conversation never are.
+        |    """
+        |
+        |    def __init__(self, name, concurrency=1):
+        |        self.name, self.concurrency = name, concurrency
+        |        self.config = {}
+        |        self._functions = {}
+        |        self._retention = None
+        |        self.on = _On(self._functions)
+        |        self._output = None
+        |        self._lock = threading.Lock()
+        |        self._calls = {}
+        |
+        |    @property
+        |    def events(self):
+        |        """The kinds that the bot subscribes to."""
+        |        return [kind for kind in KINDS + EXTRA_EVENTS
+        |                if kind in self._functions or ("any" in self._functions and kind in KINDS)
+        |                ] + (["retention"] if self._retention else [])
+        |
+        |    def retention(self, function):
+        |        """A decorator: the function gets a `Question` and returns the name of a message, a choice, or None.
+        |
+        |        A choice is `{"message": …}`, `{"alternateProduct": …}`, `{"promotionalOffer": …}` or `{"advancedCommerceInfo": …}`.
+        |        None, an exception and a late answer leave the decision to the app's rule file.
+        |        """
+        |        if self._retention is not None:
+        |            raise ValueError("two functions answer retention questions")
+        |        self._retention = function
+        |        return function
+        |
+        |    @property
+        |    def payments(self):
+        |        """The callbacks of payments that the bot answers; a payment gateway needs a reversal too."""
+        |        if ("paymentGateway" in self._functions) != ("reversal" in self._functions):
+        |            raise ValueError("paymentGateway and reversal belong together")
+        |        return [call for call in PAYMENTS if call in self._functions]
+        |
+        |    def pay(self, params):
+        |        """The protocol's answer to a payment's params."""
+        |        payment = Payment(params, self.config)
+        |        return self._functions[payment.call](payment) or {}
+        |
+        |    def answer(self, params):
+        |        """The protocol's answer to the params of an event or a retention question.
+        |
+        |        A function that builds a wrong message rejects its event.
+        |        """
+        |        if "retention" in params:
+        |            choice = self._retention(Question(params, self.config)) if self._retention else None
+        |            return {"message": choice} if isinstance(choice, str) else choice or {}
+        |        event = Event(params, self.config)
+        |        function = self._functions.get(event.kind) or self._functions.get("any")
+        |        if function is None:
+        |            return {}
+        |        try:
+        |            value = function(event)
+        |            result = value.members if isinstance(value, Outcome) else {"outcome": "handled", "replies": _replies(value)}
+        |            if event.state != (params.get("state") or {}) and result["outcome"] != "retry":
+        |                result = {**result, "state": _state(event.state)}
+        |            size = len(json.dumps(result, ensure_ascii=False).encode()) + 100
+        |            if size > MAXIMUM_LINE_BYTES:
+        |                raise MessageError("answerSize", "/replies", f"{size} bytes", f"{MAXIMUM_LINE_BYTES} bytes")
+        |            return result
+        |        except MessageError as error:
+        |            log(f"{event.kind}: {error}", "error")
+        |            return {"outcome": "reject", "reason": str(error)}
+        |
+        |    def send(self, customer, key, message):
+        |        """Sends a message without an event, and returns its id; only in a child process. Raises SendError.
+        |
+        |        The same key (1 to 200 bytes) for the same customer is the same message for three days.
+        |        """
+        |        replies = _replies(message)
+        |        if len(replies) != 1:
+        |            raise ValueError("send takes one message")
+        |        return self._call("reply", {"customer": customer, "key": key, "message": replies[0]})["messageId"]
+        |
+        |    def withdraw_payment(self, request_identifier):
+        |        """Ends a payment request before it is paid, such as one that was paid in another way; only in a child process.
+        |
+        |        False when the request is unknown, has ended, is paid, or is being paid. Raises SendError.
+        |        """
+        |        return self._call("withdrawPayment", {"requestIdentifier": request_identifier})["withdrawn"]
+        |
+        |    def _call(self, method, params):
+        |        if self._output is None:
+        |            raise SendError(-32601, "only a bot that runs as a child process calls the server")
+        |        call, answer = f"call-{uuid.uuid4()}", concurrent.futures.Future()
+        |        self._calls[call] = answer
+        |        try:
+        |            self._write({"jsonrpc": "2.0", "id": call, "method": method, "params": params})
+        |            answer = answer.result()
+        |        finally:
+        |            self._calls.pop(call, None)
+        |        if "error" in answer:
+        |            raise SendError(answer["error"].get("code"), answer["error"].get("message"))
+        |        return answer["result"]
+        |
+        |    # A child process.
+        |
+        |    def run(self, arguments=None):
+        |        """Runs the bot as a child process, or as an HTTP service when started with `--http [HOST:]PORT`.
+        |
+        |        A service reads the webhook secret from the variable HANDLER_SECRET (two, separated by a blank, while one
+        |        replaces the other). `print` writes to the log, because standard output belongs to the protocol.
+        |        """
+        |        arguments = sys.argv[1:] if arguments is None else arguments
+        |        if arguments[:1] == ["--http"] and len(arguments) == 2:
+        |            host, _, port = arguments[1].rpartition(":")
+        |            return self.serve(int(port), os.environ.get("HANDLER_SECRET", "").split(), host or "127.0.0.1")
+        |        if arguments:
+        |            sys.exit(f"usage: {sys.argv[0]} [--http [HOST:]PORT]")
+        |        self._output = os.dup(1)
+        |        os.dup2(2, 1)
+        |        # Payments have threads of their own, because a customer waits at the payment sheet for at most 25 s.
+        |        with concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers, \
+        |                concurrent.futures.ThreadPoolExecutor(PAYMENT_THREADS) as cashiers:
+        |            for line in sys.stdin.buffer:
+        |                self._read(json.loads(line), workers, cashiers)
+        |            # The server has ended, and answers no call any more.
+        |            for waiting in list(self._calls.values()):
+        |                waiting.set_result({"error": {"code": -32001, "message": "the server ended"}})
+        |        return None
+        |
+        |    def _read(self, call, workers, cashiers):
+        |        method, number, params = call.get("method"), call.get("id"), call.get("params") or {}
+        |        if method is None:
+        |            waiting = self._calls.pop(number, None)
+        |            if waiting is not None:
+        |                waiting.set_result(call)
+        |        elif method == "initialize":
+        |            self.config = params.get("config") or {}
+        |            limit = params["limits"]["maxInFlight"]
+        |            self._answer(number, _members(
+        |                protocolVersion="1", handler={"name": self.name}, events=self.events, payments=self.payments or None,
+        |                maxInFlight=min(self.concurrency, limit)))
+        |        elif method in ("event", "retention"):
+        |            workers.submit(self._handle, number, params)
+        |        elif method == "payment":
+        |            cashiers.submit(self._pay, number, params)
+        |        elif number is not None:
+        |            if method in ("ping", "shutdown"):
+        |                self._answer(number, {})
+        |            else:
+        |                self._fail(number, -32601, f"the bot does not know {method}")
+        |
+        |    def _handle(self, number, params):
+        |        try:
+        |            result = self.answer(params)
+        |        except Exception as error:
+        |            log(traceback.format_exc(), "error")
+        |            kind = params["event"]["kind"] if "event" in params else "retention"
+        |            return self._fail(number, -32603, f"the function for {kind} raised {type(error).__name__}")
+        |        return self._answer(number, result)
+        |
+        |    def _pay(self, number, params):
+        |        try:
+        |            result = self.pay(params)
+        |        except Exception as error:
+        |            log(traceback.format_exc(), "error")
+        |            return self._fail(number, -32603, f"the function for {params['call']} raised {type(error).__name__}")
+        |        return self._answer(number, result)
+        |
+        |    def _answer(self, number, result):
+        |        self._write({"jsonrpc": "2.0", "id": number, "result": result})
+        |
+        |    def _fail(self, number, code, message):
+        |        self._write({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
+        |
+        |    def _write(self, line):
+        |        data = memoryview(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        |        with self._lock, contextlib.suppress(BrokenPipeError):
+        |            while data:
+        |                data = data[os.write(self._output, data):]
+        |
+        |    # An HTTP service.
+        |
+        |    def respond(self, headers, body, secrets):
+        |        """The status and the body for one request, for use in any web framework; `headers` have names in lower case."""
+        |        try:
+        |            verify(headers, body, secrets)
+        |        except SignatureError as error:
+        |            log(error, "warning")
+        |            return 401, b""
+        |        try:
+        |            params = json.loads(body)
+        |            answer = self.pay(params) if "call" in params else self.answer(params)
+        |            return 200, json.dumps(answer, ensure_ascii=False).encode()
+        |        except Exception:
+        |            log(traceback.format_exc(), "error")
+        |            return 500, b""
+        |
+        |    def serve(self, port, secrets, host="127.0.0.1", ready=None):
+        |        """Serves `{"http": {"url": …, "secret": …}}` until SIGTERM; `ready` is called with the server once it listens."""
+        |        if not secrets:
+        |            sys.exit("set HANDLER_SECRET to the secret of the business's file")
+        |        bot, slots = self, threading.BoundedSemaphore(self.concurrency)
+        |
+        |        class Requests(http.server.BaseHTTPRequestHandler):
+        |            protocol_version = "HTTP/1.1"
+        |            # Headers and body are two writes; with Nagle's algorithm the second waits up to 40 ms for an acknowledgement.
+        |            disable_nagle_algorithm = True
+        |            timeout = 60
+        |
+        |            def do_POST(self):
+        |                length = self.headers.get("Content-Length", "")
+        |                if not length.isdigit() or int(length) > MAXIMUM_REQUEST_BYTES:
+        |                    self.close_connection = True
+        |                    return self.reply(413 if length.isdigit() else 411, b"")
+        |                body = self.rfile.read(int(length))
+        |                names = {name.lower(): value for name, value in self.headers.items()}
+        |                with slots:
+        |                    status, answer = bot.respond(names, body, secrets)
+        |                return self.reply(status, answer)
+        |
+        |            def reply(self, status, body):
+        |                self.send_response(status)
+        |                self.send_header("Content-Type", "application/json")
+        |                self.send_header("Content-Length", str(len(body)))
+        |                self.end_headers()
+        |                self.wfile.write(body)
+        |
+        |            def log_message(self, format, *arguments):
+        |                pass
+        |
+        |        server = http.server.ThreadingHTTPServer((host, port), Requests)
+        |        server.daemon_threads = False
+        |        if threading.current_thread() is threading.main_thread():
+        |            signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+        |        log(f"{self.name} listens on http://{host}:{server.server_port}", "notice")
+        |        if ready:
+        |            ready(server)
+        |        with server:
+        |            server.serve_forever()
+        |
+        |
+        |def verify(headers, body, secrets, now=None):
+        |    """Checks a request's signature (Standard Webhooks) against each secret; raises SignatureError.
+        |
+        |    A secret is `whsec_` and the Base64 of 24 to 64 bytes, as in the business's file.
+        |    """
+        |    number, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+        |    if not number or not stamp.isdigit():
+        |        raise SignatureError("a request without webhook-id and webhook-timestamp")
+        |    if abs((time.time() if now is None else now) - int(stamp)) > SIGNATURE_SECONDS:
+        |        raise SignatureError("the request's time differs from this machine's by more than five minutes")
+        |    given = [each[3:] for each in headers.get("webhook-signature", "").split() if each.startswith("v1,")]
+        |    for secret in secrets:
+        |        key = base64.b64decode(secret[6:] if secret.startswith("whsec_") else secret)
+        |        tag = hmac.new(key, f"{number}.{stamp}.".encode() + body, hashlib.sha256).digest()
+        |        if any(hmac.compare_digest(_base64(tag), each) for each in given):
+        |            return
+        |    raise SignatureError("no signature of the request fits the secret")
+        |
+        |
+        |def _replies(value):
+        |    replies = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+        |    if len(replies) > MAXIMUM_REPLIES:
+        |        raise MessageError("replyCount", "/replies", f"{len(replies)} items", f"at most {MAXIMUM_REPLIES}")
+        |    for place, reply in enumerate(replies):
+        |        if not isinstance(reply, str):
+        |            check(reply, f"/replies/{place}")
+        |        elif not reply:
+        |            raise MessageError("empty", f"/replies/{place}", "an empty text", "a text that is not empty")
+        |    return replies
+        |
+        |
+        |def _state(state):
+        |    size = len(json.dumps(state, ensure_ascii=False).encode())
+        |    if size > MAXIMUM_STATE_BYTES:
+        |        raise MessageError("stateSize", "/state", f"{size} bytes", f"at most {MAXIMUM_STATE_BYTES}")
+        |    return state or None
+        |
+        |
+        |# Tests of a bot.
+        |
+        |@contextlib.contextmanager
+        |def simulated(program, balloon="balloon"):
+        |    """Runs `balloon dev` with a handler program, and yields a function that plays the customer.
+        |
+        |        def test_greeting():
+        |            with simulated("./shop.py") as customer:
+        |                [reply] = customer("text")
+        |                assert reply["body"] == "Good morning!"
+        |
+        |    The function is `simulate` with the directory of that server. The files are deleted at the end.
+        |    """
+        |    if shutil.which(balloon) is None:
+        |        raise SimulationError(f"there is no program {balloon}; add its folder to PATH")
+        |    data = tempfile.mkdtemp(prefix="balloon-")
+        |    with open(os.path.join(data, "log"), "a+", encoding="utf-8") as lines:
+        |        server = subprocess.Popen(
+        |            [balloon, "dev", "--handler", os.path.abspath(program), "--data", data, "--listen", "127.0.0.1:0"],
+        |            stdin=subprocess.DEVNULL, stdout=lines, stderr=lines)
+        |        try:
+        |            while "handler is ready" not in _contents(lines):
+        |                if server.poll() is not None:
+        |                    raise SimulationError(_contents(lines))
+        |                time.sleep(0.05)
+        |
+        |            def customer(message=None, **options):
+        |                try:
+        |                    return simulate(message, balloon=balloon, data=data, **options)
+        |                except SimulationError as error:
+        |                    raise SimulationError(f"{error}{_contents(lines)}") from None
+        |
+        |            yield customer
+        |        finally:
+        |            server.terminate()
+        |            server.wait()
+        |            shutil.rmtree(data, ignore_errors=True)
+        |
+        |
+        |def simulate(message=None, balloon="balloon", **options):
+        |    """Sends a message as a customer and returns the business's replies.
+        |
+        |    The message is a kind, or a dictionary as a device sends it; without one, `choose` or `fill` answers the business:
+        |
+        |        simulate("text", text="I want pizza")
+        |        simulate(choose="Margherita,Cola")
+        |        simulate(fill={"name": "Ada", "payment": "Card"})
+        |
+        |    Options are those of `balloon simulate`; a list repeats one, and a dictionary gives `name=value`.
+        |    """
+        |    given = json.dumps(message) if isinstance(message, dict) else None
+        |    words = [balloon, "simulate", "--wait", "--json"]
+        |    words += ["-"] if given else [message] if message else []
+        |    for name, value in options.items():
+        |        if isinstance(value, dict):
+        |            value = [f"{key}={text}" for key, text in value.items()]
+        |        for each in value if isinstance(value, (list, tuple)) else [value]:
+        |            words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
+        |    ended = subprocess.run(words, input=given, capture_output=True, text=True)
+        |    if ended.returncode != 0:
+        |        raise SimulationError(ended.stderr)
+        |    sent = [json.loads(line) for line in ended.stdout.splitlines()]
+        |    return [line["message"] for line in sent if line.get("direction") == "outbound"]
+        |
+        |
+        |def _contents(file):
+        |    file.seek(0)
+        |    return file.read()
+        |
+        |
+        |# Tables from the JSON Schemas of the server.
+        |
+        |# generated: begin (scripts/generated --write; do not edit)
+        |KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
+        |"typingEnd","close","unrecognized"]
+        |EXTRA_EVENTS = ["replyFailed"]
+        |PAYMENTS = ["paymentGateway","paymentMethodUpdate","shippingContactUpdate","shippingMethodUpdate","orderTracking"]
+        |EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
+        |"intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","paymentRecord",
+        |"signIn","authentication","payment","app","invitation","answers"]
+        |MAXIMUM_REPLIES = 32
+        |MAXIMUM_LINE_BYTES = 1048576
+        |SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",
+        |"interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
+        |"pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},
+        |"v":{"rule":"protocolVersion","const":1},"sourceId":{"type":"string","minLength":1},
+        |"destinationId":{"type":"string","minLength":1},"reusable":{"type":"boolean"},"fallback":{"type":"string",
+        |"minLength":1},"locale":{"rule":"locale","type":["string","null"],
+        |"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"intent":{"type":"string"},"group":{"type":"string"},
+        |"body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
+        |"richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},"preview":{"$ref":"preview"},
+        |"interactiveData":{"$ref":"interactiveData"},"interactiveDataRef":{"$ref":"uploadedInteraction"}},
+        |"allOf":[{"if":{"required":["type"],"properties":{"type":{"const":"text"}}},"then":{"required":["body"],
+        |"properties":{"body":{"minLength":1},"richLinkData":{"rule":"typeContent","not":{}},
+        |"richLinkDataRef":{"rule":"typeContent","not":{}},"preview":{"rule":"typeContent","not":{}},
+        |"interactiveData":{"rule":"typeContent","not":{}},"interactiveDataRef":{"rule":"typeContent","not":{}}}}},
+        |{"if":{"required":["type"],"properties":{"type":{"const":"richLink"}}},"then":{"rule":"linkContent",
+        |"oneOf":[{"required":["richLinkData"]},{"required":["richLinkDataRef"]},{"required":["preview"]}],
+        |"properties":{"attachments":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+        |"interactiveDataRef":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+        |"properties":{"type":{"const":"interactive"}}},"then":{"rule":"interactiveContent",
+        |"oneOf":[{"required":["interactiveData"]},{"required":["interactiveDataRef"]}],
+        |"properties":{"body":{"rule":"typeContent","not":{}},"subject":{"rule":"typeContent","not":{}},
+        |"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+        |"preview":{"rule":"typeContent","not":{}}}}},{"if":{"required":["type"],
+        |"properties":{"type":{"enum":["typing_start","typing_end"]}}},"then":{"properties":{"body":{"rule":"typeContent",
+        |"not":{}},"subject":{"rule":"typeContent","not":{}},"attachments":{"rule":"typeContent","not":{}},
+        |"richLinkData":{"rule":"typeContent","not":{}},"richLinkDataRef":{"rule":"typeContent","not":{}},
+        |"preview":{"rule":"typeContent","not":{}},"interactiveData":{"rule":"typeContent","not":{}},
+        |"interactiveDataRef":{"rule":"typeContent","not":{}}}}}]},"bid":{"rule":"bid","type":"string",
+        |"pattern":"^com\\.apple\\.messages\\.MSMessageExtensionBalloonPlugin:[^:]+:[^:]+$"},"key":{"rule":"attachmentKey",
+        |"type":"string","pattern":"^00[0-9A-Fa-f]{64}$"},"imageIdentifier":{"type":["string","integer"]},
+        |"attachment":{"type":"object","required":["name","mimeType","size","signature-base64","url","owner","key"],
+        |"properties":{"name":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1},
+        |"size":{"type":"string"},"signature-base64":{"type":"string","minLength":1},"url":{"type":"string"},
+        |"owner":{"type":"string","minLength":1},"key":{"$ref":"key"},"signature":{"type":"string"}}},
+        |"preview":{"type":"object","required":["url"],"properties":{"url":{"type":"string"},"title":{"type":"string",
+        |"minLength":1},"storeRegion":{"type":"string","pattern":"^[a-z]{2}$"}}},"richLink":{"type":"object",
+        |"required":["url","title"],"properties":{"url":{"type":"string"},"title":{"type":"string","minLength":1},
+        |"assets":{"type":"object","properties":{"image":{"type":"object","required":["data","mimeType"],
+        |"properties":{"data":{"type":"string","minLength":1},"mimeType":{"type":"string","minLength":1}}},
+        |"video":{"type":"object","required":["url","mimeType"],"properties":{"url":{"type":"string"},
+        |"mimeType":{"type":"string","minLength":1}}}}}}},"uploadedLink":{"type":"object","required":["url","owner","size",
+        |"signature-base64"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},
+        |"size":{"type":["integer","string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},
+        |"signature":{"type":"string"},"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},
+        |"bid":{"$ref":"bid"}}},"uploadedInteraction":{"type":"object","required":["url","owner","size","signature-base64",
+        |"bid"],"properties":{"url":{"type":"string"},"owner":{"type":"string","minLength":1},"size":{"type":["integer",
+        |"string"],"pattern":"^[+-]?[0-9]+$"},"signature-base64":{"type":"string","minLength":1},
+        |"signature":{"type":"string"},"key":{"$ref":"key"},"title":{"type":"string"},"dataRefSig":{"type":"string"},
+        |"bid":{"$ref":"bid"}}},"bubble":{"type":"object","required":["title"],"properties":{"title":{"rule":"bubbleText",
+        |"type":"string","minLength":1,"maxLength":512},"subtitle":{"rule":"bubbleText","type":"string","maxLength":512},
+        |"imageTitle":{"rule":"bubbleText","type":"string","maxLength":512},"imageSubtitle":{"rule":"bubbleText",
+        |"type":"string","maxLength":512},"secondarySubtitle":{"rule":"bubbleText","type":"string","maxLength":512},
+        |"tertiarySubtitle":{"rule":"bubbleText","type":"string","maxLength":512},
+        |"imageIdentifier":{"$ref":"imageIdentifier"},"style":{"rule":"bubbleStyle","enum":["icon","small","large"]},
+        |"alternateTitle":{"type":"string"}}},"image":{"type":"object","required":["identifier","data"],
+        |"properties":{"identifier":{"type":["string","integer"],"minLength":1},"data":{"type":"string","minLength":1},
+        |"description":{"type":["string","null"]}}},"interactiveData":{"if":{"required":["bid"],
+        |"properties":{"bid":{"type":"string",
+        |"not":{"const":"com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"}}}},
+        |"then":{"$ref":"app"},"else":{"$ref":"builtin"}},"app":{"type":"object","required":["bid","appId","URL",
+        |"receivedMessage"],"properties":{"bid":{"$ref":"bid"},"appId":{"type":["integer","string"],"minLength":1},
+        |"appName":{"type":"string"},"appIcon":{"type":"string","minLength":1},"URL":{"type":"string","minLength":1},
+        |"sessionIdentifier":{"type":"string"},"useLiveLayout":{"type":"boolean"},"receivedMessage":{"$ref":"bubble"},
+        |"replyMessage":{"$ref":"bubble"},"data":{"rule":"appData","not":{}}}},"builtin":{"type":"object","required":["bid",
+        |"data"],"properties":{"bid":{"$ref":"bid"},"sessionIdentifier":{"type":"string"},"data":{"$ref":"data"},
+        |"receivedMessage":{"$ref":"bubble"},"replyMessage":{"$ref":"bubble"},"useLiveLayout":{"type":"boolean"}},
+        |"if":{"required":["data"],"properties":{"data":{"type":"object","anyOf":[{"required":["listPicker"]},
+        |{"required":["event"]},{"required":["dynamic"]},{"required":["payment"]},{"required":["authenticate"]}]}}},
+        |"then":{"required":["receivedMessage"]}},"data":{"rule":"interactiveKind","type":"object",
+        |"required":["requestIdentifier"],"properties":{"version":{"type":"string","minLength":1},
+        |"mspVersion":{"type":"string","minLength":1},"requestIdentifier":{"type":"string","minLength":1},
+        |"images":{"type":"array","items":{"$ref":"image"}},"quick-reply":{"$ref":"quickReply"},
+        |"listPicker":{"$ref":"listPicker"},"event":{"$ref":"event"},"dynamic":{"$ref":"form"},"payment":{"$ref":"payment"},
+        |"authenticate":{"$ref":"authenticate"},"notification":{"$ref":"notification"}},"anyOf":[{"required":["version"]},
+        |{"required":["mspVersion"]}],"oneOf":[{"required":["quick-reply"]},{"required":["listPicker"]},
+        |{"required":["event"]},{"required":["dynamic"]},{"required":["payment"]},{"required":["authenticate"]},
+        |{"required":["notification"]}]},"quickReply":{"type":"object","required":["summaryText","items"],
+        |"properties":{"summaryText":{"type":"string","minLength":1},"items":{"rule":"quickReplyCount","type":"array",
+        |"items":{"type":"object","required":["identifier","title"],"properties":{"identifier":{"type":"string",
+        |"minLength":1},"title":{"rule":"empty","type":"string","pattern":"\\S"}}},"minItems":2,"maxItems":5}}},
+        |"listPicker":{"type":"object","required":["sections"],"properties":{"multipleSelection":{"type":"boolean"},
+        |"sections":{"type":"array","items":{"type":"object","required":["title","items"],
+        |"properties":{"title":{"type":"string"},"order":{"type":"integer"},"multipleSelection":{"type":"boolean"},
+        |"items":{"type":"array","items":{"type":"object","required":["identifier","title"],
+        |"properties":{"identifier":{"type":"string","minLength":1},"title":{"type":"string","minLength":1},
+        |"subtitle":{"type":"string"},"order":{"type":"integer"},"style":{"type":"string"},
+        |"imageIdentifier":{"$ref":"imageIdentifier"}}},"minItems":1}}},"minItems":1}}},"event":{"type":"object",
+        |"required":["identifier","timeslots"],"properties":{"identifier":{"type":"string","minLength":1},
+        |"title":{"type":"string"},"imageIdentifier":{"$ref":"imageIdentifier"},"timezoneOffset":{"type":"integer"},
+        |"location":{"type":"object","properties":{"title":{"type":"string"},"latitude":{"type":"number"},
+        |"longitude":{"type":"number"},"radius":{"type":"number"}}},"timeslots":{"type":"array","items":{"type":"object",
+        |"required":["identifier","duration","startTime"],"properties":{"identifier":{"type":"string","minLength":1},
+        |"startTime":{"type":"string"},"duration":{"rule":"slotDuration","type":"integer","minimum":1}}},"minItems":1}}},
+        |"form":{"type":"object","required":["version","template","data"],"properties":{"version":{"type":"string",
+        |"minLength":1},"template":{"rule":"formTemplate","enum":["messageForms"]},"data":{"type":"object",
+        |"required":["startPageIdentifier","pages"],"properties":{"startPageIdentifier":{"type":"string","minLength":1},
+        |"private":{"type":"boolean"},"showSummary":{"type":"boolean"},"splash":{"type":"object",
+        |"properties":{"header":{"type":"string"},"splashtext":{"type":"string"},"buttonTitle":{"type":"string"},
+        |"imageIdentifier":{"$ref":"imageIdentifier"}}},"pages":{"type":"array","items":{"$ref":"page"},"minItems":1}}}}},
+        |"page":{"type":"object","required":["pageIdentifier","type"],
+        |"properties":{"pageIdentifier":{"rule":"pageIdentifier","type":"string","minLength":1,"maxLength":19},
+        |"type":{"rule":"pageType","enum":["select","picker","datePicker","input"]},"title":{"type":"string"},
+        |"subtitle":{"type":"string"},"nextPageIdentifier":{"type":"string"},"submitForm":{"type":"boolean"}},
+        |"allOf":[{"if":{"required":["type"],"properties":{"type":{"const":"select"}}},
+        |"then":{"properties":{"multipleSelection":{"type":"boolean"},"items":{"type":"array","items":{"type":"object",
+        |"required":["identifier","title","value"],"properties":{"identifier":{"type":"string","minLength":1},
+        |"title":{"type":"string","minLength":1},"value":{"type":"string"},"imageIdentifier":{"$ref":"imageIdentifier"},
+        |"nextPageIdentifier":{"type":"string"}}},"minItems":1}},"required":["items"]}},{"if":{"required":["type"],
+        |"properties":{"type":{"const":"picker"}}},"then":{"properties":{"pickerTitle":{"type":"string"},
+        |"selectedItemIndex":{"type":"integer"},"items":{"type":"array","items":{"type":"object","required":["identifier",
+        |"title","value"],"properties":{"identifier":{"type":"string","minLength":1},"title":{"type":"string","minLength":1},
+        |"value":{"type":"string"}}},"minItems":1}},"required":["items"]}},{"if":{"required":["type"],
+        |"properties":{"type":{"const":"datePicker"}}},"then":{"properties":{"hintText":{"type":"string"},
+        |"options":{"type":["object","null"],"properties":{"dateFormat":{"type":"string"},"startDate":{"type":"string"},
+        |"minimumDate":{"type":"string"},"maximumDate":{"type":"string"},"labelText":{"type":"string"}}}}}},
+        |{"if":{"required":["type"],"properties":{"type":{"const":"input"}}},
+        |"then":{"properties":{"hintText":{"type":"string"},"options":{"type":["object","null"],
+        |"properties":{"regex":{"type":"string"},"placeholder":{"type":"string"},"required":{"type":"boolean"},
+        |"inputType":{"rule":"inputType","enum":["singleline","multiline"]},"labelText":{"type":"string"},
+        |"prefixText":{"type":"string"},"maximumCharacterCount":{"rule":"characterCount","type":"integer","minimum":1},
+        |"keyboardType":{"rule":"keyboardType","enum":["default","asciiCapable","numbersAndPunctuation","URL","numberPad",
+        |"phonePad","namePhonePad","emailAddress","decimalPad","UIKeyboardTypeTwitter","webSearch","UIKeyboardTypeDefault",
+        |"UIKeyboardTypeASCIICapable","UIKeyboardTypeNumbersAndPunctuation","UIKeyboardTypeURL","UIKeyboardTypeNumberPad",
+        |"UIKeyboardTypePhonePad","UIKeyboardTypeNamePhonePad","UIKeyboardTypeEmailAddress","UIKeyboardTypeDecimalPad",
+        |"UIKeyboardTypeWebSearch"]},"textContentType":{"rule":"textContentType","enum":["name","namePrefix","givenName",
+        |"middleName","familyName","nameSuffix","nickname","jobTitle","organizationName","location","fullStreetAddress",
+        |"streetAddressLine1","streetAddressLine2","addressCity","addressState","addressCityAndState","sublocality",
+        |"countryName","postalCode","telephoneNumber","emailAddress","URL","creditCardNumber","username","password",
+        |"newPassword","oneTimeCode"]}}}}}}]},"money":{"rule":"money","type":"string","pattern":"^-?[0-9]+(\\.[0-9]+)?$"},
+        |"lineItem":{"type":"object","required":["amount","label"],"properties":{"label":{"type":"string","minLength":1},
+        |"amount":{"$ref":"money"},"type":{"rule":"lineItemType","enum":["final","pending","Final","Pending"]}}},
+        |"contactFields":{"type":"array","items":{"rule":"contactField","enum":["email","name","phone","phoneticName",
+        |"post"]}},"timestamp":{"type":["integer","string"],"pattern":"^[+-]?[0-9]+$"},"payment":{"type":"object",
+        |"required":["endpoints","merchantSession","paymentRequest"],"properties":{"endpoints":{"type":"object",
+        |"required":["paymentGatewayUrl"],"properties":{"paymentGatewayUrl":{"type":"string"},
+        |"fallbackUrl":{"type":"string"},"orderTrackingUrl":{"type":"string"},"paymentMethodUpdateUrl":{"type":"string"},
+        |"shippingContactUpdateUrl":{"type":"string"},"shippingMethodUpdateUrl":{"type":"string"}}},
+        |"merchantSession":{"type":"object","required":["displayName","epochTimestamp","expiresAt","initiative",
+        |"initiativeContext","merchantIdentifier","merchantSessionIdentifier"],"properties":{"displayName":{"type":"string",
+        |"minLength":1},"epochTimestamp":{"$ref":"timestamp"},"expiresAt":{"$ref":"timestamp"},
+        |"initiative":{"rule":"initiative","enum":["messaging"]},"initiativeContext":{"type":"string"},
+        |"merchantIdentifier":{"type":"string","minLength":1},"merchantSessionIdentifier":{"type":"string","minLength":1},
+        |"nonce":{"type":"string"},"signature":{"type":"string"},"signedFields":{"type":"array","items":{"type":"string"}},
+        |"domainName":{"type":"string"}}},"paymentRequest":{"type":"object","required":["applePay","countryCode",
+        |"currencyCode","total"],"properties":{"applePay":{"type":"object","required":["merchantIdentifier",
+        |"merchantCapabilities","supportedNetworks"],"properties":{"merchantIdentifier":{"type":"string","minLength":1},
+        |"merchantCapabilities":{"rule":"threeDSecure","type":"array","items":{"rule":"merchantCapability",
+        |"enum":["supports3DS","supportsCredit","supportsDebit","supportsEMV"]},"minItems":1,
+        |"contains":{"const":"supports3DS"}},"supportedNetworks":{"type":"array","items":{"type":"string","minLength":1},
+        |"minItems":1}}},"countryCode":{"type":"string"},"currencyCode":{"type":"string"},"lineItems":{"type":"array",
+        |"items":{"$ref":"lineItem"},"minItems":1},"requiredBillingContactFields":{"$ref":"contactFields"},
+        |"requiredShippingContactFields":{"$ref":"contactFields"},"shippingMethods":{"type":"array","items":{"type":"object",
+        |"required":["amount","detail","identifier","label"],"properties":{"amount":{"$ref":"money"},
+        |"detail":{"type":"string","minLength":1},"identifier":{"type":"string","minLength":1},"label":{"type":"string",
+        |"minLength":1},"type":{"type":"string"}}}},"supportedCountries":{"type":"array","items":{"type":"string"}},
+        |"total":{"$ref":"lineItem"},"merchantName":{"type":"string"}}}}},"authenticate":{"type":"object",
+        |"required":["oauth2"],"properties":{"oauth2":{"rule":"authenticationProcedure","type":"object",
+        |"required":["responseType","scope","state"],"properties":{"responseType":{"rule":"responseType","enum":["code"]},
+        |"scope":{"type":"array","items":{"type":"string"},"minItems":1},"state":{"type":"string","minLength":1},
+        |"responseEncryptionKey":{"type":"string","minLength":1},"clientSecret":{"type":"string","minLength":1},
+        |"redirectURI":{"type":"string","minLength":1},"additionalParameters":{"type":"string"},
+        |"clientId":{"type":"string"}},"oneOf":[{"required":["responseEncryptionKey","clientSecret"]},
+        |{"required":["redirectURI"]}]}}},"notification":{"type":"object","required":["templateId","referenceId",
+        |"parameters"],"properties":{"templateId":{"rule":"invitationTemplate","type":"string","minLength":1,
+        |"pattern":"^binaryChoice\\.[^.]+\\.(withImage|noImage)$"},"referenceId":{"rule":"invitationReference",
+        |"type":"string","minLength":1,"maxLength":1000,"pattern":"^[^']*$"},"locale":{"rule":"locale","type":"string",
+        |"pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"parameters":{"type":"object","required":["brandName"],
+        |"properties":{"brandName":{"type":"string","minLength":1},"brandLogo":{"type":"string"}}}}}}""")
+        |# generated: end
+        """##)
+}
