@@ -60,6 +60,8 @@ let package = Package(
             } ?? []),
         // Its files are read by #embed, and are no sources of their own.
         .target(name: "CWeb", exclude: ["web"]),
+        // It embeds files of config/handlers.
+        cTarget("CTemplates"),
         cTarget("CLinux"),
         cTarget("CZlib", ["z"]),
         cTarget("COpenSSL", ["ssl", "crypto"]),
@@ -121,7 +123,7 @@ let package = Package(
                 "RetentionClient",
                 "RetentionMessages", "MessageStore", "HandlerProtocol", "HandlerKit", "BalloonHTTP",
                 "BalloonTransport", "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", logging,
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", "CTemplates", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
@@ -181,8 +183,8 @@ let package = Package(
             [
                 "HandlerBridges", "HandlerProtocol", "HandlerKit", "MessageServer", "Simulator",
                 "MessageStore", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonPOSIX", "BusinessMessages", "ServerTestSupport", "ShopExample", "LoyaltyExample",
-                "RetentionMessages", "RetentionClient",
+                "BalloonPOSIX", "BusinessMessages", "Payments", "ServerTestSupport", "ShopExample",
+                "LoyaltyExample", "RetentionMessages", "RetentionClient",
             ]),
         testTarget(
             "MessageStoreTests",
@@ -245,6 +247,11 @@ if Context.environment["BALLOON_BENCH"] == "1" {
                 "BusinessMessages", logging,
             ],
             path: "scripts/bench.d/server",
+            swiftSettings: testSettings),
+        .executableTarget(
+            name: "ValidationBench",
+            dependencies: ["BusinessMessages", "BalloonPOSIX"],
+            path: "scripts/bench.d/validate",
             swiftSettings: testSettings),
         .executableTarget(
             name: "RetentionBench",

@@ -9,6 +9,8 @@ package struct HTTPQuery: Sendable, Hashable {
         package let name: String
         /// The decoded value; empty when there is no `=`.
         package let value: String
+        /// Whether the value was sent with a `+`, which is decoded as a space.
+        package let hasPlus: Bool
     }
 
     /// The maximum number of parameters.
@@ -38,7 +40,8 @@ package struct HTTPQuery: Sendable, Hashable {
             guard name.utf8.count <= Self.maximumNameBytes, value.utf8.count <= Self.maximumValueBytes else {
                 throw .parametersTooLong
             }
-            parameters.append(Parameter(name: name, value: value))
+            let hasPlus = equals.map { part[$0...].contains(UInt8(ascii: "+")) } ?? false
+            parameters.append(Parameter(name: name, value: value, hasPlus: hasPlus))
         }
         self.parameters = parameters
     }

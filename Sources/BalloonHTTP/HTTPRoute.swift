@@ -21,18 +21,26 @@ package typealias HTTPAdmission = (_ head: HTTPRequest) -> HTTPVerdict
 /// A route of the server: the method, the path, and the way in which the handler receives the body.
 package struct HTTPRoute: Sendable {
     /// The way in which the handler receives the body.
-    package enum Body: Sendable {
+    package struct Body: Sendable {
+        let isPulled: Bool
+        private let limit: @Sendable () -> Int
+
+        /// The limit of the next body.
+        var maximumBytes: Int { limit() }
+
         /// The handler gets the complete body, up to a limit; a longer body gets 413.
-        case collected(maximumBytes: Int)
+        ///
+        /// The expression of the limit is evaluated for each request, so the limit may be a setting that changes.
+        package static func collected(maximumBytes: @escaping @Sendable @autoclosure () -> Int) -> Body {
+            Body(isPulled: false, limit: maximumBytes)
+        }
+
         /// The handler reads pieces from ``HTTPRequest/bodyReader``, up to a limit; reading beyond it throws.
         ///
-        /// The server reads from the socket only as fast as the handler reads.
-        case pulled(maximumBytes: Int)
-
-        var maximumBytes: Int {
-            switch self {
-            case .collected(let maximum), .pulled(let maximum): maximum
-            }
+        /// The server reads from the socket only as fast as the handler reads. The expression of the limit is
+        /// evaluated for each request.
+        package static func pulled(maximumBytes: @escaping @Sendable @autoclosure () -> Int) -> Body {
+            Body(isPulled: true, limit: maximumBytes)
         }
     }
 

@@ -59,6 +59,20 @@ package actor HTTPServer {
         return addresses
     }
 
+    /// Applies other limits to a listener and its open connections; returns when every shard uses them.
+    ///
+    /// Time limits that run already, and bytes that are held already, stay as they are.
+    package func apply(_ limits: HTTPLimits, toListener index: Int) async {
+        counters[index].apply(limits)
+        guard isServing else {
+            for shard in shards { await shard.apply(limits, toListener: index) }
+            return
+        }
+        for shard in shards {
+            await withCheckedContinuation { shard.post(.limits(limits, listener: index, $0)) }
+        }
+    }
+
     /// Stops accepting, lets requests in flight finish within `grace`, then closes the remaining connections.
     ///
     /// Open-ended answers, such as event streams, end at once, so that they do not delay the stop. A

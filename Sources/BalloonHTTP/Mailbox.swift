@@ -15,6 +15,7 @@ final class Mailbox: Sendable {
         case endSection(BroadcastSection, isRegular: Bool)
         case abort(ExchangeID)
         case pull(ExchangeID, CheckedContinuation<[UInt8]?, any Error>)
+        case limits(HTTPLimits, listener: Int, CheckedContinuation<Void, Never>)
         /// Calls the closure, which shows that the shard makes progress.
         case check(@Sendable () -> Void)
         case drain(within: Duration, idle: Duration, CheckedContinuation<Void, Never>)

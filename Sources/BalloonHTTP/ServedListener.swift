@@ -2,8 +2,8 @@ import BalloonTLS
 
 /// A listener on one shard: its limits, and its routes with this shard's handlers.
 final class ServedListener {
-    let limits: HTTPLimits
-    let ticks: DeadlineTicks
+    private(set) var limits: HTTPLimits
+    private(set) var ticks: DeadlineTicks
     let routes: [ShardRoute]
     let tls: TLSCredentials?
     private let describeRefusal: RefusalDescription
@@ -17,6 +17,12 @@ final class ServedListener {
         ticks = DeadlineTicks(listener.limits)
         routes = listener.routes.map { ShardRoute($0, $0.makeHandlers(shard)) }
         self.connections = connections
+    }
+
+    /// Applies other limits: time limits that run already stay as they are.
+    func apply(_ limits: HTTPLimits) {
+        self.limits = limits
+        ticks = DeadlineTicks(limits)
     }
 
     /// The route that serves a request, or the reason why no route does.

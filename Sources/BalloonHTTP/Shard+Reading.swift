@@ -261,25 +261,25 @@ extension Shard {
     ) {
         let headLength = connection.parser.head.length
         let framing = connection.parser.head.framing
-        switch (body, framing) {
-        case (.collected, .length(let length)):
+        switch (body.isPulled, framing) {
+        case (false, .length(let length)):
             // The common case, a complete body: one step, no copy.
             if end - cursor - headLength < length { waitForBody(connection, hasNone: true) }
             connection.phase = .collecting(exchange, length: length)
-        case (.collected, .none):
+        case (false, .none):
             dispatch(connection, exchange, bytes, cursor, [])
             cursor += headLength
-        case (.collected, .chunked):
+        case (false, .chunked):
             let head = bytes[cursor..<cursor + headLength]
             connection.phase = .collectingChunks(exchange, ChunkedRequest(head: head))
             cursor += headLength
             waitForBody(connection, hasNone: cursor == end)
-        case (.pulled(let maximum), _):
+        case (true, _):
             let head = Array(bytes[cursor..<cursor + headLength])
             cursor += headLength
             var exchange = exchange
             exchange.pull = PulledBody(
-                framing, maximumBytes: maximum,
+                framing, maximumBytes: body.maximumBytes,
                 needsContinue: connection.parser.head.expectsContinue && cursor == end)
             dispatch(connection, exchange, head, 0, [])
         }

@@ -79,6 +79,9 @@ actor Shard {
         self.source = source
     }
 
+    /// Applies other limits before the shard is started.
+    func apply(_ limits: HTTPLimits, toListener index: Int) { listeners[index].apply(limits) }
+
     /// Sends `post` to the shard, from any thread.
     nonisolated func post(_ post: Mailbox.Post) {
         if !mailbox.put(post) { turnAway(post) }
@@ -134,6 +137,9 @@ actor Shard {
         case .endSection(let section, let isRegular): end(section, isRegular: isRegular)
         case .abort(let exchange): abort(exchange)
         case .pull(let exchange, let reader): pull(exchange, reader)
+        case .limits(let limits, let listener, let continuation):
+            listeners[listener].apply(limits)
+            continuation.resume()
         case .check(let answer): answer()
         case .drain(let grace, let idle, let continuation): stop(within: grace, idle: idle, continuation)
         }
@@ -147,7 +153,7 @@ actor Shard {
             uncount(peer, listener)
         case .chunk(_, _, let writer): writer.resume(throwing: HTTPStreamError.disconnected)
         case .pull(_, let reader): reader.resume(throwing: HTTPStreamError.disconnected)
-        case .drain(_, _, let continuation): continuation.resume()
+        case .drain(_, _, let continuation), .limits(_, _, let continuation): continuation.resume()
         // A shard that has ended is not stuck, so answer the check.
         case .check(let answer): answer()
         case .subscribe(_, let section): section.broadcast.remove(from: section)

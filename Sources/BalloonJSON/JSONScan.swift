@@ -23,9 +23,14 @@ func indexJSON(
         throw .byteOrderMark(offset: 0)
     }
     var scan = JSONScan()
+    // A value has at most three words: its name and two for a container. One value more than allowed is scanned.
+    let maximumWords = 3 * (min(limits.maximumNodes, bytes.count) + 1)
     // Start with one word per 8 bytes: messages usually have one value or name per 10 to 15 bytes.
-    if words.count < bytes.count / 8 + 16 { words = [UInt64](repeating: 0, count: bytes.count / 8 + 16) }
-    while try !scanValues(bytes, limits, &scan, words: &words) { grow(&words, for: scan, of: bytes.count) }
+    let startWords = min(bytes.count / 8 + 16, maximumWords)
+    if words.count < startWords { words = [UInt64](repeating: 0, count: startWords) }
+    while try !scanValues(bytes, limits, &scan, words: &words) {
+        grow(&words, for: scan, of: bytes.count, maximum: maximumWords)
+    }
     skipWhitespace(bytes, &scan.position)
     guard scan.position == bytes.count else { throw .trailingBytes(offset: scan.position) }
     return scan.used
@@ -34,9 +39,11 @@ func indexJSON(
 /// Adds words, assuming that the rest of the text has as many values per byte as the scanned part.
 ///
 /// Doubling could need up to four times the memory of the index while the words of a large text are copied.
-private func grow(_ words: inout [UInt64], for scan: JSONScan, of byteCount: Int) {
+private func grow(
+    _ words: inout [UInt64], for scan: JSONScan, of byteCount: Int, maximum: Int
+) {
     let expected = scan.used * byteCount / max(1, scan.position)
-    let count = max(expected + expected / 16, words.count + words.count / 4) + 16
+    let count = min(max(expected + expected / 16, words.count + words.count / 4) + 16, maximum)
     words.reserveCapacity(count)
     words.append(contentsOf: repeatElement(0, count: count - words.count))
 }

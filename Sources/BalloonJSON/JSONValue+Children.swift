@@ -57,6 +57,18 @@ public struct JSONMembers: Sequence, IteratorProtocol, Sendable {
     }
 }
 
+extension JSONMembers {
+    /// Returns the next member with the UTF-8 bytes of its name; nil at the end.
+    ///
+    /// Unlike ``next()``, it creates no `String`; see ``JSONValue/textBytes``.
+    package mutating func nextWithBytes() -> (name: ArraySlice<UInt8>, value: JSONValue)? {
+        guard at < end else { return nil }
+        let name = at
+        at = storage.tape.end(of: name + 1)
+        return (storage.textBytes(at: name), JSONValue(storage: storage, index: name + 1))
+    }
+}
+
 /// The elements of a JSON array in order.
 public struct JSONElements: Sequence, IteratorProtocol, Sendable {
     private let storage: JSONStorage

@@ -22,4 +22,20 @@ extension JSONValue {
         }
         return nil
     }
+
+    /// The number of values in this value, including itself; names are not counted.
+    package var valueCount: Int {
+        let tape = storage.tape
+        let end = tape.end(of: index)
+        var (at, total) = (index, 1)
+        while at < end {
+            switch tape.tag(at: at) {
+            case .array, .object:
+                total += tape.count(at: at)
+                at += 2
+            case .plainString, .escapedString, .integer, .decimal, .true, .false, .null: at += 1
+            }
+        }
+        return total
+    }
 }

@@ -11,8 +11,12 @@ extension JSONValue {
         result.reserveCapacity(members.values.reduce(extent.count) { $0 + $1.count + 32 })
         var missing = members
         var copied = extent.lowerBound
-        for (name, value) in self.members {
-            guard let replacement = members[name] else { continue }
+        var all = self.members
+        // Names from outside are compared as bytes; see `textBytes`.
+        while let (bytes, value) = all.nextWithBytes() {
+            guard let (name, replacement) = members.first(where: { $0.key.utf8.elementsEqual(bytes) }) else {
+                continue
+            }
             missing[name] = nil
             result += storage.bytes[copied..<value.extent.lowerBound]
             result += replacement

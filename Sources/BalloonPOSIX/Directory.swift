@@ -101,6 +101,11 @@ package enum Directory {
         _ = try uninterrupted("chmod") { unsafe chmod(path, 0o755) }
     }
 
+    /// Makes the file readable for everyone: mode 0644.
+    package static func makeReadable(_ path: String) throws(SystemError) {
+        _ = try uninterrupted("chmod") { unsafe chmod(path, 0o644) }
+    }
+
     /// Removes the file at `path` (`unlink`).
     package static func remove(_ path: String) throws(SystemError) {
         _ = try uninterrupted("unlink") { unsafe unlink(path) }

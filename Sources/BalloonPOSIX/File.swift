@@ -5,12 +5,13 @@ import Glibc
 package final class File: Sendable {
     /// The access mode of a file.
     package enum Access: Sendable {
-        /// Reading; the file must exist.
-        case reading
-        /// Reading an existing file at an untrusted path.
+        /// Reading an existing file of this program, such as one in a data directory.
         ///
-        /// Anything except a regular file is refused with `EINVAL` or `EISDIR`, without blocking.
-        case readingRegular
+        /// A symbolic link is refused with `ELOOP`: the program makes none. Another user may have put it there to have a
+        /// file read that is not the user's.
+        case reading
+        /// Reading an existing file whose path a person or a handler gave; symbolic links are followed.
+        case readingGiven
         /// Reading and appending; created with mode 0600 if absent.
         case appending
         /// Reading and writing a new file with mode 0600, at any offset or sequentially; fails when the file
@@ -23,12 +24,14 @@ package final class File: Sendable {
     private let descriptor: Descriptor
 
     /// Opens `path`.
+    ///
+    /// When the file is read, anything except a regular file is refused with `EINVAL` or `EISDIR`, without blocking.
     package init(_ path: String, for access: Access) throws(SystemError) {
         let flags: Int32 =
             switch access {
-            case .reading: O_RDONLY
             // Without O_NONBLOCK, opening a named pipe that has no writer would block.
-            case .readingRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
+            case .reading: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
+            case .readingGiven: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .appending: O_RDWR | O_APPEND | O_CREAT
             case .creating: O_RDWR | O_CREAT | O_EXCL
             case .overwriting: O_RDWR | O_CREAT
@@ -36,7 +39,10 @@ package final class File: Sendable {
         // Sound: the string lives during the call.
         let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
         descriptor = Descriptor(owning: raw)
-        if access == .readingRegular { try requireRegular() }
+        switch access {
+        case .reading, .readingGiven: try requireRegular()
+        case .appending, .creating, .overwriting: break
+        }
     }
 
     private func requireRegular() throws(SystemError) {

@@ -39,6 +39,25 @@ package enum FileOwner {
         _ = try uninterrupted("seteuid") { seteuid(user) }
     }
 
+    /// Runs `body` with the rights of the user who started this process, and returns to the present rights afterwards.
+    package static func asRealUser<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (user, group) = (geteuid(), getegid())
+        // Neither call fails: the rights were root's before, and root is still the saved user.
+        if user != realUser {
+            seteuid(realUser)
+            setegid(getgid())
+        }
+        defer {
+            if user != realUser {
+                setegid(group)
+                seteuid(user)
+            }
+        }
+        return try body()
+    }
+
     /// Gives this process the rights of the user who started it; root's other groups are not restored.
     package static func actAsRealUser() throws(SystemError) {
         guard currentUser != realUser else { return }

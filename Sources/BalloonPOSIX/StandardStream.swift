@@ -54,16 +54,37 @@ package enum StandardStream: Int32, Sendable {
 
 extension StandardStream {
     /// Returns a descriptor for standard output, and redirects later writes of other code to standard error.
+    ///
+    /// A line that other code prints is then in the log at once.
     package static func takeOutput() throws(SystemError) -> Descriptor {
-        let own = Descriptor(owning: try uninterrupted("fcntl") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
+        let own = try take(1)
         _ = try uninterrupted("dup2") { dup2(2, 1) }
+        balloon_buffer_output_by_lines()
         return own
     }
 
-    /// Reads standard input on its own thread; `take` receives the bytes, and an empty array at the end.
-    package static func readInput(_ take: @escaping @Sendable ([UInt8]) -> Void) {
+    /// Returns a descriptor for standard input, which is empty afterwards.
+    ///
+    /// A child process that reads its standard input therefore reads nothing of ours.
+    package static func takeInput() throws(SystemError) -> Descriptor {
+        let own = try take(0)
+        let nothing = try Descriptor.open(reading: "/dev/null")
+        _ = try uninterrupted("dup2") { dup2(nothing.raw, 0) }
+        return own
+    }
+
+    /// Duplicates a standard stream to a descriptor that child processes do not inherit.
+    private static func take(_ number: Int32) throws(SystemError) -> Descriptor {
+        Descriptor(owning: try uninterrupted("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
+    }
+
+    /// Reads `input` on its own thread; `take` receives the bytes, and an empty array at the end.
+    package static func readInput(
+        _ input: consuming Descriptor, _ take: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        let number = input.release()
         DispatchQueue(label: "balloon.stdin").async {
-            let input = Descriptor(owning: 0)
+            let input = Descriptor(owning: number)
             var bytes: [UInt8] = []
             // A read error ends the input.
             while (try? input.read(onto: &bytes, maximumBytes: 65536)) ?? 0 > 0 {
@@ -71,7 +92,6 @@ extension StandardStream {
                 bytes = []
             }
             take([])
-            _ = input.release()
         }
     }
 }

@@ -89,6 +89,12 @@ internal import CCurl
             options.clear(CURLOPT_CAPATH)
         }
         if let path = request.unixSocket { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+        // On a new connection, libcurl never repeats a request by itself. Close the connection afterwards, so
+        // that such requests do not push the others' connections out of libcurl's cache.
+        if request.mustHappenOnce {
+            options.set(CURLOPT_FRESH_CONNECT, 1)
+            options.set(CURLOPT_FORBID_REUSE, 1)
+        }
         options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)

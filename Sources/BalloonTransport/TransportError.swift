@@ -43,6 +43,16 @@ package enum TransportError: Error, Equatable, Sendable {
     /// libcurl failed for lack of memory or descriptors, or with a code that no other case covers: try again.
     case failed(code: Int32)
 
+    /// Whether nothing of the request was sent, so that the peer has not processed it.
+    package var isUnsent: Bool {
+        switch self {
+        case .requestInvalid, .schemeRefused, .hostUnresolved, .addressRefused, .connectionFailed,
+            .tlsFailed, .certificateRefused:
+            true
+        case .timedOut, .interrupted, .responseTooLarge, .contentFailed, .cancelled, .failed: false
+        }
+    }
+
     /// Whether the same request may succeed later without any change.
     package var isRetryable: Bool {
         switch self {

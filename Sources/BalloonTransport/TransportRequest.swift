@@ -1,5 +1,8 @@
 /// An outbound HTTP request with limits for its response.
 package struct TransportRequest: Sendable {
+    /// The methods whose repetition has no further effect (RFC 9110 §9.2.2).
+    private static let idempotentMethods: Set = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]
+
     /// The method, `GET` by default; case-sensitive (RFC 9110 §9.1).
     package var method: String
 
@@ -43,6 +46,14 @@ package struct TransportRequest: Sendable {
     /// which addresses it reaches.
     package var needsPublicAddress: Bool
 
+    /// Whether the peer must not receive the request twice, as for a charge or the use of a one-time secret.
+    ///
+    /// libcurl repeats a request when a reused connection closes without an answer (RFC 9112 §9.3.1). A
+    /// request that must happen once therefore gets a connection of its own, which costs a handshake. This is
+    /// the default of every method that is not idempotent: set it to false for a `POST` whose repetition the
+    /// peer recognizes, and to true for a `GET` that uses a secret up.
+    package var mustHappenOnce: Bool
+
     /// The client certificate for a peer that asks for one; nil to send none.
     package var clientCertificate: ClientCertificate?
 
@@ -54,13 +65,14 @@ package struct TransportRequest: Sendable {
 
     /// Creates a request to `url`; by default `GET` over TLS.
     ///
-    /// The default limits are 30 s in total, 10 s to connect, and 1 MiB of response.
+    /// The default limits are 30 s in total, 10 s to connect, and 1 MiB of response. Without `mustHappenOnce`
+    /// the method decides (RFC 9110 §9.2.2).
     package init(
         method: String = "GET", url: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = [],
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
         maximumResponseBytes: Int = 1 << 20, allowsPlainHTTP: Bool = false,
-        needsPublicAddress: Bool = false
+        needsPublicAddress: Bool = false, mustHappenOnce: Bool? = nil
     ) {
         self.method = method
         self.url = url
@@ -71,5 +83,6 @@ package struct TransportRequest: Sendable {
         self.maximumResponseBytes = maximumResponseBytes
         self.allowsPlainHTTP = allowsPlainHTTP
         self.needsPublicAddress = needsPublicAddress
+        self.mustHappenOnce = mustHappenOnce ?? !Self.idempotentMethods.contains(method)
     }
 }

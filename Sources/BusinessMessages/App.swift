@@ -64,7 +64,9 @@ private func agreedReplyText(in value: String) -> String? {
     guard value.utf8.first == UInt8(ascii: "{"), let document = try? JSONDocument(Array(value.utf8)) else {
         return nil
     }
-    for (key, data) in document.root.members where key.hasPrefix("lpData") {
+    var members = document.root.members
+    while let (name, data) = members.nextWithBytes() {
+        guard name.starts(with: "lpData".utf8) else { continue }
         if let text = data["interactive"]?["response"]?["text"]?.scalarString { return text }
     }
     return nil

@@ -23,6 +23,7 @@ public struct Close: Equatable, Sendable {
         } else {
             referenceIDs = value?.elements.compactMap(\.scalarString) ?? []
         }
-        isDeclinedInvitation = !referenceIDs.isEmpty || message["sourceId"]?.string?.hasPrefix("tel:") == true
+        isDeclinedInvitation =
+            !referenceIDs.isEmpty || message["sourceId"]?.textBytes?.starts(with: "tel:".utf8) ?? false
     }
 }

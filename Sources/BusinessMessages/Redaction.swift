@@ -3,11 +3,16 @@ internal import BalloonJSON
 extension InboundEvent {
     /// The text that replaces a value which must not be stored.
     package static let redactedText = "[not kept]"
+    /// The number of characters of a payment's `requestIdentifier` that people see.
+    ///
+    /// The whole identifier of an open request gives access to its payment endpoints.
+    package static let shownIdentifierLength = 8
 
     /// The message without the secrets of a sign-in or a payment, and without the answers of a private form;
     /// nil when it contains none of them and may be stored unchanged.
     ///
-    /// Every member stays in its place; only its value is replaced with ``redactedText``.
+    /// Every member stays in its place; only its value is replaced with ``redactedText``. The
+    /// `requestIdentifier` of a payment is cut to ``shownIdentifierLength``.
     package var redactedMessage: [UInt8]? { RedactionRule(of: message, from: .customer).redacted(message) }
 }
 
@@ -34,13 +39,23 @@ extension JSONValue {
     fileprivate func holdsRedactedText(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
         switch kind {
         case .object:
-            members.contains { key, member in
-                if part.redacts(key, rule) { return member.string == InboundEvent.redactedText }
-                return part.part(of: key, rule).map { member.holdsRedactedText($0, rule) } ?? false
-            }
+            holdsRedactedMember(part, rule)
         case .array: elements.contains { $0.holdsRedactedText(part, rule) }
         case .string, .number, .boolean, .null: false
         }
+    }
+
+    private func holdsRedactedMember(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
+        var all = members
+        while let (bytes, member) = all.nextWithBytes() {
+            let key = RedactionRule.name(bytes)
+            if part.redacts(key, rule) {
+                if member.equals(InboundEvent.redactedText) { return true }
+            } else if part.part(of: key, rule).map({ member.holdsRedactedText($0, rule) }) ?? false {
+                return true
+            }
+        }
+        return false
     }
 }
 
@@ -58,6 +73,16 @@ private struct RedactionRule {
     var everywhere: Set<String> = []
     /// The names of bubbles that are redacted as members of `data` or of `interactiveData`.
     var bubbles: Set<String> = []
+    /// Whether the `requestIdentifier` of `data` is cut.
+    var cutsIdentifier = false
+
+    /// A member's name for a lookup; empty for a name that is longer than every name that is redacted.
+    ///
+    /// A long name from outside is never hashed, because that takes time proportional to the square of a run of
+    /// combining marks.
+    static func name(_ bytes: ArraySlice<UInt8>) -> String {
+        bytes.count > 64 ? "" : String(decoding: bytes, as: UTF8.self)
+    }
 
     var isEmpty: Bool { sections.isEmpty && everywhere.isEmpty && bubbles.isEmpty }
 
@@ -87,7 +112,7 @@ private struct RedactionRule {
             // The customer's bubble shows the answers as well.
             bubbles = ["replyMessage"]
         }
-        if ApplePay.isShown(in: data) { everywhere = paymentSecrets }
+        if ApplePay.isShown(in: data) { (everywhere, cutsIdentifier) = (paymentSecrets, true) }
     }
 
     /// The names that are redacted in the section with this name.
@@ -130,6 +155,14 @@ private enum MessagePart {
         }
     }
 
+    /// Returns the part of an identifier that stays; nil for a value that is not cut.
+    func cut(_ value: JSONValue, of member: String, _ rule: RedactionRule) -> String? {
+        guard case .data = self, rule.cutsIdentifier, member == "requestIdentifier", let text = value.string,
+            text.count > InboundEvent.shownIdentifierLength
+        else { return nil }
+        return String(text.prefix(InboundEvent.shownIdentifierLength))
+    }
+
     func redacts(_ member: String, _ rule: RedactionRule) -> Bool {
         switch self {
         case .message: false
@@ -152,11 +185,16 @@ extension JSONWriter {
         switch value.kind {
         case .object:
             object { writer in
-                for (key, member) in value.members {
-                    writer.key(key)
-                    let isSecret = !member.isNull && member.string != SignInRequest.placeholder
+                var all = value.members
+                while let (bytes, member) = all.nextWithBytes() {
+                    let key = RedactionRule.name(bytes)
+                    writer.key(String(decoding: bytes, as: UTF8.self))
+                    let isSecret = !member.isNull && !member.equals(SignInRequest.placeholder)
                     if part.redacts(key, rule), isSecret {
                         writer.string(InboundEvent.redactedText)
+                        hasChanged = true
+                    } else if let cut = part.cut(member, of: key, rule) {
+                        writer.string(cut)
                         hasChanged = true
                     } else if let inner = part.part(of: key, rule) {
                         hasChanged = writer.write(member, inner, without: rule) || hasChanged

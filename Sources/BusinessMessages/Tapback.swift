@@ -73,21 +73,23 @@ private let removals: [(String, Tapback.Reaction)] = [
 ///
 /// Nil when the sentence begins with no reaction.
 private func readOpening(of prose: Substring) -> (Tapback.Reaction, isRemoved: Bool, Substring)? {
-    for (verb, reaction) in verbs where prose.hasPrefix(verb) {
-        return (reaction, false, prose.dropFirst(verb.count))
+    for (verb, reaction) in verbs {
+        if let rest = prose.suffix(after: verb) { return (reaction, false, rest) }
     }
     if let rest = prose.suffix(after: "Reacted with a sticker to ") { return (.sticker, false, rest) }
     if let (emoji, rest) = prose.suffix(after: "Reacted ")?.split(at: " to ") {
         return emoji.isOneEmoji ? (.emoji(String(emoji)), false, rest) : nil
     }
     guard let (what, rest) = prose.suffix(after: "Removed ")?.split(at: " from ") else { return nil }
-    if let known = removals.first(where: { $0.0 == what }) { return (known.1, true, rest) }
+    if let known = removals.first(where: { $0.0.utf8.elementsEqual(what.utf8) }) {
+        return (known.1, true, rest)
+    }
     let emoji = what.suffix(after: "a ") ?? what.suffix(after: "an ") ?? what
     return emoji.isOneEmoji ? (.emoji(String(emoji)), true, rest) : nil
 }
 
 extension Tapback.Target {
-    private static let nouns: Set<Substring> = [
+    private static let nouns = [
         "image", "photo", "movie", "video", "attachment", "audio message", "link", "location", "contact",
         "sticker",
         "file", "document",
@@ -100,12 +102,12 @@ extension Tapback.Target {
             return
         }
         guard let (amount, things) = prose.split(at: " ") else { return nil }
-        let noun = things.hasSuffix("s") ? things.dropLast() : things
-        let count = amount == "a" || amount == "an" ? 1 : Int(amount)
-        guard let count, count > 0 else { return nil }
-        if noun == "Business Message" {
+        let noun = things.utf8.last == UInt8(ascii: "s") ? things.utf8.dropLast() : things.utf8[...]
+        let isOne = ["a", "an"].contains { amount.utf8.elementsEqual($0.utf8) }
+        guard let count = isOne ? 1 : Int(amount), count > 0 else { return nil }
+        if noun.elementsEqual("Business Message".utf8) {
             self = .businessMessages(count)
-        } else if Self.nouns.contains(noun) {
+        } else if Self.nouns.contains(where: { noun.elementsEqual($0.utf8) }) {
             self = .attachment(String(prose))
         } else {
             return nil
@@ -114,21 +116,30 @@ extension Tapback.Target {
 }
 
 extension Substring {
+    /// The text after `prefix`, which is ASCII; compared as bytes, because `hasPrefix` takes time proportional to
+    /// the square of a run of combining marks.
     fileprivate func suffix(after prefix: String) -> Substring? {
-        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+        utf8.starts(with: prefix.utf8) ? self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...] : nil
     }
 
     /// The parts before and after the first `separator`; nil when the text does not contain it.
     fileprivate func split(at separator: String) -> (Substring, Substring)? {
-        guard let range = firstRange(of: separator) else { return nil }
-        return (self[..<range.lowerBound], self[range.upperBound...])
+        let wanted = Array(separator.utf8)
+        guard let range = Array(utf8).firstRange(of: wanted) else { return nil }
+        let start = utf8.index(startIndex, offsetBy: range.lowerBound)
+        return (self[..<start], self[utf8.index(start, offsetBy: wanted.count)...])
     }
 
     /// The text without the curly or straight quotation marks that enclose it; nil when it has none.
     fileprivate var quoted: Substring? {
-        guard count >= 2, let opening = first, let closing = last else { return nil }
-        guard (opening == "“" && closing == "”") || (opening == "\"" && closing == "\"") else { return nil }
-        return dropFirst().dropLast()
+        for (opening, closing) in [("“", "”"), ("\"", "\"")]
+        where utf8.count >= opening.utf8.count + closing.utf8.count && utf8.starts(with: opening.utf8)
+            && utf8.suffix(closing.utf8.count).elementsEqual(closing.utf8)
+        {
+            let start = utf8.index(startIndex, offsetBy: opening.utf8.count)
+            return self[start..<utf8.index(endIndex, offsetBy: -closing.utf8.count)]
+        }
+        return nil
     }
 
     fileprivate var isOneEmoji: Bool {

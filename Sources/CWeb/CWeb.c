@@ -54,6 +54,9 @@ static const unsigned char inbox_js[] = {
 static const unsigned char list_js[] = {
 #embed "web/list.js"
 };
+static const unsigned char media_types_js[] = {
+#embed "web/media-types.js"
+};
 static const unsigned char phone_bubbles_js[] = {
 #embed "web/phone-bubbles.js"
 };
@@ -68,6 +71,9 @@ static const unsigned char phone_form_js[] = {
 };
 static const unsigned char phone_offer_js[] = {
 #embed "web/phone-offer.js"
+};
+static const unsigned char phone_pattern_js[] = {
+#embed "web/phone-pattern.js"
 };
 static const unsigned char phone_scenario_js[] = {
 #embed "web/phone-scenario.js"
@@ -119,11 +125,13 @@ static const struct {
     { "frame.js", frame_js, sizeof frame_js },
     { "inbox.js", inbox_js, sizeof inbox_js },
     { "list.js", list_js, sizeof list_js },
+    { "media-types.js", media_types_js, sizeof media_types_js },
     { "phone-bubbles.js", phone_bubbles_js, sizeof phone_bubbles_js },
     { "phone-detail.js", phone_detail_js, sizeof phone_detail_js },
     { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },
     { "phone-form.js", phone_form_js, sizeof phone_form_js },
     { "phone-offer.js", phone_offer_js, sizeof phone_offer_js },
+    { "phone-pattern.js", phone_pattern_js, sizeof phone_pattern_js },
     { "phone-scenario.js", phone_scenario_js, sizeof phone_scenario_js },
     { "phone-session.js", phone_session_js, sizeof phone_session_js },
     { "phone-sheets.js", phone_sheets_js, sizeof phone_sheets_js },

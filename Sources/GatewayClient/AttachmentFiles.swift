@@ -70,7 +70,7 @@ package final class AttachmentFiles: Sendable {
     package func copy(
         _ path: String, maximumBytes: Int, into hold: ContentHold
     ) throws(SystemError) -> Stored {
-        let source = try File(path, for: .readingRegular)
+        let source = try File(path, for: .readingGiven)
         guard try source.sizeBytes() <= maximumBytes else { throw .fileTooLarge }
         let temporary = try newPath()
         do throws(SystemError) {

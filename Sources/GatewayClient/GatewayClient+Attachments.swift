@@ -50,7 +50,9 @@ extension GatewayClient {
         var request = TransportRequest(
             method: method, url: address.url, timeout: configuration.transferTimeout,
             connectTimeout: configuration.connectTimeout, allowsPlainHTTP: address.isPlainHTTP,
-            needsPublicAddress: !address.isLiteral)
+            needsPublicAddress: !address.isLiteral,
+            // A second upload of the same bytes to the same address changes nothing.
+            mustHappenOnce: false)
         request.stallTimeout = configuration.requestTimeout
         return request
     }

@@ -49,7 +49,7 @@ extension GatewayClient {
                 ("url", reference.url), ("signature", reference.signature), ("owner", reference.owner),
             ]
         ) { request async throws(GatewayError) in
-            try await perform(.preDownload, request, until: deadline, hiding: [reference.key.field])
+            try await perform(.preDownload, request, until: deadline)
         }
         // A malformed answer is treated like an answer without the address.
         guard let document = try? JSONDocument(answer), let url = document.root["download-url"]?.string else {

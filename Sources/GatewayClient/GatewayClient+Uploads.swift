@@ -87,7 +87,7 @@ extension GatewayClient {
             ("content-type", "application/json"),
         ]
         let request = request("POST", .constructPayload, fields, body: writer.finish())
-        let answer = try await attempt(.constructPayload, request, hiding: [link]).body
+        let answer = try await attempt(.constructPayload, request).body
         guard let reference = (try? JSONDocument(answer))?.root["richLinkDataRef"],
             let payload = UploadedPayload(reference)
         else { throw .answerMalformed(.constructPayload) }

@@ -1,16 +1,30 @@
 import BalloonJSON
 import BalloonPOSIX
 package import BalloonTransport
-package import BalloonWire
+import BalloonWire
 package import BusinessMessages
 package import Logging
+import Synchronization
 
 /// The client of Apple's gateway: sends messages and resolves payload references.
 package final class GatewayClient: Sendable {
-    let configuration: GatewayConfiguration
-    let downloadPolicy: DownloadPolicy
-    private let baseURL: String
-    private let isPlainHTTP: Bool
+    private struct Settings {
+        let configuration: GatewayConfiguration
+        let downloadPolicy: DownloadPolicy
+        let baseURL: String
+        let isPlainHTTP: Bool
+
+        init(_ configuration: GatewayConfiguration) {
+            self.configuration = configuration
+            downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
+            var baseURL = configuration.baseURL
+            while baseURL.hasSuffix("/") { baseURL.removeLast() }
+            self.baseURL = baseURL
+            isPlainHTTP = isLoopback(baseURL)
+        }
+    }
+
+    private let settings: Mutex<Settings>
     private let transport: any HTTPTransport
     /// A separate transport for content that is read from files or written to files.
     ///
@@ -34,18 +48,23 @@ package final class GatewayClient: Sendable {
         configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
         uploads: KnownUploads = KnownUploads(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(TransportError) {
-        self.configuration = configuration
+        settings = Mutex(Settings(configuration))
         self.transport = if let transport { transport } else { try CurlTransport() }
         fileTransport = if let transport { transport } else { try CurlTransport() }
         self.clock = clock
         self.uploads = uploads
         self.logger = logger
-        downloadPolicy = DownloadPolicy(hosts: configuration.downloadHosts)
         token = GatewayToken(mspID: configuration.mspID, secret: configuration.secret)
-        var baseURL = configuration.baseURL
-        while baseURL.hasSuffix("/") { baseURL.removeLast() }
-        self.baseURL = baseURL
-        isPlainHTTP = isLoopback(baseURL)
+    }
+
+    /// The configuration of the next requests.
+    var configuration: GatewayConfiguration { settings.withLock { $0.configuration } }
+    var downloadPolicy: DownloadPolicy { settings.withLock { $0.downloadPolicy } }
+
+    /// Uses another configuration, with the same `mspID`, for the next requests.
+    package func apply(_ configuration: GatewayConfiguration) {
+        settings.withLock { $0 = Settings(configuration) }
+        token.sign(with: configuration.secret)
     }
 
     /// Sends a message once; the caller decides about retries.
@@ -89,7 +108,7 @@ package final class GatewayClient: Sendable {
         if options.isNotification { fields.append(("message-type", "notification")) }
         if options.wantsReference { fields.append(("include-data-ref", "true")) }
         let answer = try await attempt(
-            call, request("POST", call, fields, body: body), hiding: [customer.rawValue])
+            call, request("POST", call, fields, body: body))
         // A 2xx status alone means acceptance: if the body has no reference, the message is accepted anyway.
         let reference =
             options.wantsReference
@@ -100,20 +119,21 @@ package final class GatewayClient: Sendable {
     /// Drops the current token, so that the next request mints a new one even before the token expires.
     package func renewToken() { token.renew() }
 
-    /// Signs the tokens of the next requests with another secret.
-    package func sign(with secret: Secret) { token.sign(with: secret) }
-
     /// Returns a request to the gateway itself, with a valid token.
     func request(
         _ method: String, _ call: GatewayCall, _ fields: [(name: String, value: String)], body: [UInt8] = [],
         maximumResponseBytes: Int = 1 << 20
     ) -> TransportRequest {
+        let (baseURL, isPlainHTTP) = settings.withLock { ($0.baseURL, $0.isPlainHTTP) }
+        let configuration = configuration
         let authorization = "Bearer " + token.token(now: SystemClock.secondsSince1970())
         return TransportRequest(
             method: method, url: "\(baseURL)/\(call)",
             headers: [(name: "authorization", value: authorization)] + fields, body: body,
             timeout: configuration.requestTimeout, connectTimeout: configuration.connectTimeout,
-            maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP)
+            maximumResponseBytes: maximumResponseBytes, allowsPlainHTTP: isPlainHTTP,
+            // A message whose answer is lost is sent again with the same id in any case.
+            mustHappenOnce: false)
     }
 
     /// Sends with the current header names and, when Apple answers 400, once more with the older names.
@@ -138,9 +158,9 @@ package final class GatewayClient: Sendable {
     /// allow.
     ///
     /// This is for requests that fetch content. Requests that send a message or upload its content use
-    /// ``attempt(_:_:number:hiding:)``, which never retries: its caller decides about retries.
+    /// ``attempt(_:_:number:)``, which never retries: its caller decides about retries.
     func perform(
-        _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?, hiding: [String] = []
+        _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?
     ) async throws(GatewayError) -> TransportResponse {
         var request = request
         var number = 0
@@ -152,7 +172,7 @@ package final class GatewayClient: Sendable {
                 request.timeout = min(request.timeout, remaining)
             }
             do {
-                return try await attempt(call, request, number: number, hiding: hiding)
+                return try await attempt(call, request, number: number)
             } catch {
                 guard error.isRetryable, error != .cancelled else { throw error }
                 let delay = configuration.retries.delay(
@@ -170,7 +190,7 @@ package final class GatewayClient: Sendable {
 
     /// Sends `request` once; throws for every answer except 2xx.
     func attempt(
-        _ call: GatewayCall, _ request: TransportRequest, number: Int = 1, hiding: [String] = []
+        _ call: GatewayCall, _ request: TransportRequest, number: Int = 1
     ) async throws(GatewayError) -> TransportResponse {
         let begun = SystemClock.nanoseconds()
         let response: TransportResponse
@@ -196,7 +216,7 @@ package final class GatewayClient: Sendable {
             throw .unavailable(call, status: response.status, attempts: number, retryAfter: retryAfter)
         default:
             throw .refused(
-                call, status: response.status, reason: GatewayReason(response.body, hiding: hiding))
+                call, status: response.status, reason: GatewayReason(response.body))
         }
     }
 }

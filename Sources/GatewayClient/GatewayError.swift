@@ -64,7 +64,8 @@ extension GatewayError: CustomStringConvertible {
     /// The failure in words, for the log and the dead letters.
     package var description: String {
         switch self {
-        case .refused(let call, let status, let reason): "\(call) was refused with \(status): \(reason)"
+        case .refused(let call, let status, let reason):
+            "\(call) was refused with \(status)" + (reason.description.isEmpty ? "" : ": \(reason)")
         case .unavailable(let call, let status, let attempts, _):
             "\(call) was answered with \(status) at attempt \(attempts)"
         case .unreachable(let call, let error, let attempts):

@@ -47,13 +47,11 @@ package final class GatewayMetrics: Sendable {
         durations[call]?.record(nanoseconds)
     }
 
-    /// The number of requests by type and answer.
+    /// The number of requests by each type and answer, also by those that did not occur yet.
     package var counts: [(call: GatewayCall, answer: Answer, count: UInt64)] {
         let counts = state.withLock { $0.counts }
         return GatewayCall.allCases.flatMap { call in
-            Answer.allCases.compactMap { answer in
-                counts[call]?[answer].map { (call, answer, $0) }
-            }
+            Answer.allCases.map { (call, $0, counts[call]?[$0] ?? 0) }
         }
     }
 

@@ -54,7 +54,22 @@ extension BridgeError: LoggableError {
         case .answerTooLarge(let maximumBytes): "the service's answer has more than \(maximumBytes) bytes"
         case .notJSON: "the service's answer is not JSON"
         case .paymentRefused(let problem):
-            "the answer to the payment breaks the rule \(problem.rule) at \(problem.field)"
+            "the answer to the payment breaks \(problem.loggable)"
+        }
+    }
+}
+
+extension BridgeError: PaymentCallError {
+    /// The end of a call that charges, as far as the failure shows it.
+    package var callEnd: PaymentCallEnd {
+        switch self {
+        case .notRunning, .noRetention, .noScratchFile: .neverLeft
+        // The end of the program, or its own error.
+        case .ended, .refused: .seen
+        // A proxy may have answered, and the handler may still work.
+        case .status, .answerTooLarge, .notJSON, .notReading, .timedOut, .overran, .cancelled: .unseen
+        case .transport(let error): error?.isUnsent == true ? .neverLeft : .unseen
+        case .paymentRefused: .misanswered
         }
     }
 }

@@ -5,8 +5,12 @@ import Synchronization
 
 extension ChildHandler {
     /// Sends a callback of a payment to the process and returns its answer.
+    ///
+    /// A call that charges stays open after the device's time, and the process is not told to cancel it: its
+    /// late answer says what was charged.
     package func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
-        let result = try await callPayment { PaymentCall.write(context, to: &$0) }
+        let time = context.callEnds.map { max(.milliseconds(1), $0 - .now) }
+        let result = try await callPayment(chargingFor: time) { PaymentCall.write(context, to: &$0) }
         do throws(PaymentAnswerProblem) {
             return try PaymentCall.answer(result, to: context.callback.kind)
         } catch {
@@ -19,11 +23,13 @@ extension ChildHandler {
         _ = try await callPayment { PaymentCall.write(reversal, to: &$0) }
     }
 
-    private func callPayment(_ write: (inout JSONWriter) -> Void) async throws -> JSONValue {
+    private func callPayment(
+        chargingFor time: Duration? = nil, _ write: (inout JSONWriter) -> Void
+    ) async throws -> JSONValue {
         guard let session else { throw BridgeError.notRunning }
         let params = try JSONDocument(JSONWriter.object(reservingCapacity: 1024, write)).root
         let number = Atomic(0)
-        let answer = await session.call(within: nil) { id in
+        let answer = await session.call(within: time, charges: time != nil) { id in
             number.store(id, ordering: .relaxed)
             return RPCLine.request(id: id, method: Method.payment) { writer in
                 for (name, value) in params.members { writer.field(name, value) }
@@ -31,7 +37,7 @@ extension ChildHandler {
         }
         switch answer {
         case .success(let result): return result
-        case .failure(.cancelled):
+        case .failure(.cancelled) where time == nil:
             await session.notify(
                 RPCLine.notification(method: Method.cancel) {
                     $0.field("callId", number.load(ordering: .relaxed))

@@ -27,7 +27,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     }
 
     /// The maximum number of characters of a program's error message in `handlers logs`.
-    private static let maximumQuoteLength = 500
+    private static let maximumQuoteBytes = 500
 
     private let program: SpawnedProcess.Program
     private let request: HandlerBindingRequest
@@ -123,7 +123,15 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     }
 
     /// Ends the process and starts it again at once, even while restarts are suspended.
+    ///
+    /// Events and payments wait meanwhile. A process that charges a customer ends when its charging calls have
+    /// ended, because nobody could say otherwise whether its payment provider charges.
     package func restart() async {
+        if let session, await session.isCharging {
+            logger.notice("handler restarts when its payments have ended")
+            gate.close()
+            await session.waitForCharges()
+        }
         let (session, pause) = state.withLock { state in
             if state.session != nil { state.isRestarting = true }
             return (state.session, state.pause)
@@ -170,11 +178,14 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         switch answer {
         case .success(let result):
             return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
+        case .failure(.refused(let failure))
+        where failure.code == RPCFailure.Code.permanent && !failure.problems.isEmpty:
+            throw AnswerRefusal(failure.problems)
         case .failure(.refused(let failure)):
             // The handler's error message may quote a customer, so it is kept in memory only.
             tail.append(
                 "[error] delivery \(context.record): the handler answered with error "
-                    + "\(failure.code): \(failure.message.prefix(Self.maximumQuoteLength))")
+                    + "\(failure.code): \(failure.message.shortened(toBytes: Self.maximumQuoteBytes))")
             return try outcome(failure)
         case .failure(.cancelled):
             await session.notify(
@@ -288,7 +299,8 @@ extension ChildHandler {
                 state.health = .ready
                 state.downSince = nil
             }
-            logger.notice("handler is ready", metadata: ["name": "\(introduction.name ?? "")"])
+            logger.notice(
+                "handler is ready", metadata: ["name": "\(introduction.name?.shortened(toBytes: 100) ?? "")"])
             gate.open()
         } else {
             await session.kill()
@@ -327,7 +339,7 @@ extension ChildHandler {
             // Log the message: before the handshake the process knows no customer, and the message usually
             // names a configuration problem.
             if case BridgeError.refused(let failure) = error {
-                metadata["says"] = "\(failure.message.prefix(500))"
+                metadata["says"] = "\(failure.message.shortened(toBytes: 500))"
             }
             logger.error("handler did not complete the handshake", metadata: metadata)
             tail.append("[error] handshake refused: \(reason)")

@@ -46,6 +46,9 @@ package actor ChildSession {
     private let orphan: OrphanProcessFile?
     private var repliesInFlight = 0
     private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
+    /// The pending calls that may charge a customer; the process is not killed as long as there is one.
+    private var charging: Set<Int> = []
+    private var chargeWaiters: [CheckedContinuation<Void, Never>] = []
     private var nextID = 1
     private var isStopped = false
     private var isIntroduced = false
@@ -123,17 +126,25 @@ package actor ChildSession {
     }
 
     /// Makes a call and waits for its answer, at most `time`; cancelling the task ends the wait.
-    package func call(within time: Duration?, _ write: (_ id: Int) -> [UInt8]) async -> Answer {
+    ///
+    /// While a call that `charges` is pending, a process that writes nothing is not killed: a program that does
+    /// one thing at a time is silent while it waits for its payment provider.
+    package func call(
+        within time: Duration?, charges: Bool = false, _ write: (_ id: Int) -> [UInt8]
+    ) async -> Answer {
         let id = nextID
         nextID += 1
         let line = write(id)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard exit == nil, let input else { return continuation.resume(returning: .failure(.ended)) }
+                guard exit == nil, let input else {
+                    return continuation.resume(returning: .failure(.notRunning))
+                }
                 // If the task was cancelled before this point, `onCancel` has not found the call in
                 // `pending`.
                 guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
                 pending[id] = continuation
+                if charges { charging.insert(id) }
                 watch()
                 // If writing failed because the process has ended, the call fails with `ended` as soon as the
                 // end is reported. Otherwise the child does not read its input.
@@ -189,9 +200,18 @@ package actor ChildSession {
 
     private func endCheck(_ before: Int) {
         isChecking = false
-        guard heard == before, exit == nil else { return }
+        guard heard == before, exit == nil, charging.isEmpty else { return }
         logger.warning("handler hangs; killing it")
         process?.signalGroup(TerminationSignal.final)
+    }
+
+    /// Whether a pending call may charge a customer.
+    var isCharging: Bool { !charging.isEmpty }
+
+    /// Waits until no pending call may charge a customer; each such call has a time limit.
+    func waitForCharges() async {
+        if charging.isEmpty { return }
+        await withCheckedContinuation { chargeWaiters.append($0) }
     }
 
     /// Waits for the process's end.
@@ -241,6 +261,9 @@ package actor ChildSession {
 
     private func settle(_ id: Int, _ answer: Answer) {
         pending.removeValue(forKey: id)?.resume(returning: answer)
+        guard charging.remove(id) != nil, charging.isEmpty else { return }
+        for waiter in chargeWaiters { waiter.resume() }
+        chargeWaiters = []
     }
 
     private func takeLog(_ bytes: [UInt8]) {

@@ -25,11 +25,13 @@ package struct HTTPBinder: HandlerBinder {
         guard let http = request.binding["http"],
             let address = http["url"]?.string.flatMap({ ServiceAddress($0, from: request.directory) })
         else { throw BindingError.addressExpected }
+        let payments = try payments(http["payments"])
         return ServiceHandler(
             address, signature: WebhookSignature(secrets: try secrets(http["secret"], request.directory)),
-            subscriptions: try subscriptions(http["events"]), payments: try payments(http["payments"]),
+            subscriptions: try subscriptions(http["events"]), payments: payments,
             transport: try CurlTransport(),
-            logger: request.logger)
+            paymentTransport: payments.isEmpty ? nil : try CurlTransport(),
+            chargeTransport: { try CurlTransport() }, logger: request.logger)
     }
 
     /// Returns the hashes of the secrets, so that a reload recreates the handler when a secret has changed.

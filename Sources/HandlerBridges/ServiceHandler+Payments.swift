@@ -5,12 +5,19 @@ import HandlerProtocol
 
 extension ServiceHandler {
     /// Posts a callback of a payment once and returns the answer.
+    ///
+    /// A call that charges stays open after the device's time: its late answer says what was charged. It has
+    /// connections of its own, so that late calls leave the others to updates and reversals.
     func payment(_ context: PaymentContext) async throws -> PaymentAnswer {
         let body = JSONWriter.object(reservingCapacity: 1024) { PaymentCall.write(context, to: &$0) }
         let id = context.attempt.isEmpty ? MessageID.random().rawValue : context.attempt
-        let response = try await post(request(body, id: id, until: context.deadline))
+        let request = request(body, id: id, until: context.callEnds ?? context.deadline)
+        let response =
+            context.callEnds == nil
+            ? try await post(request, over: paymentTransport)
+            : try await charges.withTransport { try await self.post(request, over: $0) }
         guard context.callback.kind != .orderTracking else { return .received }
-        guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+        guard case .result(let result) = try read(response) else { throw BridgeError.notJSON }
         do throws(PaymentAnswerProblem) {
             return try PaymentCall.answer(result, to: context.callback.kind)
         } catch {
@@ -18,14 +25,23 @@ extension ServiceHandler {
         }
     }
 
-    /// Posts a reversal; any 2xx status confirms it.
+    /// Posts a reversal; a 2xx status confirms it, unless its body is a page or damaged.
     func reversal(_ reversal: PaymentReversal) async throws {
         let body = JSONWriter.object { PaymentCall.write(reversal, to: &$0) }
-        _ = try await post(
-            request(body, id: "reversal-" + reversal.attempt, until: reversal.deadline))
+        _ = try read(
+            try await post(
+                request(body, id: "reversal-" + reversal.attempt, until: reversal.deadline),
+                over: paymentTransport))
     }
 
-    private func post(_ request: TransportRequest) async throws -> TransportResponse {
+    /// Reads a 2xx answer; whether the service did something is not known when it cannot be read.
+    private func read(_ response: TransportResponse) throws(BridgeError) -> ServiceAnswer {
+        do throws(AnswerRefusal) { return try ServiceAnswer.read(response) } catch { throw .notJSON }
+    }
+
+    private func post(
+        _ request: TransportRequest, over transport: any HTTPTransport
+    ) async throws -> TransportResponse {
         let response: TransportResponse
         do {
             response = try await transport.send(request)

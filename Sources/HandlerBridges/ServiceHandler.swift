@@ -32,6 +32,9 @@ final class ServiceHandler: EventHandler {
     let subscriptions: Set<Subscription>
     let payments: Set<PaymentCallback.Kind>?
     let transport: any HTTPTransport
+    /// The transport of updates and reversals, apart from events.
+    let paymentTransport: any HTTPTransport
+    let charges: ChargeTransports
     private let logger: Logger
     private let tail = LogTail()
     private let isStopping = Atomic(false)
@@ -40,6 +43,8 @@ final class ServiceHandler: EventHandler {
     init(
         _ address: ServiceAddress, signature: WebhookSignature, subscriptions: Set<Subscription>,
         payments: Set<PaymentCallback.Kind> = [], transport: any HTTPTransport,
+        paymentTransport: (any HTTPTransport)? = nil,
+        chargeTransport: (@Sendable () throws -> any HTTPTransport)? = nil,
         logger: Logger = Logger(label: "handler")
     ) {
         self.logger = logger
@@ -48,6 +53,8 @@ final class ServiceHandler: EventHandler {
         self.subscriptions = subscriptions
         self.payments = payments
         self.transport = transport
+        self.paymentTransport = paymentTransport ?? transport
+        charges = ChargeTransports(chargeTransport ?? { transport })
     }
 
     var maximumInFlight: Int? { nil }
@@ -108,10 +115,7 @@ final class ServiceHandler: EventHandler {
                 "delivery \(context.record): the service answered with status \(response.status)"
             )
         }
-        do { return try outcome(response, changing: context.state) } catch BridgeError.notJSON {
-            quote(response, "delivery \(context.record): \(BridgeError.notJSON.reason)")
-            throw BridgeError.notJSON
-        }
+        return try outcome(response, changing: context.state)
     }
 
     /// Adds a line, followed by the beginning of the answer's body, to the lines that `handlers logs` shows.
@@ -131,7 +135,7 @@ final class ServiceHandler: EventHandler {
         quote(response, "the service answered with status \(response.status)")
         guard isNew else { return }
         logger.warning(
-            "the handler's service does not answer; its events are kept until it answers",
+            "the handler's service refuses every event; its events wait until it accepts one",
             metadata: ["status": "\(response.status)", "hint": "check its address, its secret and its log"])
     }
 
@@ -160,6 +164,8 @@ final class ServiceHandler: EventHandler {
         let body = JSONWriter.object(reservingCapacity: 1024) { EventCall.write(context, to: &$0) }
         let id = context.deliveryID.rawValue
         var request = request(body, id: id, until: context.deadline, now: now)
+        // An event is delivered at least once, and its deliveryId identifies a repetition.
+        request.mustHappenOnce = false
         request.headers.append(("balloon-attempt", "\(context.attempt)"))
         if let traceparent = context.traceparent { request.headers.append(("traceparent", traceparent)) }
         return request
@@ -173,7 +179,8 @@ final class ServiceHandler: EventHandler {
         var request = TransportRequest(
             method: "POST", url: address.url,
             headers: [
-                ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(now)"),
+                ("Content-Type", "application/json"), ("Accept-Encoding", "identity"), ("webhook-id", id),
+                ("webhook-timestamp", "\(now)"),
                 ("webhook-signature", signature.sign(id: id, timestamp: now, body: body)),
             ], body: body, timeout: max(.milliseconds(1), deadline - .now), allowsPlainHTTP: true)
         request.unixSocket = address.socket
@@ -186,15 +193,35 @@ final class ServiceHandler: EventHandler {
     ) throws -> Outcome {
         switch response.status {
         case 200..<300:
-            guard !response.body.isEmpty else { return .handled }
-            guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
-            return try EventAnswer.outcome(result, changing: state)
+            switch try answer(response) {
+            case .nothing: return .handled
+            case .result(let result): return try EventAnswer.outcome(result, changing: state)
+            }
+        // RFC 9110 §15.5.21: the library's answer when its function built a message that breaks rules.
+        case 422:
+            // A body that cannot be read lists no problems.
+            if case .result(let body)? = try? ServiceAnswer.read(response),
+                let refusal = AnswerRefusal(listedIn: body)
+            {
+                throw refusal
+            }
+            return .reject(reason: "the service answered with status \(response.status)")
         case 300..<400, 408, 425, 429, 500...:
             let delay = Duration(
                 retryAfter: response.header("Retry-After"), now: SystemClock.secondsSince1970())
             if let delay { return .retry(after: delay) }
             throw BridgeError.status(response.status)
         default: return .reject(reason: "the service answered with status \(response.status)")
+        }
+    }
+
+    /// Reads a 2xx answer; quotes one that is no answer in `handlers logs`.
+    private func answer(_ response: TransportResponse) throws(AnswerRefusal) -> ServiceAnswer {
+        do throws(AnswerRefusal) {
+            return try ServiceAnswer.read(response)
+        } catch {
+            quote(response, "the service's answer cannot be read")
+            throw error
         }
     }
 }
@@ -208,18 +235,17 @@ extension ServiceHandler: RetentionHandler {
         _ request: RetentionRequest, _ context: RetentionContext
     ) async throws -> RetentionChoice? {
         let body = JSONWriter.object { RetentionCall.write(request, context, to: &$0) }
+        var call = self.request(body, id: request.requestIdentifier.text, until: context.deadline)
+        // The question changes nothing, and the App Store waits for the answer.
+        call.mustHappenOnce = false
         let response: TransportResponse
         do {
-            response = try await transport.send(
-                self.request(
-                    body, id: request.requestIdentifier.text, until: context.deadline,
-                    now: SystemClock.secondsSince1970()))
+            response = try await transport.send(call)
         } catch {
             throw Self.failure(error as? TransportError)
         }
         guard (200..<300).contains(response.status) else { throw BridgeError.status(response.status) }
-        if response.body.isEmpty { return nil }
-        guard let result = try? JSONDocument(response.body).root else { throw BridgeError.notJSON }
+        guard case .result(let result) = try answer(response) else { return nil }
         return try RetentionCall.choice(result)
     }
 }

@@ -8,5 +8,5 @@ struct ServiceRefusal: HandlerUnavailableError, Equatable {
     /// The statuses that the service would return for every event.
     static let statuses: Set = [401, 403, 404]
 
-    var reason: String { "the service is down: it answered with status \(status)" }
+    var reason: String { "the service refuses every event: it answers with status \(status)" }
 }

@@ -50,17 +50,30 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
         self.init(errors.map { Problem($0, at: pointer) })
     }
 
+    /// Creates a refusal from an error that a handler threw; nil when the error is not about a message.
+    package init?(thrown error: any Error) {
+        if let refusal = error as? AnswerRefusal {
+            self = refusal
+        } else if let error = error as? InvalidMessage {
+            self.init(error.problems, at: "")
+        } else {
+            return nil
+        }
+    }
+
     /// All problems in one text for the handler's author; it may contain text of the answer.
-    public var explanation: String { problems.map { $0.text(found: $0.found) }.joined(separator: "; ") }
+    public var explanation: String { problems.map(\.text).joined(separator: "; ") }
 }
 
 extension AnswerRefusal: LoggableError {
-    /// The first problem, and the number of further problems; quoted texts are omitted, because customers may
-    /// be quoted.
+    /// The rule and the place of the first problem, and the number of further problems.
+    ///
+    /// Nothing of the answer is quoted, because it may repeat what a customer wrote: a number and the name of a
+    /// member are texts of the answer too.
     public var reason: String {
         guard let first = problems.first else { return "the answer was refused" }
         let others = problems.count > 1 ? ", and \(problems.count - 1) more" : ""
-        return "the answer was refused: " + first.text(found: first.loggableFound) + others
+        return "the answer was refused: rule \(first.rule) at \(first.place) (\(first.passage))" + others
     }
 }
 
@@ -76,16 +89,30 @@ extension AnswerRefusal.Problem {
         }
     }
 
-    /// ``found`` in a form for the log: the length of a quoted text, or at most 60 characters of another value.
-    package var loggableFound: String {
-        guard found.hasPrefix("\"") else { return String(found.prefix(60)) }
-        let count = found.count - 2
-        return found.hasSuffix("…\"")
-            ? "a text of more than \(count - 1) characters"
-            : "a text of \(count) character\(count == 1 ? "" : "s")"
+    /// ``pointer`` in a form for the log: the part of the answer and the position in a list, such as
+    /// `/replies/2/…`.
+    ///
+    /// Below the part of the answer, a message may have names of its author's choice.
+    package var place: String {
+        var known = ""
+        for name in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            guard Self.parts.contains(name) || name.utf8.count <= 4 && name.utf8.allSatisfy(Self.isDigit)
+            else {
+                return known + "/…"
+            }
+            known += "/" + name
+        }
+        return known.isEmpty ? "/" : known
     }
 
-    fileprivate func text(found: String) -> String {
+    /// The members of an answer in each protocol between the server and a handler.
+    private static let parts: Set<Substring> = [
+        "outcome", "reason", "replies", "state", "reply", "message", "attachments", "path",
+    ]
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    fileprivate var text: String {
         "rule \(rule) at \(pointer.isEmpty ? "/" : pointer): found \(found), allowed \(allowed) (\(passage))"
     }
 }

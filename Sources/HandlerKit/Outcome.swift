@@ -17,13 +17,17 @@ public enum Outcome: Hashable, Sendable {
     case retry(after: Duration?)
     /// The event can never be handled and becomes a dead letter.
     ///
-    /// The reason is logged: include no customer text.
+    /// The reason, of which the server keeps ``maximumReasonBytes``, stands in the dead letter: include no
+    /// customer text.
     case reject(reason: String)
     /// A person must continue the conversation; these replies are sent in order.
     ///
-    /// Without replies the customer gets the text that the business has configured for a handoff. The reason
-    /// is logged: include no customer text.
+    /// Without replies the customer gets the text that the business has configured for a handoff. The person
+    /// reads the reason, of which the server keeps ``maximumReasonBytes``.
     case handoff(reason: String, replies: [Reply] = [])
+
+    /// The number of bytes of a reason that the server keeps.
+    public static let maximumReasonBytes = 500
 
     /// The event is done and needs no reply.
     public static var handled: Outcome { .handled([]) }
@@ -36,6 +40,15 @@ public enum Outcome: Hashable, Sendable {
 
     /// The event is done; this text is sent.
     public static func reply(_ text: String) -> Outcome { .handled([.text(text)]) }
+
+    /// Whether a quick reply comes without a text before it.
+    ///
+    /// Apple MSP API, "Quick Reply Message": the question is a message of its own, because a device shows `summaryText`
+    /// only in its notification.
+    package var asksWithoutText: Bool {
+        guard let question = replies.firstIndex(where: { $0.kind == .quickReply }) else { return false }
+        return !replies[..<question].contains { $0.kind == .text }
+    }
 
     /// The replies; empty for an outcome that has none.
     package var replies: [Reply] {

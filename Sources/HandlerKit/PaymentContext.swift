@@ -27,8 +27,13 @@ public struct PaymentContext: Sendable {
     ///
     /// The token contains the card number (Apple, "Payment token format reference"): never store or log it.
     public let decryptedToken: JSONValue?
-    /// The time after which the answer is dropped and the handler's task cancelled.
+    /// The time until which the customer's device waits for the answer.
+    ///
+    /// The task of a `paymentGateway` callback is not cancelled then: a later answer still counts, and a later
+    /// charge is reversed. Other callbacks are cancelled, and their answers ignored.
     public let deadline: ContinuousClock.Instant
+    /// The end of a charging call to a handler outside the process; nil for other callbacks.
+    package var callEnds: ContinuousClock.Instant?
     /// A logger; never log the token or a contact.
     public let logger: Logger
 

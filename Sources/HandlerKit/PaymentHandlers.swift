@@ -4,18 +4,19 @@ public import BusinessMessages
 ///
 /// The server writes each attempt to disk before it calls ``paymentGateway(_:_:)``. If the answer is late,
 /// the process crashes, or the charged sum is wrong, the server tells the customer's device that the payment
-/// failed. It then calls ``reversal(_:)`` until that succeeds.
+/// failed. It then calls ``reversal(_:)``, at once and again when the call can no longer charge.
 public protocol PaymentGatewayHandler: Handler {
     /// Charges the customer through the payment provider, and returns the charged sum.
     ///
     /// Use ``PaymentContext/attempt`` as the provider's idempotency key. The sum to charge is the total of
-    /// ``PaymentContext/sheet``. The server waits at most 25 s for the answer.
+    /// ``PaymentContext/sheet``. The device waits 25 s for the answer. The task is not cancelled then: a later
+    /// answer still counts, and a later charge is reversed. Refuse to charge a key that was reversed.
     func paymentGateway(_ token: PaymentToken, _ context: PaymentContext) async throws -> PaymentOutcome
 
     /// Returns the money of an attempt that the customer's device did not see succeed.
     ///
-    /// If the attempt charged nothing, or was reversed already, return normally: this is a success too. If
-    /// the method throws, the server calls it again.
+    /// If the attempt charged nothing, or was reversed already, return normally: this is a success too. A
+    /// reversal may overtake its charge, so remember its key. If the method throws, the server calls it again.
     func reversal(_ reversal: PaymentReversal) async throws
 }
 

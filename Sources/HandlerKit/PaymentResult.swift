@@ -18,8 +18,11 @@ public struct PaymentResult: Hashable, Sendable {
         case paid
         /// The handler declined.
         case declined
-        /// It is uncertain whether the customer was charged, and the server asks the handler to reverse the
-        /// charge.
+        /// The handler may have charged, or may still charge, a payment that the device shows as failed.
+        ///
+        /// Ask for no other payment meanwhile: the server has the charge reversed.
+        case uncertain
+        /// A charge that the device shows as failed may exist, and the server asks the handler to reverse it.
         case reversing
         /// The handler reversed the charge, or found none.
         case reversed

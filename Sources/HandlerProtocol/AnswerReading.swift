@@ -1,8 +1,9 @@
 import BalloonJSON
 import HandlerKit
 
-/// The reading of an answer: parses its members and collects all problems.
+/// The reading of an answer: parses its members and collects the first problems.
 struct AnswerReading {
+    /// At most ``maximumProblems``; one of them is enough to refuse the answer.
     private(set) var problems: [AnswerRefusal.Problem] = []
     /// The JSON Pointer of the answer within its protocol line; the pointers of problems are relative to it.
     private let base: String
@@ -10,20 +11,26 @@ struct AnswerReading {
     /// Starts reading the answer `root`.
     init(_ root: JSONValue) { base = root.pointer }
 
-    private static let passage = "balloon-handler/1, \"The answer\""
+    static let passage = "balloon-handler/1, \"The answer\""
     private static let textMembers = [
         "type", "body", "attachments", "subject", "locale", "intent", "group", "fallback", "id", "v",
         "sourceId", "destinationId",
     ]
     private static let fileMembers = ["path", "name", "mimeType"]
-    /// The maximum number of characters that the log shows of a handler's reason.
-    private static let maximumReasonLength = 200
+    /// The maximum number of problems that are listed.
+    private static let maximumProblems = 100
 
     mutating func report(_ rule: String, at value: JSONValue, found: String? = nil, allowed: String) {
+        guard problems.count < Self.maximumProblems else { return }
         problems.append(
             AnswerRefusal.Problem(
                 rule: rule, pointer: pointer(of: value), found: found ?? value.shortened, allowed: allowed,
                 passage: Self.passage))
+    }
+
+    private mutating func add(_ found: [MessageProblem], at value: JSONValue) {
+        let errors = AnswerRefusal(found, at: pointer(of: value))?.problems ?? []
+        problems += errors.prefix(Self.maximumProblems - problems.count)
     }
 
     private func pointer(of value: JSONValue) -> String { String(value.pointer.dropFirst(base.count)) }
@@ -31,8 +38,12 @@ struct AnswerReading {
     /// Reports a problem if `value` is not an object, and one for each member whose name is not in `names`.
     mutating func check(_ value: JSONValue, as names: [String]) {
         guard value.kind == .object else { return report("type", at: value, allowed: "an object") }
-        for (name, member) in value.members where !names.contains(name) {
-            report("unknownMember", at: member, found: name, allowed: names.joined(separator: " "))
+        var members = value.members
+        while let (name, member) = members.nextWithBytes() {
+            if names.contains(where: { $0.utf8.elementsEqual(name) }) { continue }
+            report(
+                "unknownMember", at: member, found: shortText(name, maximumScalars: 40),
+                allowed: names.joined(separator: " "))
         }
     }
 
@@ -63,17 +74,23 @@ struct AnswerReading {
             report("type", at: value, allowed: "a text or a message")
             return nil
         }
-        if allowingFiles, value["type"]?.string == "text", let attachments = value["attachments"],
-            attachments.elements.contains(where: { $0["path"] != nil })
+        if let attachments = value["attachments"], attachments.elements.contains(where: { $0["path"] != nil })
         {
-            return textWithFiles(value, attachments)
+            guard allowingFiles else {
+                report(
+                    "attachmentFile", at: attachments, found: "files by their paths",
+                    allowed:
+                        "no files: only a child process attaches files, and only in the answer to an event")
+                return nil
+            }
+            if value["type"]?.equals("text") ?? false { return textWithFiles(value, attachments) }
         }
         do {
             let document = try JSONDocument(Array(value.text))
             if LivePersonMessage.isMetadata(document.root) { return livePerson(document.root, at: value) }
             return try Reply(json: document)
         } catch let error as InvalidMessage {
-            problems += AnswerRefusal(error.problems, at: pointer(of: value))?.problems ?? []
+            add(error.problems, at: value)
         } catch {
             report("json", at: value, found: "\(error)", allowed: "one JSON value")
         }
@@ -86,7 +103,7 @@ struct AnswerReading {
     /// Returns nil after reporting a problem.
     private mutating func livePerson(_ metadata: JSONValue, at value: JSONValue) -> Reply? {
         let reading = LivePersonMessage.read(metadata, imageHosts: [])
-        problems += AnswerRefusal(reading.problems, at: pointer(of: value))?.problems ?? []
+        add(reading.problems, at: value)
         return reading.message.map { .app($0.request) }
     }
 
@@ -98,14 +115,15 @@ struct AnswerReading {
         var files: [OutboundFile] = []
         for attachment in attachments.elements {
             check(attachment, as: Self.fileMembers)
-            guard let path = attachment["path"]?.string, path.hasPrefix("/"), !path.utf8.contains(0) else {
+            guard let path = attachment["path"]?.string, path.utf8.first == UInt8(ascii: "/"),
+                !path.utf8.contains(0)
+            else {
                 report("attachmentPath", at: attachment["path"] ?? attachment, allowed: "an absolute path")
                 continue
             }
             files.append(
                 OutboundFile(
-                    path: path, name: attachment["name"]?.string,
-                    mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"))
+                    path: path, name: attachment["name"]?.string, mimeType: attachment["mimeType"]?.string))
         }
         return problems.count == before ? .text(value["body"]?.string ?? "", files: files) : nil
     }
@@ -119,14 +137,14 @@ struct AnswerReading {
         return .milliseconds(milliseconds)
     }
 
-    /// Reads the handler's reason and shortens it for the log.
+    /// Reads the handler's reason and cuts it to the length that is kept.
     mutating func reason(_ value: JSONValue?) -> String {
         guard let value, !value.isNull else { return "no reason given" }
         guard let text = value.string else {
             report("type", at: value, allowed: "a text")
             return ""
         }
-        return String(text.prefix(Self.maximumReasonLength))
+        return text.cut(toBytes: Outcome.maximumReasonBytes)
     }
 
     /// Reads the new state: an object, or null to delete the state.

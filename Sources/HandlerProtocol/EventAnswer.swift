@@ -39,8 +39,9 @@ package enum EventAnswer {
         let delay = reading.delay(result["retryAfterMs"])
         let reason = reading.reason(result["reason"])
         let newState = reading.state(result["state"])
-        let name = result["outcome"].map { $0.string ?? "" } ?? "handled"
-        if !outcomes.contains(name), let outcome = result["outcome"] {
+        let outcome = result["outcome"]
+        let name = outcome.map { outcome in outcomes.first(where: outcome.equals) } ?? "handled"
+        if name == nil, let outcome {
             reading.report("outcome", at: outcome, allowed: outcomes.joined(separator: " "))
         }
         guard reading.problems.isEmpty else { throw AnswerRefusal(reading.problems) }

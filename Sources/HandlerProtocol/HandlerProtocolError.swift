@@ -19,7 +19,7 @@ extension HandlerProtocolError: CustomStringConvertible {
         case .malformed(let member): "\"\(member)\" is missing or of the wrong type"
         case .unsupportedVersion: "the protocol version is not \"\(ProtocolVersion.current)\""
         case .unknownKind(let name):
-            "\"events\" names \"\(name.prefix(40))\", which is no kind; the kinds are "
+            "\"events\" names \"\(name.shortened(toBytes: 40))\", which is no kind; the kinds are "
                 + Subscription.all.map(\.name).joined(separator: " ")
         case .refused(let refusal): refusal.explanation
         }

@@ -38,11 +38,13 @@ package struct Introduction: Hashable, Sendable {
 
     /// Parses the `result` of `initialize`.
     package init(_ result: JSONValue) throws(HandlerProtocolError) {
-        guard result["protocolVersion"]?.string == ProtocolVersion.current else { throw .unsupportedVersion }
+        guard result["protocolVersion"]?.equals(ProtocolVersion.current) ?? false else {
+            throw .unsupportedVersion
+        }
         name = result["handler"]?["name"]?.string
         version = result["handler"]?["version"]?.string
         events = try Self.subscriptions(result["events"])
-        answersRetention = result["events"]?.elements.contains { $0.string == Method.retention } ?? false
+        answersRetention = result["events"]?.elements.contains { $0.equals(Method.retention) } ?? false
         payments = try Self.payments(result["payments"])
         switch result["maxInFlight"] {
         case nil: maximumInFlight = nil
@@ -54,10 +56,10 @@ package struct Introduction: Hashable, Sendable {
 
     private static func subscriptions(_ events: JSONValue?) throws(HandlerProtocolError) -> Set<Subscription>
     {
-        if events?.string == "*" { return Subscription.everyKind }
+        if events?.equals("*") ?? false { return Subscription.everyKind }
         guard let events, events.kind == .array else { throw .malformed("events") }
         var subscriptions: Set<Subscription> = []
-        for event in events.elements where event.string != Method.retention {
+        for event in events.elements where !event.equals(Method.retention) {
             guard let subscription = event.string.flatMap(Subscription.init(name:)) else {
                 throw .unknownKind(event.string ?? event.shortened)
             }

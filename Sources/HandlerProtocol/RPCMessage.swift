@@ -14,7 +14,10 @@ package enum RPCMessage: Sendable {
 
     /// Parses a line without its line feed; nil when the line is not a JSON-RPC message.
     package init?(line: [UInt8]) {
-        guard let root = try? JSONDocument(line).root, root["jsonrpc"]?.string == "2.0" else { return nil }
+        // The error tells nothing that the caller needs: the line is no message.
+        guard let root = try? JSONDocument(withoutByteOrderMark(line)).root,
+            root["jsonrpc"]?.equals("2.0") ?? false
+        else { return nil }
         if let method = root["method"]?.string {
             let params = root["params"] ?? root
             self =
@@ -41,6 +44,9 @@ package struct RPCFailure: Error, Hashable, Sendable {
         /// The call may succeed later.
         package static let retryable = -32001
         /// The call will never succeed.
+        ///
+        /// With `data.problems`, the handler built a message that breaks these rules: the answer is refused. An
+        /// older server, which does not read them, makes the event a dead letter, too.
         package static let permanent = -32002
         /// The handler's configuration is wrong.
         package static let badConfiguration = -32003
@@ -78,15 +84,46 @@ package struct RPCFailure: Error, Hashable, Sendable {
         code = error["code"]?.int ?? Code.retryable
         message = error["message"]?.string ?? ""
         retryAfter = error["data"]?["retryAfterMs"]?.int.map { .milliseconds(max(0, $0)) }
-        problems = (error["data"]?["problems"]).map { $0.elements.map(AnswerRefusal.Problem.init) } ?? []
+        problems = AnswerRefusal(listedIn: error["data"])?.problems ?? []
+    }
+
+    /// Creates the error answer to an event whose handler built a message that breaks rules.
+    package init(refusing refusal: AnswerRefusal) {
+        self.init(code: Code.permanent, message: refusal.reason, problems: refusal.problems)
+    }
+}
+
+extension AnswerRefusal {
+    /// The maximum number of problems that are read from the other side.
+    private static let maximumListed = 100
+
+    /// Reads the member `problems` of an object; nil when it lists none.
+    package init?(listedIn value: JSONValue?) {
+        guard let listed = value?["problems"]?.elements.prefix(Self.maximumListed) else { return nil }
+        let problems = listed.filter { $0.kind == .object }.map { Problem(listed: $0) }
+        if problems.isEmpty { return nil }
+        self.init(problems)
     }
 }
 
 extension AnswerRefusal.Problem {
-    fileprivate init(_ value: JSONValue) {
-        func text(_ name: String) -> String { value[name]?.string ?? "" }
+    /// Reads a problem as the other side wrote it, with bounded texts.
+    ///
+    /// A library names no passage; the server knows those of Apple's rules.
+    fileprivate init(listed value: JSONValue) {
+        func text(_ name: String, maximumBytes: Int) -> String? {
+            value[name]?.string.map { String(decoding: $0.utf8.prefix(maximumBytes), as: UTF8.self) }
+        }
+        let rule = text("rule", maximumBytes: 64) ?? "type"
         self.init(
-            rule: text("rule"), pointer: text("pointer"), found: text("found"), allowed: text("allowed"),
-            passage: text("passage"))
+            rule: rule, pointer: text("pointer", maximumBytes: 512) ?? "",
+            found: text("found", maximumBytes: 256) ?? "", allowed: text("allowed", maximumBytes: 512) ?? "",
+            passage: text("passage", maximumBytes: 256) ?? MessageRule(rawValue: rule)?.passage
+                ?? AnswerReading.passage)
     }
+}
+
+/// The bytes without the byte order mark before them, which some programs write (RFC 8259 §8.1 lets a reader ignore it).
+package func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
 }

@@ -18,7 +18,8 @@ package enum DirectSend {
             StoreConfiguration(directory: configuration.dataDirectory), logger: logger)
         do {
             let sender = try Pipelines(
-                configuration, store: store, observer: LogObserver(logger), logger: logger,
+                CurrentConfiguration(configuration), store: store, observer: LogObserver(logger),
+                logger: logger,
                 // No handler runs here, so the handler's subscriptions are unknown: report every failure. The
                 // server later drops the reports to which the handler does not subscribe.
                 reportsFailures: { _ in true }

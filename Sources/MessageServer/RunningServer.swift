@@ -11,13 +11,11 @@ import Synchronization
 
 /// Composes a server from its configuration, starts it, and stops it in the reverse order.
 package final class RunningServer: Sendable {
-    private let configuration: ServerConfiguration
-    private let store: Store
-    private let registry: HandlerRegistry
+    let configuration: CurrentConfiguration
+    let store: Store
+    let registry: HandlerRegistry
     private let making: HandlerBuilder
-    private let pipelines: Pipelines
-    private let people: PeopleSettings
-    private let signIns: SignInSettings
+    let pipelines: Pipelines
     private let signInFlow: SignInFlow
     private let payments: PaymentServices
     /// The routes that answer the App Store's questions about retention messages; nil without an app.
@@ -25,11 +23,10 @@ package final class RunningServer: Sendable {
     /// The landing page; nil when it is off.
     private let onboarding: OnboardingRoutes?
     private let retaining = Mutex<[Task<Void, Never>]>([])
-    private let sweep: AttachmentSweep
-    private let retentionPeriods: RetentionSettings
-    private let retentionSweep: RetentionSweep
+    let sweep: AttachmentSweep
+    let retentionSweep: RetentionSweep
     private let sweeping = Mutex<[Task<Void, Never>]>([])
-    private let http: HTTPServer
+    let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
     private let admin: HTTPServer?
     /// The inspector's listener; nil when it is off.
@@ -39,7 +36,6 @@ package final class RunningServer: Sendable {
     private let events: EventHub
     private let typing: TypingIndicators
     private let tls: TLSCredentials?
-    private let secrets: MSPSecrets
     private let logger: Logger
     private let isDraining: DrainFlag
     private let hasStarted: DrainFlag
@@ -58,7 +54,8 @@ package final class RunningServer: Sendable {
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk(), version: String = "unknown", logLevels: LogLevels? = nil,
+        disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        commit: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
         let maximumOpenFiles = OpenFileLimit.raise()
@@ -81,17 +78,18 @@ package final class RunningServer: Sendable {
         // A quarter of the descriptors is for open conversations, because connections need most of the rest.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
-        let people = PeopleSettings(configuration.businesses)
-        let signIns = SignInSettings(configuration.businesses, publicURL: configuration.publicURL)
+        let current = CurrentConfiguration(configuration)
+        let signIns = SignInSettings(current)
         let signInClient = try SignInClient()
         let payments = try PaymentServices(
-            configuration, store: store, handlers: HandlerPayments(registry), logger: logger)
+            current, store: store,
+            handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
         making.unasked.open(store, signIns: signIns, payments: payments.results)
         let pipelines = try Pipelines(
-            configuration, store: store, people: people, signIns: signIns, signInClient: signInClient,
-            payments: payments, inspector: inspector, observer: observer, logger: logger
+            current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,
+            inspector: inspector, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
-        self.configuration = configuration
+        self.configuration = current
         self.inspector = inspector
         self.logger = logger
         self.isDraining = isDraining
@@ -101,8 +99,6 @@ package final class RunningServer: Sendable {
         self.store = store
         self.tls = tls
         self.pipelines = pipelines
-        self.people = people
-        self.signIns = signIns
         self.payments = payments
         let retention = RetentionRoutes(
             configuration.apps, handlers: try making.makeForApps(configuration),
@@ -112,37 +108,29 @@ package final class RunningServer: Sendable {
             configuration.hasLandingPage
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
         self.onboarding = onboarding
-        do throws(StoreError) { try store.checkLedger() } catch {
-            logger.error(
-                "the ledger of erasures cannot be used; erasures and backups are refused",
-                metadata: ["error": "\(error)"])
-        }
-        retentionPeriods = RetentionSettings(configuration.businesses)
+        let retentionPeriods = RetentionSettings(current)
         let audit = AuditLog(
-            dataDirectory: configuration.dataDirectory, days: configuration.store.auditDays, logger: logger)
+            dataDirectory: configuration.dataDirectory, days: current.store.auditDays, logger: logger)
         let sweeper = RetentionSweep(
             store: store, settings: retentionPeriods, audit: audit, logger: logger)
         retentionSweep = sweeper
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
-            dataDirectory: configuration.dataDirectory, retention: configuration.attachments.retention,
+            dataDirectory: configuration.dataDirectory, retention: { current.attachments.retention },
             settings: retentionPeriods, logger: logger)
-        Self.share(configuration, among: configuration.businesses, store, pipelines.deliveries)
-        let secrets = MSPSecrets(configuration.secret, previous: configuration.previousSecret)
-        self.secrets = secrets
         let webhook = WebhookRoute.make(
-            configuration, secrets: secrets, isServed: { registry.contains($0) }, store: store,
-            observer: observer)
+            current, isServed: { registry.contains($0) }, store: store, observer: observer)
         let sender = pipelines.sender
         let readinessWatch = ReadinessWatch()
         let checks = ReadinessChecks(
-            store: store, settings: configuration.store,
+            store: store, settings: { current.store },
             phase: { isDraining.isSet ? .draining : hasStarted.isSet ? .running : .starting },
-            pauses: { sender.pauses }, handlersDown: { registry.downCount })
+            pauses: { sender.pauses }, unexplainedRefusals: { sender.unexplainedRefusals },
+            handlersDown: { registry.downCount })
         let health = { (audience: HealthRoutes.Audience) in
             HealthRoutes.make(
-                for: audience, checks: checks, watch: audience == .everybody ? readinessWatch : nil)
+                for: audience, checks: checks, watch: readinessWatch)
         }
         self.readinessWatch = readinessWatch
         let signInFlow = SignInFlow(
@@ -161,7 +149,7 @@ package final class RunningServer: Sendable {
         let status = StatusRoute(
             version: version, checks: checks, store: store, deadReversals: { payments.deadLetters },
             registry: registry, connections: listeners,
-            minimumFreeBytes: configuration.store.minimumFreeBytes)
+            minimumFreeBytes: { current.store.minimumFreeBytes })
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
@@ -188,7 +176,8 @@ package final class RunningServer: Sendable {
                             try await sweeper.trim()
                         }
                     }, audit: audit,
-                    others: health(.operators) + HandlerRoutes.make(registry, audit: audit)
+                    others: health(.operators { HostRule(.loopback) })
+                        + HandlerRoutes.make(registry, audit: audit)
                         + PeopleRoutes.make(registry, pipelines.watch, audit: audit)
                         + [
                             SendRoute(sender: pipelines.sender, registry: registry).route,
@@ -202,7 +191,8 @@ package final class RunningServer: Sendable {
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { boundAdmin.address }
         let api = BusinessAPI(
-            access, cursors: APICursor(secret: configuration.secret, store: store.identity), audit: audit,
+            access, cursors: APICursor(secret: configuration.secret, store: store.identity),
+            numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
             logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
@@ -218,17 +208,21 @@ package final class RunningServer: Sendable {
         let journalReaders = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
         let operations =
             BusinessRoutes.make(registry, store)
-            + ConversationRoutes.make(conversationFiles, pipelines.deliveries.attachments.files, store)
+            + ConversationRoutes.make(
+                conversationFiles, pipelines.deliveries.attachments.files, store, watch: pipelines.watch,
+                journalReaders: journalReaders)
             + ConversationListRoutes(store: store, files: conversationFiles).routes()
             + SendingRoutes(
                 sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
                 journalReaders: journalReaders
             ).routes()
             + [
-                UploadRoute(uploads: uploads, maximumBytes: configuration.attachments.maximumBytes).route
+                UploadRoute(uploads: uploads, maximumBytes: { current.attachments.maximumBytes }).route
             ]
             + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
-            + TypingRoutes(store: store, files: conversationFiles, indicators: typing).routes()
+            + TypingRoutes(
+                store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
+            ).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
             + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
@@ -238,10 +232,10 @@ package final class RunningServer: Sendable {
         self.boundAdmin = boundAdmin
         self.api = api
         self.labels = labels
-        let merchantCertificates = MerchantCertificates(configuration.businesses)
+        let merchantCertificates = MerchantCertificates([])
         self.merchantCertificates = merchantCertificates
         let metrics = MetricsRoute(
-            version: version, stages: stages, labels: labels, store: store,
+            version: version, commit: commit, stages: stages, labels: labels, store: store,
             deadReversals: { payments.deadLetters }, registry: registry,
             gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
             server: MetricsRoute.Server(
@@ -254,13 +248,16 @@ package final class RunningServer: Sendable {
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,
-                routes: health(.operators) + [metrics.route] + api.routes(APIDocument.completing(operations))
+                routes: health(.operators { api.access.hostRule })
+                    + [metrics.route.forHosts({ api.access.hostRule }, hint: HealthRoutes.hostHint)]
+                    + api.routes(APIDocument.completing(operations))
                     + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
                 tls: tls, inherited: configuration.inheritedSockets["admin"],
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }
         boundAdmin.serve(with: admin)
+        applySettings()
     }
 
     /// The bound address of the admin listener; nil when there is none.
@@ -284,27 +281,24 @@ package final class RunningServer: Sendable {
             let addresses = try await http.bind()
             // Set the address before replies are sent, because a queued sign-in contains the address of its
             // callback.
-            if let address = addresses.first {
-                signIns.use(listener: "http://\(address)")
-                payments.settings.use(listener: "http://\(address)")
-            }
+            if let address = addresses.first { configuration.use(listener: "http://\(address)") }
             try await bindAdmin()
         } catch {
             await http.stop(within: .zero)
             await store.close()
             throw error
         }
-        let (pipelines, registry, events, typing) = (pipelines, registry, events, typing)
+        let (configuration, pipelines, registry) = (configuration, pipelines, registry)
+        let (events, typing) = (events, typing)
         let payments = payments
         let removed = RemovedBusinesses(
-            store: store, dataDirectory: configuration.dataDirectory, age: configuration.removedBusinessAge,
-            logger: logger, isServed: { registry.contains($0) })
-        // Begin before messages are recorded, so that the event hub misses no event.
-        await events.begin()
+            store: store, dataDirectory: configuration.dataDirectory,
+            age: configuration.removedBusinessAge, logger: logger, isServed: { registry.contains($0) })
         let recording = pipelines.recording
         store.startRecording { try recording.record($0) }
         sweep.removeUnfinished()
         registry.start()
+        store.keepSuspects(of: { registry.contains($0) })
         let task = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await pipelines.resolver.run() }
@@ -333,7 +327,7 @@ package final class RunningServer: Sendable {
             hasStarted.set()
             return Array(addresses)
         } catch {
-            await stop(within: configuration.shutdownTime, grace: .zero)
+            await stop(within: shutdownTime, grace: .zero)
             throw error
         }
     }
@@ -362,24 +356,15 @@ package final class RunningServer: Sendable {
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             let newOfApps = try making.makeForApps(wanted) { retention?.fingerprint(of: $0) }
             if isDraining.isSet { return }
-            // Change secrets and tokens before the wait for old handlers, so that a removed one is not valid
-            // meanwhile.
-            secrets.change(to: wanted.secret, previous: wanted.previousSecret)
-            pipelines.gateway.sign(with: wanted.secret)
+            // Before the wait for old handlers, so that a removed secret or token is not valid meanwhile.
+            configuration.replace(with: wanted)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
-            await events.begin()
-            store.keepIndex(!wanted.api.tokens.isEmpty || wanted.businesses.removeMessages)
-            retentionPeriods.change(to: wanted.businesses)
+            applySettings()
+            await http.apply(configuration.http, toListener: 0)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
-            people.change(to: wanted.businesses)
-            labels.change(to: wanted.businesses)
-            merchantCertificates.change(to: wanted.businesses)
             reloads.isSuccess = true
-            signIns.change(to: wanted.businesses)
-            payments.change(to: wanted.businesses)
             await retention?.change(to: wanted.apps, handlers: newOfApps)
-            Self.share(configuration, among: wanted.businesses, store, pipelines.deliveries)
-            log(change, configuration.settingsThatNeedRestart(comparedTo: wanted))
+            log(change, configuration.initial.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
             reloads.isSuccess = false
             for problem in error.problems {
@@ -391,23 +376,34 @@ package final class RunningServer: Sendable {
         reloadCertificate()
     }
 
-    /// Sets each business's share of download slots for payloads and attachments, and of the pending
-    /// messages.
-    private static func share(
-        _ configuration: ServerConfiguration, among businesses: [BusinessConfiguration], _ store: Store,
-        _ deliveries: DeliveryPipeline
-    ) {
-        let (limits, attachments) = (configuration.limits, configuration.attachments)
+    /// Passes the configuration in effect to the parts that know no configuration, or derive something from it.
+    ///
+    /// Every other part reads the setting at the time of use.
+    private func applySettings() {
+        let configuration = configuration.value
+        let (businesses, limits) = (configuration.businesses, configuration.limits)
+        pipelines.gateway.apply(GatewayConfiguration(configuration))
+        store.apply(configuration.store.configuration(directory: configuration.dataDirectory))
+        do throws(StoreError) { try store.checkLedger() } catch {
+            logger.error(
+                "the ledger of erasures cannot be used; erasures and backups are refused",
+                metadata: ["error": "\(error)"])
+        }
+        store.keepIndex(!configuration.api.tokens.isEmpty || businesses.removeMessages)
         store.limitReferences(
             slots: limits.referenceConcurrency, share: limits.referenceShare(among: businesses.count))
-        deliveries.attachments.slots.resize(
-            to: attachments.concurrency, share: attachments.share(among: businesses.count))
         let quotas = businesses.compactMap { business in
             business.maximumPendingMessages.map { (business.businessID, $0) }
         }
         store.limitPending(
             Dictionary(quotas) { first, _ in first },
             others: max(1, configuration.store.maximumPendingDeliveries / 4))
+        let attachments = configuration.attachments
+        pipelines.deliveries.attachments.slots.resize(
+            to: attachments.concurrency, share: attachments.share(among: businesses.count))
+        labels.change(to: businesses)
+        merchantCertificates.change(to: businesses)
+        payments.forbidCoreDumps()
     }
 
     private func log(_ change: HandlerRegistry.Change, _ needRestart: [String]) {
@@ -435,6 +431,9 @@ package final class RunningServer: Sendable {
         }
     }
 
+    /// The time limit for a stop that begins now.
+    package var shutdownTime: Duration { configuration.shutdownTime }
+
     /// The work that would remain unfinished if the process ended now.
     package var leftover: Leftover {
         Leftover(
@@ -455,13 +454,20 @@ package final class RunningServer: Sendable {
         return await Task { await stop(times) }.value(within: limit) ?? false
     }
 
+    /// Records that the process was asked to stop; from then on, no delivery counts an attempt or a crash.
+    package func recordStop() { store.recordStop() }
+
     private func stop(_ times: StopTimes) async -> Bool {
         isDraining.set()
+        recordStop()
         let isInherited = configuration.inheritedSockets["public"] != nil
-        let waits = !isInherited && configuration.drainDelay > .zero && readinessWatch.isAsked()
-        if waits {
+        // Without an explicit delay, drain only for a prober. The connections of an inherited socket wait for the
+        // next process.
+        let probed = !isInherited && readinessWatch.isAsked() ? ServerConfiguration.defaultDrainDelay : .zero
+        let delay = configuration.drainDelay ?? probed
+        if delay > .zero {
             // A load balancer sends connections until it has seen the 503 of /readyz. A cancelled wait ends early.
-            try? await Task.sleep(for: min(configuration.drainDelay, times.grace / 2))
+            try? await Task.sleep(for: min(delay, times.grace / 2))
         }
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
@@ -479,7 +485,7 @@ package final class RunningServer: Sendable {
             signInFlow.stop()
         }
         // A client with an open connection may be sending its next request.
-        await http.stop(within: times.graceLeft, idle: isInherited || waits ? .seconds(1) : .zero)
+        await http.stop(within: times.graceLeft, idle: isInherited || delay > .zero ? .seconds(1) : .zero)
         signInEnd.cancel()
         signInFlow.stop()
         _ = await (adminStop, inspectorStop)

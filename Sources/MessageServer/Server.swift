@@ -17,7 +17,7 @@ public enum Server {
     /// with 1. When a stop by cancellation exceeds it, the call returns with unfinished work left behind,
     /// provided that Swift's thread pool is not blocked. A second signal ends the process at once. SIGHUP,
     /// and any change of the `.json` files next to the configuration and in `businesses`, reload the
-    /// businesses, the certificate and its key.
+    /// configuration, the certificate and its key.
     /// All configuration errors are written to standard error, and the process exits with 78. It exits with
     /// 69 when the data directory or an address is unavailable. In both cases the server has answered no
     /// request.
@@ -46,7 +46,8 @@ public enum Server {
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        source: ConfigurationSource? = nil, version: String = "unknown", logLevels: LogLevels? = nil,
+        source: ConfigurationSource? = nil, version: String = "unknown",
+        commit: String = "unknown", logLevels: LogLevels? = nil,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
@@ -75,7 +76,7 @@ public enum Server {
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, version: version, logLevels: logLevels,
+            inspector: inspector, version: version, commit: commit, logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()
@@ -97,7 +98,7 @@ public enum Server {
         do {
             try await didStart(addresses)
         } catch {
-            await server.stop(within: configuration.shutdownTime, grace: .zero)
+            await server.stop(within: server.shutdownTime, grace: .zero)
             throw error
         }
         let reloads = source.map { source in
@@ -114,8 +115,9 @@ public enum Server {
         reloads?.cancel()
         logger.notice("server stopping; waiting for work in flight")
         report(.stopping, to: manager, logger)
-        if await server.stop(within: configuration.shutdownTime) {
+        if await server.stop(within: server.shutdownTime) {
             logger.notice("server stopped")
+            limit.flushLog()
         } else if limit.hasBegun {
             limit.expire()
         } else {

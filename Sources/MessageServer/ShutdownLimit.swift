@@ -9,28 +9,51 @@ import Synchronization
 final class ShutdownLimit: Sendable {
     private struct State {
         var deadline: DeadlineThread?
+        /// The time at which the deadline expires.
+        var endsAt: ContinuousClock.Instant?
         var server: RunningServer?
     }
 
-    private let limit: Duration
+    private let initial: Duration
     private let logger: Logger
     private let state = Mutex(State())
 
     /// The part of the time limit that is reserved for writing the last log line.
     private static let reportTime = Duration.milliseconds(500)
 
-    init(_ limit: Duration, logger: Logger) {
-        self.limit = limit
+    /// Allows `initial` for a stop before a server is set; then the server's own limit applies.
+    init(_ initial: Duration, logger: Logger) {
+        self.initial = initial
         self.logger = logger
     }
 
     /// Sets the server whose unfinished work is logged.
-    func watch(_ server: RunningServer) { state.withLock { $0.server = server } }
+    func watch(_ server: RunningServer) {
+        let hasBegun = state.withLock { state in
+            state.server = server
+            return state.deadline != nil
+        }
+        if hasBegun { server.recordStop() }
+    }
 
     /// Starts the time limit; called when the process is asked to stop.
     func begin() {
+        let limit = state.withLock { $0.server }?.shutdownTime ?? initial
         let deadline = DeadlineThread(after: limit - Self.reportTime) { self.expire() }
-        state.withLock { $0.deadline = deadline }
+        let server = state.withLock { state in
+            state.deadline = deadline
+            state.endsAt = .now + (limit - Self.reportTime)
+            return state.server
+        }
+        server?.recordStop()
+    }
+
+    /// Waits until the log is written, at most three seconds and not beyond the limit; does nothing unless the
+    /// process was asked to stop.
+    func flushLog() {
+        guard let endsAt = state.withLock({ $0.endsAt }) else { return }
+        // The deadline must not expire during the wait: nothing is unfinished.
+        LogStream.standardError.flush(within: min(.seconds(3), endsAt - .now - .milliseconds(100)))
     }
 
     /// Whether the process was asked to stop.

@@ -48,9 +48,12 @@ struct DataDirectory: Sendable {
     /// The lock of a running backup.
     var backupLock: String { path + "/backup.lock" }
     private var identityFile: String { path + "/identity" }
+    private var recordKeyFile: String { path + "/record-key" }
     private var lockFile: String { path + "/lock" }
     var versionFile: String { path + "/VERSION" }
-    private static let version = "2\n"
+    /// The number of the data directory's format, which is independent of the program's version.
+    static let formatVersion = 2
+    private static let version = "\(formatVersion)\n"
     /// The older versions that a start upgrades to the current version.
     ///
     /// Version 2 differs from version 1 only in that its journal may have `erased` records.
@@ -97,6 +100,28 @@ struct DataDirectory: Sendable {
         let new = Hex.encode(Secret.random(byteCount: 16).bytes)
         try run(identityFile) { () throws(SystemError) in
             try AtomicFile.write(Array((new + "\n").utf8), to: identityFile)
+        }
+        return new
+    }
+
+    /// Returns the key that seals record numbers, and creates it if absent.
+    ///
+    /// The caller must hold the lock.
+    func recordKey() throws(StoreError) -> Secret {
+        do throws(SystemError) {
+            let found = try File(recordKeyFile, for: .reading).readAll()
+            // A damaged key is replaced: numbers that were sealed with it name no record any longer.
+            if let bytes = try? Hex.decode(String(decoding: found.prefix { $0 != 0x0A }, as: UTF8.self)),
+                bytes.count == 32, let key = try? Secret(bytes)
+            {
+                return key
+            }
+        } catch {
+            guard error.isMissing else { throw .unavailable(path: recordKeyFile, error) }
+        }
+        let new = Secret.random(byteCount: 32)
+        try run(recordKeyFile) { () throws(SystemError) in
+            try AtomicFile.write(Array((Hex.encode(new.bytes) + "\n").utf8), to: recordKeyFile)
         }
         return new
     }
@@ -167,4 +192,9 @@ extension Store {
     package static func check(_ directory: String) throws(StoreError) {
         try DataDirectory(path: directory).check()
     }
+}
+
+extension Store {
+    /// The number of the data directory's format, which is independent of the program's version.
+    package static var dataFormat: Int { DataDirectory.formatVersion }
 }

@@ -1,4 +1,5 @@
 package import BalloonPOSIX
+package import BalloonWire
 import BusinessMessages
 import Dispatch
 package import Logging
@@ -41,7 +42,7 @@ package final class Store: Sendable {
     /// The chain that runs operators' changes one at a time: each reads the journal before it appends
     /// records.
     let changes = TaskChain()
-    let erasures: CustomerErasure.Settings
+    private let erasureSettings: Mutex<CustomerErasure.Settings>
     /// Whether old lines of conversations are being removed.
     let isTrimming = Atomic(false)
     private let pauses = CancellableSleep()
@@ -51,6 +52,8 @@ package final class Store: Sendable {
     package let latestRecoveredMessageAt: Timestamp?
     /// The data directory's identity, 32 hexadecimal digits, created once.
     package let identity: String
+    /// The key with which the business API seals record numbers, created once.
+    package let recordKey: Secret
     /// The last record of the backup from which the directory was restored, unless the operator resumes
     /// deliveries; else 0.
     private let parkedThrough: UInt64
@@ -68,6 +71,7 @@ package final class Store: Sendable {
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()
+        recordKey = try directory.recordKey()
         parkedThrough = try RestoredMark.read(in: directory)?.parkedThrough ?? 0
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
         let feed = EventFeed()
@@ -92,7 +96,8 @@ package final class Store: Sendable {
         let accounts = SegmentAccounts(recovered.ledger)
         assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
         requests = try OpenRequests(
-            directory: directory.requests, logger: logger, now: configuration.now)
+            directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
+            now: configuration.now)
         var table = recovered.assignments
         table.maximumAssigned = configuration.maximumAssignedConversations
         let assignments = Assignments(table, files: assignmentFiles) {
@@ -137,7 +142,7 @@ package final class Store: Sendable {
         self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
-        erasures = configuration.erasures
+        erasureSettings = Mutex(configuration.erasures)
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
@@ -145,9 +150,7 @@ package final class Store: Sendable {
             // A person answers this conversation, so the delivery ends at once, not at its next attempt.
             table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
         }
-        scheduler.holdForSuspects(
-            leases.count { $0.pending.isSuspect },
-            recording: leases.contains { $0.pending.isRecordingSuspect })
+        scheduler.holdForSuspects(among: leases) { [calls] in calls.change($0, to: .delivers) }
         scheduler.add(leases)
         assignments.removeQuiet()
         assignmentFiles.begin(assignments)
@@ -188,6 +191,17 @@ package final class Store: Sendable {
         return try Store(configuration, directory, lock, logger)
     }
 
+    /// The path of the ledger of erasures, and how long it keeps an entry.
+    var erasures: CustomerErasure.Settings { erasureSettings.withLock { $0 } }
+
+    /// Applies the settings of the deduplication, of unfinished messages and of erasures, and ignores all others.
+    package func apply(_ configuration: StoreConfiguration) {
+        deduplicator.apply(configuration)
+        retention.apply(configuration)
+        snapshotter.apply(configuration)
+        erasureSettings.withLock { $0 = configuration.erasures }
+    }
+
     /// Stores a message unless it repeats a stored one; calls the completion once.
     ///
     /// May be called from any thread and never blocks. The completion must be short. It runs on the journal's
@@ -202,6 +216,14 @@ package final class Store: Sendable {
 
     /// Starts writing the messages that were appended with `isPrompt` set to false; fast when there are none.
     package func beginWriting() { journal.begin() }
+
+    /// Whether the process was asked to stop: from then on, no delivery counts an attempt or a crash.
+    package var isStopping: Bool { calls.isStopped }
+
+    /// Records that the process was asked to stop; the record survives the end of the process, also by SIGKILL.
+    ///
+    /// May be called repeatedly, from any thread.
+    package func recordStop() { calls.recordStop() }
 
     /// Stops leasing deliveries and references: waiting callers get nil, and ``pause(for:)`` returns at once.
     ///
@@ -250,7 +272,7 @@ package final class Store: Sendable {
         feed.close()
         await requests.close()
         await assignmentFiles.rest()
-        calls.close()
+        recordStop()
         lock.withLock { $0 = nil }
     }
 

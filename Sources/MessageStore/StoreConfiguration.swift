@@ -52,7 +52,7 @@ package struct StoreConfiguration: Sendable {
     package var probeInterval = Duration.seconds(1)
     /// The pauses before a released delivery is leased again, and before a failed recording is retried.
     package var releaseBackoff = Backoff(from: .seconds(1), to: .seconds(30))
-    /// How long, after a crash, all other deliveries wait for suspects whose handlers are not ready.
+    /// How long, after a crash, all other deliveries wait for suspects at most.
     ///
     /// A suspect is a delivery that was leased at the crash, and so may have caused it.
     package var suspectPatience = Duration.seconds(20)

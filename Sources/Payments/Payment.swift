@@ -46,36 +46,76 @@ package struct Payment: Hashable, Sendable {
         case tooManyAttempts
         /// The current total was calculated for another shipping method than the one in the call.
         case shippingMethod
+        /// The device may show one of several totals, because the delivery of an update's answer is unknown.
+        case pendingUpdate
         /// The decrypted token is for another amount than the current total.
         case tokenAmount
     }
 
-    /// The result of calling the handler.
+    /// The end of the handler's call for an attempt, or the end of the device's time.
     package enum Outcome: Hashable, Sendable {
         /// The handler charged this sum.
         case charged(amount: String, reference: String, answer: [UInt8])
         /// The handler declined.
         case declined(answer: [UInt8])
-        /// The handler gave no usable answer in time: the charge may exist.
-        case unknown
+        /// The handler's answer breaks the rules; the reference is nil when it cannot be read.
+        case misanswered(reference: String?)
+        /// The handler was provably not called.
+        case notCalled
+        /// The device's time is over, and the call continues.
+        case late
+        /// The call ended without an answer, and its end was seen.
+        case ended
+        /// The call ended without an answer, and the handler may still work on it.
+        case lost
     }
 
     /// The consequence of a handler's outcome.
     package struct Settlement: Hashable, Sendable {
         /// The answer to the device.
         package let answer: [UInt8]
-        /// Whether the handler must reverse the attempt.
+        /// Whether the handler is asked to reverse the attempt.
         package let needsReversal: Bool
     }
 
+    /// A payment sheet that a device may show.
+    package struct Shown: Hashable, Sendable {
+        /// The total as decimal text.
+        package let total: String
+        /// The shipping method for which the total was calculated; nil when the request has none.
+        package let shippingMethod: String?
+        /// A JSON object like Apple's `paymentRequest`.
+        package let sheet: [UInt8]
+
+        /// Creates a sheet.
+        package init(total: String, shippingMethod: String?, sheet: [UInt8]) {
+            self.total = total
+            self.shippingMethod = shippingMethod
+            self.sheet = sheet
+        }
+
+        /// The total without zeros at the end of its decimals, so that equal sums are equal texts.
+        fileprivate var sum: Substring {
+            guard total.contains(".") else { return total[...] }
+            var sum = total[...]
+            while sum.last == "0" { sum.removeLast() }
+            if sum.last == "." { sum.removeLast() }
+            return sum
+        }
+    }
+
+    /// The maximum number of updates whose delivery is unknown.
+    package static let maximumPendingUpdates = 3
+
     /// The currency, three letters of ISO 4217.
     package let currency: String
-    /// The total that the payment sheet currently shows, as decimal text.
-    package private(set) var total: String
-    /// The shipping method for which ``total`` was calculated; nil when the request has none.
-    package private(set) var shippingMethod: String?
-    /// The payment sheet that the customer currently sees, a JSON object like Apple's `paymentRequest`.
-    package private(set) var sheet: [UInt8]
+    /// The sheet that the device shows, unless it has got a ``pending`` one.
+    package private(set) var shown: Shown
+    /// The sheets of updates whose answers the device may have got, oldest first.
+    ///
+    /// An update adds its sheet before its answer is sent, and the delivery removes it. More remain only after
+    /// a crash between the two.
+    package private(set) var pending: [Shown] = []
     /// The time after which no payment is accepted; nil before the message is sent.
     package private(set) var endsAt: Timestamp?
     /// The reason why the request ended before `endsAt`; nil when it did not.
@@ -83,23 +123,21 @@ package struct Payment: Hashable, Sendable {
     /// The attempts, oldest first; at most ``maximumAttempts``.
     package private(set) var attempts: [PaymentAttempt] = []
 
-    /// The answer to the device that reports a failed payment; the customer can try again.
-    package static let failure = Array(#"{"status":"STATUS_FAILURE"}"#.utf8)
-
     /// Creates a payment without attempts, with the sheet of the payment request.
     package init(currency: String, total: String, shippingMethod: String?, sheet: [UInt8]) {
-        self.currency = currency
-        self.total = total
-        self.shippingMethod = shippingMethod
-        self.sheet = sheet
+        self.init(
+            currency: currency, Shown(total: total, shippingMethod: shippingMethod, sheet: sheet),
+            pending: [],
+            endsAt: nil, end: nil, attempts: [])
     }
 
     init(
-        currency: String, total: String, shippingMethod: String?, sheet: [UInt8], endsAt: Timestamp?,
-        end: End?,
+        currency: String, _ shown: Shown, pending: [Shown], endsAt: Timestamp?, end: End?,
         attempts: [PaymentAttempt]
     ) {
-        self.init(currency: currency, total: total, shippingMethod: shippingMethod, sheet: sheet)
+        self.currency = currency
+        self.shown = shown
+        self.pending = pending
         self.endsAt = endsAt
         self.end = end
         self.attempts = attempts
@@ -112,18 +150,42 @@ package struct Payment: Hashable, Sendable {
     package var isBusy: Bool {
         attempts.contains { attempt in
             switch attempt.state {
-            case .begun, .reversing, .unreversed: true
+            case .begun, .uncertain, .reversing, .unreversed: true
             case .succeeded: !attempt.isTold
             case .failed, .reversed, .dropped: false
             }
         }
     }
 
+    /// The newest sheet that the device may show: the base of the next update.
+    package var newest: Shown { pending.last ?? shown }
+
     /// The attempt that paid the request.
     package var paid: PaymentAttempt? { attempts.first { $0.state == .succeeded } }
 
-    /// The attempts whose reversal is pending.
-    package var reversals: [PaymentAttempt] { attempts.filter { $0.state == .reversing } }
+    /// The state of a request's money, as the customer is told.
+    package enum Standing: Sendable {
+        /// No attempt has charged.
+        case unpaid
+        /// A charge may have existed, and was reversed.
+        case returned
+        /// The request is paid.
+        case paid
+        /// A charge may exist that the device does not show.
+        case unclear
+    }
+
+    /// The present standing.
+    package var standing: Standing {
+        if paid != nil { return .paid }
+        if attempts.contains(where: { !$0.state.admitsAnother }) { return .unclear }
+        return attempts.contains { $0.state == .reversed } ? .returned : .unpaid
+    }
+
+    /// The attempts that the handler is asked to reverse.
+    package var reversals: [PaymentAttempt] {
+        attempts.filter { $0.state == .uncertain || $0.state == .reversing }
+    }
 
     /// Whether the request no longer accepts a payment.
     package func hasEnded(at now: Timestamp) -> Bool { end != nil || endsAt.map { now >= $0 } ?? false }
@@ -135,106 +197,109 @@ package struct Payment: Hashable, Sendable {
 
     /// Decides how to answer a gateway call whose token has the identifier `id`.
     ///
-    /// `isSum` compares the current total with the amount in the decrypted token. `transaction` is the hash
-    /// of the transaction in that token.
+    /// `isSum` compares a total with the amount in the decrypted token. `transaction` is the hash of the
+    /// transaction in that token. When the device may show one of several sheets, the token's amount and the
+    /// call's shipping method must leave only one sum.
     package mutating func begin(
         attempt id: String, transaction: String? = nil, shippingMethod: String?, at now: Timestamp,
         isSum: (_ total: String) -> Bool = { _ in true }
     ) -> GatewayDecision {
         if let known = attempts.first(where: { $0.id == id }) {
-            switch known.state {
-            case .begun: return .join(attempt: id)
-            case .succeeded, .failed: return .repeated(answer: known.answer ?? Self.failure)
-            case .reversing, .reversed, .unreversed, .dropped: return .repeated(answer: Self.failure)
-            }
+            if known.state == .begun { return .join(attempt: id) }
+            return .repeated(answer: known.answer ?? PaymentFailure.uncertain.answer)
         }
         if hasEnded(at: now) { return .refused(.ended) }
-        for attempt in attempts {
+        for attempt in attempts where !attempt.state.admitsAnother {
             switch attempt.state {
             case .begun: return .refused(.otherAttempt)
             case .succeeded: return .refused(.paid)
             // An operator who dropped the dead letter may have kept the charge.
-            case .reversing, .unreversed, .dropped: return .refused(.reversal)
-            case .failed, .reversed: continue
+            case .uncertain, .reversing, .unreversed, .dropped, .failed, .reversed:
+                return .refused(.reversal)
             }
         }
         if attempts.count >= Self.maximumAttempts { return .refused(.tooManyAttempts) }
         // A call without a method means that the customer chose none.
-        guard shippingMethod == self.shippingMethod else { return .refused(.shippingMethod) }
-        guard isSum(total) else { return .refused(.tokenAmount) }
-        let attempt = PaymentAttempt(id: id, amount: total, transaction: transaction, begunAt: now)
+        let chosen = ([shown] + pending).filter { $0.shippingMethod == shippingMethod }
+        guard !chosen.isEmpty else { return .refused(.shippingMethod) }
+        let authorised = chosen.filter { isSum($0.total) }
+        guard let sheet = authorised.last else { return .refused(.tokenAmount) }
+        guard authorised.allSatisfy({ $0.sum == sheet.sum }) else { return .refused(.pendingUpdate) }
+        (shown, pending) = (sheet, [])
+        let attempt = PaymentAttempt(id: id, amount: sheet.total, transaction: transaction, begunAt: now)
         attempts.append(attempt)
         return .call(attempt)
     }
 
-    /// Records the result of calling the handler; returns the answer to the device and whether a reversal
-    /// follows.
+    /// Records the end of the handler's call, or that the device's time is over; returns the answer to the
+    /// device.
     ///
-    /// The caller sends the answer first, and asks for the reversal afterwards. When the handler answers too
-    /// late, the attempt already waits for a reversal and keeps waiting. `isSum` compares the charged amount
-    /// with the amount of the attempt.
+    /// The caller sends the answer first, and asks for the reversal afterwards. `isSum` compares the charged
+    /// amount with the amount of the attempt.
     package mutating func settle(
         _ id: String, _ outcome: Outcome, at now: Timestamp,
         isSum: (_ charged: String, _ asked: String) -> Bool = { $0 == $1 }
     ) -> Settlement {
+        let uncertain = PaymentFailure.uncertain.answer
         guard let index = attempts.firstIndex(where: { $0.id == id }) else {
-            return Settlement(answer: Self.failure, needsReversal: false)
+            return Settlement(answer: uncertain, needsReversal: false)
         }
-        if case .charged(_, let reference, _) = outcome {
+        let event: PaymentAttempt.Event
+        var answer = uncertain
+        switch outcome {
+        case .charged(let amount, let reference, let success):
             attempts[index].reference = Self.bounded(reference)
+            event = isSum(amount, attempts[index].amount) ? .charged : .misanswered
+            if attempts[index].state.after(event) == .succeeded { answer = success }
+        case .declined(let decline): (event, answer) = (.declined, decline)
+        case .misanswered(let reference):
+            attempts[index].reference = reference.map(Self.bounded) ?? attempts[index].reference
+            event = .misanswered
+        case .notCalled: (event, answer) = (.notCalled, PaymentFailure.notCharged.answer)
+        case .late: event = .late
+        case .ended: event = .ended
+        case .lost: event = .lost
         }
-        switch (attempts[index].state, outcome) {
-        case (.begun, .charged(let amount, _, let answer)) where isSum(amount, attempts[index].amount):
-            change(index, to: .succeeded, answer, at: now)
-            return Settlement(answer: answer, needsReversal: false)
-        case (.begun, .declined(let answer)):
-            change(index, to: .failed, answer, at: now)
-            return Settlement(answer: answer, needsReversal: false)
-        case (.begun, .charged), (.begun, .unknown):
-            change(index, to: .reversing, Self.failure, at: now)
-            return Settlement(answer: Self.failure, needsReversal: true)
-        case (.reversed, .charged), (.unreversed, .charged), (.dropped, .charged):
-            // The handler charged after an earlier reversal had ended without finding this charge.
-            change(index, to: .reversing, Self.failure, at: now)
-            return Settlement(answer: Self.failure, needsReversal: true)
-        case (.reversing, _):
-            return Settlement(answer: Self.failure, needsReversal: true)
-        case (.succeeded, _), (.failed, _), (.reversed, _), (.unreversed, _), (.dropped, _):
-            return Settlement(answer: attempts[index].answer ?? Self.failure, needsReversal: false)
-        }
+        _ = attempts[index].apply(event, answer: answer, at: now)
+        let state = attempts[index].state
+        return Settlement(
+            answer: attempts[index].answer ?? uncertain,
+            needsReversal: state == .uncertain || state == .reversing)
     }
 
-    /// Records the result of one call that asked for a reversal.
+    /// Records the result of one call that asked for a reversal, which was begun in `turn` of the attempt.
     ///
     /// `isConfirmed` says whether the handler confirmed the reversal. An unconfirmed reversal is retried, or
-    /// becomes a dead letter if `isLast`.
-    package mutating func reverse(_ id: String, isConfirmed: Bool, isLast: Bool, at now: Timestamp) {
-        guard let index = attempts.firstIndex(where: { $0.id == id }), attempts[index].state == .reversing
+    /// becomes a dead letter if `isLast`. A reversal of an earlier turn decides nothing.
+    package mutating func reverse(
+        _ id: String, begunIn turn: Int, isConfirmed: Bool, isLast: Bool, at now: Timestamp
+    ) {
+        guard let index = attempts.firstIndex(where: { $0.id == id }), attempts[index].turn == turn,
+            attempts[index].state == .reversing
         else { return }
-        if isConfirmed { return change(index, to: .reversed, attempts[index].answer, at: now) }
+        if isConfirmed {
+            _ = attempts[index].apply(.confirmed, at: now)
+            return
+        }
         attempts[index].failures = min(attempts[index].failures + 1, 1_000_000)
-        if isLast { change(index, to: .unreversed, attempts[index].answer, at: now) }
+        if isLast { _ = attempts[index].apply(.expired, at: now) }
     }
 
     /// Retries the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
     /// letter.
     package mutating func retryReversal(_ id: String, at now: Timestamp) -> Bool {
-        guard let index = deadReversal(id) else { return false }
-        attempts[index].failures = 0
-        change(index, to: .reversing, attempts[index].answer, at: now)
-        return true
+        apply(.retried, to: id, at: now)
     }
 
     /// Drops the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
     /// letter.
     package mutating func dropReversal(_ id: String, at now: Timestamp) -> Bool {
-        guard let index = deadReversal(id) else { return false }
-        change(index, to: .dropped, attempts[index].answer, at: now)
-        return true
+        apply(.dropped, to: id, at: now)
     }
 
-    private func deadReversal(_ id: String) -> Int? {
-        attempts.firstIndex { $0.id == id && $0.state == .unreversed }
+    private mutating func apply(_ event: PaymentAttempt.Event, to id: String, at now: Timestamp) -> Bool {
+        guard let index = attempts.firstIndex(where: { $0.id == id }) else { return false }
+        return attempts[index].apply(event, at: now)
     }
 
     /// Records whether a success reached the device; a success that never reached it is reversed.
@@ -244,7 +309,7 @@ package struct Payment: Hashable, Sendable {
         if isDelivered {
             attempts[index].isTold = true
         } else if !attempts[index].isTold {
-            change(index, to: .reversing, Self.failure, at: now)
+            _ = attempts[index].apply(.untold, answer: PaymentFailure.uncertain.answer, at: now)
         }
     }
 
@@ -255,59 +320,76 @@ package struct Payment: Hashable, Sendable {
         if let paid { tell(paid.id, isDelivered: isPaid, at: now) }
     }
 
-    /// Reverses the success of an ended request if it is unknown whether the device got the answer.
+    /// Applies the time that has passed since the latest change; returns the attempts that have changed.
     ///
-    /// Returns whether anything changed. A crash between the charge and the answer leaves such a success. It
-    /// is kept until the request ends, because the device may repeat its call or Apple's event may arrive.
-    package mutating func reverseUntold(at now: Timestamp) -> Bool {
-        guard hasEnded(at: now), let paid, !paid.isTold else { return false }
-        tell(paid.id, isDelivered: false, at: now)
-        return true
+    /// `open` has the attempts whose call, or the delivery of whose answer, this process still waits for. An
+    /// attempt that has begun and is not among them was interrupted. `start` is the start of the server, and
+    /// `lifetime` the time for reversals. A success of which the device was not told, as after a crash, is
+    /// reversed when the request has ended: until then the device may repeat its call, or Apple's event arrive.
+    package mutating func advance(
+        at now: Timestamp, since start: Timestamp, open: Set<String>, lifetime: Duration,
+        _ timings: PaymentTimings
+    ) -> [PaymentAttempt] {
+        var changed: [PaymentAttempt] = []
+        for index in attempts.indices where !attempts[index].state.admitsAnother {
+            attempts[index].restartWaits(at: now)
+            let attempt = attempts[index]
+            let isOpen = open.contains(attempt.id)
+            let event: PaymentAttempt.Event
+            switch attempt.state {
+            case .begun where !isOpen: event = .restarted
+            case .uncertain where now >= attempt.changedAt.advanced(by: lifetime): event = .expired
+            case .uncertain where !isOpen && now >= attempt.reversibleAt(timings, since: start): event = .due
+            case .succeeded where hasEnded(at: now) && !attempt.isTold && !isOpen: event = .untold
+            case .begun, .uncertain, .succeeded, .failed, .reversing, .reversed, .unreversed, .dropped:
+                continue
+            }
+            _ = attempts[index].apply(event, answer: PaymentFailure.uncertain.answer, at: now)
+            changed.append(attempts[index])
+        }
+        return changed
     }
 
-    /// Marks every interrupted attempt for reversal; returns whether there was one.
-    ///
-    /// An attempt is interrupted when it has begun and no handler call for it is running, for example after a
-    /// crash. `running` contains the identifiers of the attempts whose handler call is still running.
-    package mutating func recover(at now: Timestamp, except running: Set<String> = []) -> Bool {
-        let unfinished = attempts.indices.filter {
-            attempts[$0].state == .begun && !running.contains(attempts[$0].id)
-        }
-        for index in unfinished { change(index, to: .reversing, Self.failure, at: now) }
-        return !unfinished.isEmpty
+    /// The next time at which ``advance(at:since:open:lifetime:_:)`` changes an uncertain attempt; nil when
+    /// there is none.
+    package func nextAdvance(
+        since start: Timestamp, open: Set<String>, lifetime: Duration, _ timings: PaymentTimings
+    ) -> Timestamp? {
+        attempts.filter { $0.state == .uncertain }.map { attempt in
+            let end = attempt.changedAt.advanced(by: lifetime)
+            return open.contains(attempt.id) ? end : min(end, attempt.reversibleAt(timings, since: start))
+        }.min()
     }
 
     /// Whether the sheet may still change: the request has not ended, and every attempt failed or was
     /// reversed.
     package func acceptsUpdates(at now: Timestamp) -> Bool {
-        !hasEnded(at: now) && attempts.allSatisfy { $0.state == .failed || $0.state == .reversed }
+        !hasEnded(at: now) && attempts.allSatisfy(\.state.admitsAnother)
     }
 
-    /// Replaces the current sheet by the sheet of an update's answer.
+    /// Adds the sheet of an update's answer, before the answer is sent.
     ///
     /// Returns false, without a change, when the sheet must no longer change and the answer must not be sent.
-    package mutating func update(
-        total: String, shippingMethod: String?, sheet: [UInt8], at now: Timestamp
-    ) -> Bool {
-        guard acceptsUpdates(at: now) else { return false }
-        self.total = total
-        self.shippingMethod = shippingMethod
-        self.sheet = sheet
+    package mutating func propose(_ next: Shown, at now: Timestamp) -> Bool {
+        guard acceptsUpdates(at: now), pending.count < Self.maximumPendingUpdates else { return false }
+        pending.append(next)
         return true
+    }
+
+    /// Records whether the device got the answer with a proposed sheet, and now shows it.
+    package mutating func resolve(_ proposed: Shown, isSent: Bool) {
+        guard let index = pending.lastIndex(of: proposed) else { return }
+        if isSent {
+            (shown, pending) = (proposed, [])
+        } else {
+            pending.remove(at: index)
+        }
     }
 
     /// Ends the request for `reason`; a running attempt continues.
     ///
     /// A request that has already ended keeps its first reason.
     package mutating func finish(_ reason: End) { end = end ?? reason }
-
-    private mutating func change(
-        _ index: Int, to state: PaymentAttempt.State, _ answer: [UInt8]?, at now: Timestamp
-    ) {
-        attempts[index].state = state
-        attempts[index].answer = answer
-        attempts[index].changedAt = now
-    }
 
     /// The start of a text without control characters, which could break a line of a terminal or a log.
     private static func bounded(_ text: String) -> String {

@@ -45,11 +45,16 @@ actor CallPacer {
         self.clock = clock
     }
 
+    /// The time between the beginnings of two calls of this kind.
+    nonisolated func interval(of call: RetentionAPI.Call) -> Duration {
+        .milliseconds((call == .setDefault ? 100 : 1000) * factor)
+    }
+
     /// Waits until a call of this kind may begin.
     func wait(for call: RetentionAPI.Call) async throws(RetentionAPIError) {
         let now = clock.uptime()
         let turn = max(now, next[call] ?? now)
-        next[call] = turn + .milliseconds((call == .setDefault ? 100 : 1000) * factor)
+        next[call] = turn + interval(of: call)
         if turn > now { try await clock.wait(turn - now) }
     }
 }

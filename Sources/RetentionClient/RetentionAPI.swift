@@ -68,6 +68,16 @@ package struct RetentionAPI: Sendable {
         }
     }
 
+    /// The time that Apple's rate limits demand for these numbers of calls; zero for a simulator without limits.
+    package func pacedTime(
+        uploadedImages: Int = 0, uploadedMessages: Int = 0, readDefaults: Int = 0
+    ) -> Duration {
+        guard let pacer else { return .zero }
+        return pacer.interval(of: .uploadImage) * uploadedImages
+            + pacer.interval(of: .uploadMessage) * uploadedMessages
+            + pacer.interval(of: .getDefault) * readDefaults
+    }
+
     /// Uploads an image; a second upload with the same identifier fails with `imageExists`.
     package func uploadImage(
         _ id: RetentionID, _ size: RetentionImageSize, png: [UInt8]

@@ -19,13 +19,40 @@ package struct RetentionApplication: Sendable {
 
     /// One step of a run, to be shown as a line of progress.
     package enum Step: Sendable, Equatable {
-        case uploadsImage(String)
-        case uploadsMessage(String)
+        case uploadsImage(String, Progress)
+        case uploadsMessage(String, Progress)
         case waits(pending: Int)
         case setsDefault(DefaultMessages.Key)
         case deletesDefault(DefaultMessages.Key)
         case deletesMessage(RetentionID)
         case deletesImage(RetentionID)
+    }
+
+    /// The place of an upload among all uploads of a run.
+    package struct Progress: Sendable, Equatable {
+        /// The number of this upload, from 1.
+        package let number: Int
+        /// The number of all uploads.
+        package let total: Int
+        /// The time that the uploads from this one on need by Apple's rate limits.
+        package let remaining: Duration
+
+        /// Creates a place.
+        package init(number: Int, total: Int, remaining: Duration) {
+            self.number = number
+            self.total = total
+            self.remaining = remaining
+        }
+    }
+
+    /// A default message of the folder that the App Store does not have.
+    package struct DefaultChange: Sendable, Equatable {
+        /// The product and the locale.
+        package let key: DefaultMessages.Key
+        /// The name of the folder's message.
+        package let name: String
+        /// The message that the App Store has now; nil when it has none.
+        package let current: RetentionID?
     }
 
     private let api: RetentionAPI
@@ -82,20 +109,47 @@ package struct RetentionApplication: Sendable {
     }
 
     private func upload(_ plan: RetentionPlan) async throws {
-        for image in plan.uploadedImages {
-            report(.uploadsImage(image.name))
+        let (images, messages) = (plan.uploadedImages.count, plan.uploadedMessages.count)
+        for (index, image) in plan.uploadedImages.enumerated() {
+            let remaining = api.pacedTime(uploadedImages: images - index, uploadedMessages: messages)
+            report(
+                .uploadsImage(
+                    image.name,
+                    Progress(number: index + 1, total: images + messages, remaining: remaining)))
             let png = try Descriptor.open(reading: image.path)
                 .readToEnd(maximumBytes: RetentionFolder.maximumImageBytes)
             try await unless(.imageExists) { () async throws(RetentionAPIError) in
                 try await api.uploadImage(image.id, image.size, png: png)
             }
         }
-        for message in plan.uploadedMessages {
-            report(.uploadsMessage(message.name))
+        for (index, message) in plan.uploadedMessages.enumerated() {
+            let remaining = api.pacedTime(uploadedMessages: messages - index)
+            report(
+                .uploadsMessage(
+                    message.name,
+                    Progress(number: images + index + 1, total: images + messages, remaining: remaining)))
             try await unless(.messageExists) { () async throws(RetentionAPIError) in
                 try await api.uploadMessage(message.id, message.content)
             }
         }
+    }
+
+    /// The default messages that a run would set, because the App Store has none or another one for their
+    /// products and locales.
+    ///
+    /// Asks the App Store for each default of the folder; Apple's rate limits apply.
+    package func defaultChanges() async throws(RetentionAPIError) -> [DefaultChange] {
+        var changes: [DefaultChange] = []
+        for key in folder.defaults.keys {
+            guard let name = folder.defaults.messages[key], let message = folder.message(name) else {
+                continue
+            }
+            let current = try await api.defaultMessage(key)
+            if current != message.id {
+                changes.append(DefaultChange(key: key, name: message.name, current: current))
+            }
+        }
+        return changes
     }
 
     private func setDefaults() async throws {

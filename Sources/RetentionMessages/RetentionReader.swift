@@ -1,18 +1,30 @@
 import BalloonJSON
 
-/// Reads the members of JSON objects and collects the problems.
+/// Reads the members of JSON objects and collects the first problems.
 struct RetentionReader {
-    private(set) var problems: [RetentionProblem] = []
+    private typealias Description = (
+        rule: RetentionRule, severity: RetentionProblem.Severity, found: String, allowed: String
+    )
+    private var findings = FirstFindings<Description>()
+
+    /// At most 100 problems in the order of the text, errors before warnings.
+    var problems: [RetentionProblem] {
+        findings.listed.map { listed in
+            RetentionProblem(
+                rule: listed.finding.rule, severity: listed.finding.severity, pointer: listed.pointer,
+                line: listed.position.line, column: listed.position.column, found: listed.finding.found,
+                allowed: listed.finding.allowed)
+        }
+    }
 
     mutating func report(
         _ rule: RetentionRule, at value: JSONValue, adding member: String? = nil,
-        severity: RetentionProblem.Severity = .error, found: String, allowed: String
+        severity: RetentionProblem.Severity = .error, found: @autoclosure () -> String,
+        allowed: @autoclosure () -> String
     ) {
-        let (line, column) = value.position
-        problems.append(
-            RetentionProblem(
-                rule: rule, severity: severity, pointer: value.pointer + (member.map { "/" + $0 } ?? ""),
-                line: line, column: column, found: found, allowed: allowed))
+        findings.add(at: value, missing: member, isError: severity == .error) {
+            (rule, severity, found(), allowed())
+        }
     }
 
     /// Reports missing, unknown and repeated members of an object; returns whether it has all that are
@@ -23,11 +35,14 @@ struct RetentionReader {
             return false
         }
         var seen: Set<String> = []
-        for (name, member) in value.members {
-            if !required.contains(name), !optional.contains(name) {
+        var members = value.members
+        while let (bytes, member) = members.nextWithBytes() {
+            guard let name = (required + optional).first(where: { $0.utf8.elementsEqual(bytes) }) else {
                 let known = (required + optional).joined(separator: ", ")
                 report(.unknown, at: member, found: "an unknown member", allowed: known)
-            } else if !seen.insert(name).inserted {
+                continue
+            }
+            if !seen.insert(name).inserted {
                 report(.unknown, at: member, found: "the member twice", allowed: "one of them")
             }
         }

@@ -15,7 +15,7 @@ public struct RetentionRequest: Hashable, Sendable {
     public let appAppleID: Int?
     /// The product that the subscriber is about to cancel.
     public let productID: ProductID
-    /// The language that the subscriber reads.
+    /// The language that the subscriber reads; rules with a locale do not apply to an unfamiliar one.
     public let locale: StoreLocale
     /// The identifier of the question; a repeated question has the same identifier.
     public let requestIdentifier: RetentionID
@@ -54,8 +54,8 @@ public struct RetentionRequest: Hashable, Sendable {
 
     /// Reads the claims; throws the first ``Defect``.
     ///
-    /// A locale in another format than the App Store's, and an environment other than the two known ones, are
-    /// defects.
+    /// An environment other than the two known ones is a defect. A locale in another format than the documented one is
+    /// not, because the subscriber would then see no message at all.
     public init(claims: JSONValue) throws(Defect) {
         guard claims.kind == .object else { throw .notAnObject }
         func text(_ member: Member) throws(Defect) -> String {
@@ -74,7 +74,7 @@ public struct RetentionRequest: Hashable, Sendable {
         signedMilliseconds = date
         originalTransactionID = try text(.originalTransactionId)
         productID = try value(.productId) { ProductID($0) }
-        locale = try value(.userLocale) { StoreLocale($0) }
+        locale = StoreLocale(inQuestion: try text(.userLocale))
         requestIdentifier = try value(.requestIdentifier) { RetentionID($0) }
         guard let app = claims[Member.appAppleId.rawValue], !app.isNull else {
             appAppleID = nil

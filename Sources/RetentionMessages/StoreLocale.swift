@@ -1,7 +1,9 @@
 /// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`, compared case-sensitively.
 public struct StoreLocale: Hashable, Sendable {
-    /// The short code.
+    /// The short code; another text of an unfamiliar locale.
     public let code: String
+    /// Whether the code has the form of the App Store's short codes; no rule names an unfamiliar locale.
+    public let isFamiliar: Bool
 
     /// Reads a short code: a language of two or three lower-case letters, then up to two parts, each after a
     /// hyphen.
@@ -14,12 +16,23 @@ public struct StoreLocale: Hashable, Sendable {
             parts.dropFirst().allSatisfy({ (2...4).contains($0.count) && isRegionOrScript($0) })
         else { return nil }
         self.code = code
+        isFamiliar = true
+    }
+
+    /// Reads the locale of a question, in which the App Store may use a code that it does not document.
+    init(inQuestion code: String) {
+        self = StoreLocale(code) ?? StoreLocale(unfamiliar: code)
+    }
+
+    private init(unfamiliar code: String) {
+        self.code = code
+        isFamiliar = false
     }
 
     /// Whether a rule for this locale applies to `other`, which is equal or adds parts: `en` includes
-    /// `en-US`.
+    /// `en-US`, but no unfamiliar locale.
     public func includes(_ other: StoreLocale) -> Bool {
-        other.code == code || other.code.hasPrefix(code + "-")
+        other.isFamiliar && (other.code == code || other.code.hasPrefix(code + "-"))
     }
 }
 

@@ -7,7 +7,7 @@ package struct IDTokenRules: Sendable {
     package var issuer: String
     /// The identifier of our client, which the token must name as an audience.
     package var clientID: String
-    /// The audiences that the token may name besides our client.
+    /// The audiences that the token may name besides our client; `azp` must then name our client.
     package var otherAudiences: Set<String> = []
     /// The algorithms that may sign the token.
     package var algorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
@@ -45,7 +45,9 @@ package struct IDTokenRules: Sendable {
         let claims = document.root
         guard claims["iss"]?.equals(issuer) == true else { throw .issuer }
         guard isForUs(claims["aud"]) else { throw .audience }
-        guard claims["azp"].map({ $0.equals(clientID) }) ?? true else { throw .authorizedParty }
+        // OpenID Connect Core §3.1.3.7: besides other audiences, only azp says for whom the token was issued.
+        let isOurs = claims["azp"].map { $0.equals(clientID) } ?? !hasOtherAudience(claims["aud"])
+        guard isOurs else { throw .authorizedParty }
         guard let subject = claims["sub"]?.string, !subject.isEmpty else { throw .subject }
         guard let expiry = seconds(claims["exp"]), expiry > now - Self.leewaySeconds else { throw .expired }
         guard let issued = seconds(claims["iat"]), issued <= now + Self.leewaySeconds else {
@@ -79,12 +81,20 @@ package struct IDTokenRules: Sendable {
     }
 
     private func isForUs(_ audience: JSONValue?) -> Bool {
-        guard let audience else { return false }
-        let names = audience.kind == .array ? Array(audience.elements) : [audience]
+        let names = Self.names(of: audience)
         return names.contains { $0.equals(clientID) }
             && names.allSatisfy { name in
                 name.equals(clientID) || otherAudiences.contains { name.equals($0) }
             }
+    }
+
+    private func hasOtherAudience(_ audience: JSONValue?) -> Bool {
+        Self.names(of: audience).contains { !$0.equals(clientID) }
+    }
+
+    private static func names(of audience: JSONValue?) -> [JSONValue] {
+        guard let audience else { return [] }
+        return audience.kind == .array ? Array(audience.elements) : [audience]
     }
 
     private func isPast(_ date: JSONValue?, at now: Int) -> Bool {
@@ -111,8 +121,9 @@ package enum IDTokenRefusal: String, Error, Sendable, CaseIterable {
     case ambiguousKey = "several keys fit"
     case signature = "its signature is wrong"
     case issuer = "its iss is another issuer"
-    case audience = "its aud is not our client alone"
-    case authorizedParty = "its azp is another client"
+    case audience =
+        "its aud lacks our client, or has an audience that authentication.otherAudiences does not name"
+    case authorizedParty = "its azp is another client, or is missing beside other audiences"
     case subject = "it has no sub"
     case expired = "its exp has passed or is missing"
     case issuedLater = "its iat is in the future or is missing"

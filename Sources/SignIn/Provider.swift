@@ -19,13 +19,17 @@ package struct Provider: Sendable {
     package var clientAuthentication: ClientAuthentication
     /// The scopes of a sign-in request that names no scopes.
     package var scope: [String]
+    /// Whether every callback names the issuer as `iss` (RFC 9207 §2); nil for what discovery says.
+    ///
+    /// When the configuration has all addresses, there is no discovery, and nil means false.
+    package var namesIssuerInCallbacks: Bool?
     /// Whether requests carry an S256 challenge (RFC 7636).
     package var usesPKCE = true
     /// Whether requests with `openid` carry a nonce (OpenID Connect Core §3.1.2.1).
     package var usesNonce = true
     /// The algorithms that may sign an id_token.
     package var idTokenAlgorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
-    /// The audiences that an id_token may name besides our client.
+    /// The audiences that an id_token may name besides our client; its `azp` must then name our client.
     package var otherAudiences: Set<String> = []
     /// The member of userinfo that identifies the customer when the scope has no `openid`.
     package var subjectClaim = "sub"

@@ -9,8 +9,9 @@ struct ProviderMetadata: Sendable, Equatable {
     var userinfoURL: String?
     /// The address that the customer's device opens; the device knows it from Apple Business Register.
     var authorizationURL: String?
-    /// Whether the provider announces that its callbacks contain its issuer as `iss` (RFC 9207 §3).
-    var announcesIssuer = false
+    /// Whether the provider announces that its callbacks contain its issuer as `iss` (RFC 9207 §3); nil when
+    /// neither the configuration nor discovery says so.
+    var announcesIssuer: Bool?
 
     /// Creates metadata with the addresses of the configuration only.
     init(_ provider: Provider) {
@@ -18,6 +19,7 @@ struct ProviderMetadata: Sendable, Equatable {
         jwksURL = provider.jwksURL
         userinfoURL = provider.userinfoURL
         authorizationURL = provider.authorizationURL
+        announcesIssuer = provider.namesIssuerInCallbacks
     }
 
     /// Reads a discovery document (OpenID Connect Discovery §3); throws when its issuer is not `issuer`, byte
@@ -41,7 +43,7 @@ struct ProviderMetadata: Sendable, Equatable {
         result.jwksURL = jwksURL ?? discovered.jwksURL
         result.userinfoURL = userinfoURL ?? discovered.userinfoURL
         result.authorizationURL = authorizationURL ?? discovered.authorizationURL
-        result.announcesIssuer = discovered.announcesIssuer
+        result.announcesIssuer = announcesIssuer ?? discovered.announcesIssuer
         return result
     }
 

@@ -54,12 +54,14 @@ package struct SignInAttempt: Sendable, Equatable {
         verifier.map { Base64.encode(SHA256.hash($0.utf8), alphabet: .url) }
     }
 
-    /// The message's `additionalParameters`: the business's own parameters, then challenge and nonce; nil
-    /// when there are none.
+    /// The message's `additionalParameters`: the business's own parameters, then challenge and nonce.
     ///
     /// Throws ``SignInFailure/parametersRefused`` when `own` is longer than 2,048 bytes, is not a query of
     /// printable ASCII, or contains one of ``protocolParameters``, even percent-encoded.
+    ///
+    /// Throws ``SignInFailure/unprotected`` when there is neither: a stolen code would then be accepted.
     package func additionalParameters(merging own: String? = nil) throws(SignInFailure) -> String? {
+        guard verifier != nil || nonce != nil else { throw .unprotected }
         if let own { try Self.check(own) }
         var ours = FormFields()
         ours.add("code_challenge", challenge)

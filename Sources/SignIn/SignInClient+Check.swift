@@ -8,6 +8,8 @@ package struct ProviderCheck: Sendable, Equatable {
     package let tokenURL: String?
     /// The number of published keys that can verify an id_token; nil without the scope `openid`.
     package let usableKeys: Int?
+    /// Whether the provider announces `iss` in its callbacks, but a callback without it would be accepted.
+    package let ignoresAnnouncedIssuer: Bool
 }
 
 extension SignInClient {
@@ -19,6 +21,7 @@ extension SignInClient {
         let isOpenID = provider.scope.contains("openid")
         let deadline = ContinuousClock.now + .seconds(20)
         let metadata = try await metadata(of: provider, isOpenID: isOpenID, before: deadline)
+        let announcesIssuer = try await announcesIssuer(provider, before: deadline)
         var usableKeys: Int?
         if isOpenID {
             let keys = try await keys(of: provider, at: metadata, refetching: false, before: deadline)
@@ -33,6 +36,22 @@ extension SignInClient {
         guard metadata.tokenURL != nil else { throw .addressMissing(.token) }
         return ProviderCheck(
             authorizationURL: metadata.authorizationURL,
-            tokenURL: metadata.tokenURL, usableKeys: usableKeys)
+            tokenURL: metadata.tokenURL, usableKeys: usableKeys,
+            ignoresAnnouncedIssuer: announcesIssuer && !(metadata.announcesIssuer ?? false))
+    }
+
+    /// Whether the provider's discovery document announces `iss`, also when the configuration has all addresses,
+    /// so that no sign-in reads the document.
+    ///
+    /// Throws when the document names another issuer. A provider with configured addresses may have none.
+    private func announcesIssuer(
+        _ provider: Provider, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> Bool {
+        do throws(SignInFailure) {
+            return try await discovered(of: provider, before: deadline).announcesIssuer ?? false
+        } catch {
+            if case .answerRefused(.discovery, .issuerDiffers) = error { throw error }
+            return false
+        }
     }
 }

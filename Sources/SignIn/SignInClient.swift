@@ -44,7 +44,7 @@ package final class SignInClient: Sendable {
     ) async throws(SignInFailure) {
         let deadline = deadline - Self.reservedTime
         let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
-        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer)
+        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer ?? false)
     }
 
     /// Exchanges the callback's code and returns the customer's identity at the provider.
@@ -69,7 +69,7 @@ package final class SignInClient: Sendable {
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> Identity {
         let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
-        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer)
+        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer ?? false)
         let code = try callback.code()
         let answer = try await redeem(code, attempt, provider, at: metadata, before: deadline)
         let idToken = try await verifiedIDToken(
@@ -104,16 +104,22 @@ package final class SignInClient: Sendable {
     ) async throws(SignInFailure) -> ProviderMetadata {
         let configured = ProviderMetadata(provider)
         guard configured.needsDiscovery(isOpenID: isOpenID) else { return configured }
+        return configured.completed(by: try await discovered(of: provider, before: deadline))
+    }
+
+    /// The content of the provider's discovery document, from the cache when it is fresh.
+    func discovered(
+        of provider: Provider, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> ProviderMetadata {
         guard let issuer = provider.issuer, let url = provider.discoveryURL else {
             throw .addressMissing(.discovery)
         }
         let request = try request(to: url, for: .discovery, provider)
-        let found = try await discovery.document(at: url, before: deadline) { [calls] in
+        return try await discovery.document(at: url, before: deadline) { [calls] in
             await Self.fetched(.discovery, request, calls) { document throws(SignInFailure) in
                 try ProviderMetadata(discovered: document, issuer: issuer)
             }
         }
-        return configured.completed(by: found)
     }
 
     private func redeem(

@@ -8,6 +8,8 @@ package enum SignInFailure: Error, Sendable, Equatable {
     case callbackIssuer(isMissing: Bool)
     /// The business's own parameters are not a query, or contain a parameter of the protocol.
     case parametersRefused
+    /// The request has neither a challenge (PKCE) nor a nonce, because its scope has no `openid`.
+    case unprotected
     /// The customer declined, or the provider declined for the customer (`access_denied`).
     case denied
     /// The provider answered with an error; the code is nil when no standard defines it.
@@ -38,7 +40,7 @@ package enum SignInFailure: Error, Sendable, Equatable {
     /// The code that the customer's device gets as `error_code`.
     package var code: Int {
         switch self {
-        case .callbackMalformed, .callbackIssuer, .parametersRefused: 400
+        case .callbackMalformed, .callbackIssuer, .parametersRefused, .unprotected: 400
         case .idTokenRefused(.encrypted): 502
         case .idTokenRefused, .subjectDiffers, .classicTokenRefused: 401
         case .denied: 403
@@ -62,9 +64,12 @@ package enum SignInFailure: Error, Sendable, Equatable {
     package var reason: String {
         switch self {
         case .callbackMalformed(let defect): "the callback is malformed: \(defect.rawValue)"
-        case .callbackIssuer(isMissing: true): "the callback has no iss, which the provider announces"
+        case .callbackIssuer(isMissing: true):
+            "the callback has no iss, which discovery or authorizationResponseIss announces"
         case .callbackIssuer(isMissing: false): "the callback's iss is another provider"
         case .parametersRefused: "additionalParameters is no query, or has a parameter of the protocol"
+        case .unprotected:
+            "without PKCE a request needs the scope openid for its nonce; add openid, or set authentication.pkce to true"
         case .denied: "the provider answered access_denied"
         case .providerError(let call, let code):
             "the provider answered \(code?.rawValue ?? "an unknown error")"

@@ -18,7 +18,6 @@ package final class FakeGateway: Sendable {
 
     private let mspID: String
     private let secret: Secret
-    private let businesses: Set<BusinessID>?
     private let address: SocketAddress
     private let logger: Logger
     private let memory: GatewayMemory
@@ -27,16 +26,16 @@ package final class FakeGateway: Sendable {
     /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
     /// chooses the port.
     ///
-    /// It answers 404 to a `source-id` that is not in `businesses`; nil accepts every business.
+    /// It answers 404 to a `source-id` that is not in `businesses`, at `/decodePayload` 403; nil accepts every business.
     package init(
         mspID: String, secret: Secret, businesses: Set<BusinessID>? = nil,
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
         maximumMessages: Int = 10_000, logger: Logger
     ) {
         memory = GatewayMemory(maximumMessages: maximumMessages)
+        if let businesses { memory.serve(businesses) }
         self.mspID = mspID
         self.secret = secret
-        self.businesses = businesses
         self.address = address
         self.logger = logger
     }
@@ -49,7 +48,7 @@ package final class FakeGateway: Sendable {
         guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
         let (jobs, continuation) = AsyncStream.makeStream(of: GatewayJob.self)
         let endpoints = GatewayEndpoints(
-            mspID: mspID, secret: secret, businesses: businesses, memory: memory, jobs: continuation)
+            mspID: mspID, secret: secret, memory: memory, jobs: continuation)
         var limits = HTTPLimits()
         limits.maximumConnections = 1024
         // A query for messages waits up to a minute, so the timeout must be longer.
@@ -80,6 +79,9 @@ package final class FakeGateway: Sendable {
 
     /// The address for `gateway.url`, `http://127.0.0.1:PORT/v1`; nil before the start.
     package var baseURL: String? { memory.origin.map { $0 + "/v1" } }
+
+    /// Accepts these businesses too; a gateway that accepted every business accepts only these from now on.
+    package func serve(_ businesses: Set<BusinessID>) { memory.serve(businesses) }
 
     /// Misbehaves at the next `times` requests of `endpoint`; rules that were added earlier apply first.
     package func misbehave(at endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int = 1) {

@@ -8,8 +8,6 @@ import BusinessMessages
 struct GatewayEndpoints: Sendable {
     let mspID: String
     let secret: Secret
-    /// The businesses of this MSP; nil accepts every business.
-    let businesses: Set<BusinessID>?
     let memory: GatewayMemory
     let jobs: AsyncStream<GatewayJob>.Continuation
 
@@ -19,21 +17,26 @@ struct GatewayEndpoints: Sendable {
 
     var routes: [HTTPRoute] {
         [
-            route(.post, "/v1/message", .message, Self.maximumMessageBytes, message),
-            route(.post, "/v1/authenticate", .authenticate, Self.maximumMessageBytes, message),
+            route(.post, "/v1/message", .message, Self.maximumMessageBytes) {
+                message($0, isAuthentication: false)
+            },
+            route(.post, "/v1/authenticate", .authenticate, Self.maximumMessageBytes) {
+                message($0, isAuthentication: true)
+            },
             route(.get, "/v1/preUpload", .preUpload, 0, preUpload),
             route(.post, "/v1/encodePayload", .encodePayload, Self.maximumPayloadBytes, encodePayload),
             route(.post, "/v1/constructPayload", .constructPayload, 65_536, constructPayload),
             route(.get, "/v1/preDownload", .preDownload, 0, preDownload),
             route(.post, "/v1/decodePayload", .decodePayload, Self.maximumPayloadBytes, decodePayload),
             HTTPRoute(
-                .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload),
+                .post, "/upload/*", body: .pulled(maximumBytes: Self.maximumFileBytes), handler: upload
+            ).forLocalCallers,
             // The address alone authorizes the download: its random name is too long to be guessed.
             HTTPRoute(.get, "/blob/*") { request, responder in
                 let misbehaviour = memory.begin(.blob)
                 if let wrong = misbehaviour?.answer { return wrong }
                 return blob(request).send(to: responder, misbehaviour, jobs)
-            },
+            }.forLocalCallers,
         ] + simulatorRoutes.map(\.forLocalCallers)
     }
 
@@ -74,7 +77,8 @@ struct GatewayEndpoints: Sendable {
                     record(wrong)
                     return wrong
                 }
-                let response = bearer.refusal(of: request) ?? unknownSource(of: request) ?? answer(request)
+                let response =
+                    bearer.refusal(of: request) ?? unknownSource(of: request, at: endpoint) ?? answer(request)
                 return GatewayAnswer.whole(response).send(to: responder, misbehaviour, jobs) {
                     record(misbehaviour.hidesAnswer ? nil : response)
                 }
@@ -92,15 +96,18 @@ struct GatewayEndpoints: Sendable {
         return HTTPResponse(.ok)
     }
 
-    /// The answer 404 to a `source-id` that is not a business of this MSP; nil for a known business.
-    private func unknownSource(of request: HTTPRequest) -> HTTPResponse? {
-        guard let businesses, let source = request.text("source-id"),
-            !businesses.contains(BusinessID(source))
-        else { return nil }
+    /// The answer to a `source-id` that is not a business of this MSP; nil for a known business.
+    private func unknownSource(of request: HTTPRequest, at endpoint: GatewayEndpoint) -> HTTPResponse? {
+        guard let source = request.text("source-id"), !memory.serves(BusinessID(source)) else { return nil }
+        // A client of another maker measured 403 at this endpoint of Apple's.
+        if endpoint == .decodePayload { return Self.foreign }
         return HTTPResponse(.notFound, text: "404 Not Found : unknown source-id\n")
     }
 
-    private func message(_ request: HTTPRequest) -> HTTPResponse {
+    private static let foreign = HTTPResponse(.forbidden, text: "403 Forbidden : file of another business\n")
+
+    /// Accepts a message; with `isAuthentication` only an authentication request.
+    private func message(_ request: HTTPRequest, isAuthentication: Bool) -> HTTPResponse {
         guard let document = try? JSONDocument(Array(request.body)), document.root.kind == .object else {
             return badRequest("body is not a JSON object")
         }
@@ -117,6 +124,11 @@ struct GatewayEndpoints: Sendable {
             return badRequest("message-type and destination do not match")
         }
         if let refusal = refusal(of: document) { return refusal }
+        let asks =
+            body["interactiveData"]?["data"]?["authenticate"] != nil || body["interactiveDataRef"] != nil
+        if isAuthentication, !asks { return badRequest("not an authentication request") }
+        // Apple knows no `preview`: an MSP replaces it by the answer of /constructPayload.
+        if body["preview"] != nil { return badRequest("richLinkData or richLinkDataRef is missing") }
         memory.deliver(
             MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
             isAutomatic: request.text("auto-reply") == "true")
@@ -257,7 +269,7 @@ struct GatewayEndpoints: Sendable {
             return HTTPResponse(.notFound, text: "404 Not Found : file not found\n")
         }
         guard BusinessID(business) == payload.business else {
-            return HTTPResponse(.forbidden, text: "403 Forbidden : file of another business\n")
+            return Self.foreign
         }
         guard signature == payload.reference.signatureBase64, owner == payload.reference.owner else {
             return badRequest("signature or owner differs")
@@ -275,7 +287,7 @@ struct GatewayEndpoints: Sendable {
     private func decodePayload(_ request: HTTPRequest) -> HTTPResponse {
         guard let payload = SimulatedPayload(decoding: request.body) else { return badRequest("undecodable") }
         guard request.text("source-id").map(BusinessID.init(_:)) == payload.business else {
-            return HTTPResponse(.forbidden, text: "403 Forbidden : file of another business\n")
+            return Self.foreign
         }
         let bid = payload.interactiveData["bid"]?.string ?? Interaction.businessExtension
         guard request.text("bid") == bid else { return badRequest("bid differs") }

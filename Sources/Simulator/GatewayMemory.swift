@@ -28,6 +28,8 @@ final class GatewayMemory: Sendable {
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastWaiter = 0
         var address: SocketAddress?
+        /// The businesses of the MSP; nil accepts every business.
+        var businesses: Set<BusinessID>?
         var isOpen = false
         var exchanges = GatewayExchanges()
         var didAnswer: (@Sendable (GatewayExchange) -> Void)?
@@ -37,6 +39,15 @@ final class GatewayMemory: Sendable {
 
     /// Creates a memory for this many messages.
     init(maximumMessages: Int = 10_000) { self.maximumMessages = maximumMessages }
+
+    /// Adds businesses of the MSP; until the first call every business is accepted.
+    func serve(_ businesses: Set<BusinessID>) {
+        state.withLock { $0.businesses = businesses.union($0.businesses ?? []) }
+    }
+
+    func serves(_ business: BusinessID) -> Bool {
+        state.withLock { $0.businesses?.contains(business) ?? true }
+    }
 
     /// Counts a request and returns the misbehaviour that applies to it.
     func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {

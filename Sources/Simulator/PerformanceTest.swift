@@ -38,10 +38,13 @@ package final class PerformanceTest: Sendable {
     package struct Sample: Sendable, Equatable {
         package let time: Duration
         package let failure: Failure?
+        /// Whether a usable answer names no message, so that the App Store shows the default message.
+        package let isEmpty: Bool
 
-        package init(time: Duration, failure: Failure?) {
+        package init(time: Duration, failure: Failure?, isEmpty: Bool = false) {
             self.time = time
             self.failure = failure
+            self.isEmpty = isEmpty
         }
     }
 
@@ -127,6 +130,8 @@ package final class PerformanceTest: Sendable {
                     writer.field("p\(percentile)", Self.percentile(percentile, of: times))
                 }
             }
+            // Apple's result has no such member: an empty answer is a success for Apple.
+            writer.field("emptyAnswers", samples.count { $0.isEmpty })
             writer.key("failures")
             writer.object { writer in
                 for failure in Failure.allCases { writer.field(failure.rawValue, failures[failure]) }
@@ -153,6 +158,14 @@ package final class PerformanceTest: Sendable {
         case .failure(let error): failure(of: error)
         case .success(let response): failure(of: response, at: url, isKnown: isKnown)
         }
+    }
+
+    /// Whether an answer without a failure names no message.
+    static func isEmpty(_ exchange: Result<TransportResponse, TransportError>) -> Bool {
+        // Only an answer that is JSON has no failure.
+        guard case .success(let response) = exchange, let root = (try? JSONDocument(response.body))?.root
+        else { return false }
+        return message(in: root) == nil
     }
 
     private static func failure(of error: TransportError) -> Failure {

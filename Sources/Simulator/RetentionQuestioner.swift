@@ -49,7 +49,9 @@ package struct RetentionQuestioner: Sendable {
             let response = try await transport.send(
                 TransportRequest(
                     method: "POST", url: url, headers: [("content-type", "application/json")], body: body,
-                    timeout: limit, allowsPlainHTTP: true))
+                    timeout: limit, allowsPlainHTTP: true,
+                    // A question changes nothing, and the App Store keeps its connections.
+                    mustHappenOnce: false))
             return (.success(response), .now - start)
         } catch {
             return (.failure((error as? TransportError) ?? .cancelled), .now - start)

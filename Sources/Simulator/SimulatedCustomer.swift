@@ -111,7 +111,9 @@ package struct SimulatedCustomer: Sendable {
         return TransportRequest(
             method: "POST", url: server + "/message",
             headers: headers.compactMap { name, value in value.map { (name: name, value: $0) } },
-            body: GzipCompressor().compress(message), allowsPlainHTTP: true)
+            body: GzipCompressor().compress(message), allowsPlainHTTP: true,
+            // The server recognizes a repeated message by its id.
+            mustHappenOnce: false)
     }
 
     /// A token as in Apple's requests; by default `aud` is the MSP and `iat` is now.
@@ -141,7 +143,7 @@ package struct SimulatedCustomer: Sendable {
     /// The file is read in pieces, so that 100 MB need little memory.
     package func attach(_ path: String, name: String, mimeType: String) async throws -> [UInt8] {
         guard let gateway else { throw SimulatorError.gatewayMissing }
-        let file = try File(path, for: .readingRegular)
+        let file = try File(path, for: .readingGiven)
         let (sizeBytes, key) = (try file.sizeBytes(), AttachmentKey())
         let fields = [
             (name: "source-id", value: business.rawValue), (name: "MMCS-Size", value: "\(sizeBytes)"),

@@ -257,7 +257,9 @@ package final class SimulatedRetentionAPI: Sendable {
                     key, subscription: subscription, at: url,
                     within: test.settings.responseTimeThreshold)
                 let failure = PerformanceTest.failure(of: exchange, at: url) { memory.isApproved($0) }
-                return PerformanceTest.Sample(time: time, failure: failure)
+                return PerformanceTest.Sample(
+                    time: time, failure: failure,
+                    isEmpty: failure == nil && PerformanceTest.isEmpty(exchange))
             }
         }
     }

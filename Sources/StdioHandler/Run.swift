@@ -7,8 +7,8 @@ import Logging
 /// ```swift
 /// await StdioHandler.run(Bakery())
 /// ```
-/// Standard output carries the protocol. Text that the handler prints is redirected to standard error, which
-/// the server logs.
+/// Standard input and output carry the protocol. Text that the handler prints is redirected to standard error,
+/// which the server logs, and programs that the handler starts read nothing from standard input.
 public func run(_ handler: any Handler) async {
     await run(FixedFactory(handler: handler))
 }
@@ -26,12 +26,12 @@ public func run(_ factory: any HandlerFactory) async {
     let output: Output
     do {
         output = Output(try StandardStream.takeOutput())
+        StandardStream.readInput(try StandardStream.takeInput()) { bytes in
+            if bytes.isEmpty { input.finish() } else { input.yield(bytes) }
+        }
     } catch {
         StandardStream.error.write("[error] \(error)\n")
         ProcessEnd.exit(ProcessEnd.configuration)
-    }
-    StandardStream.readInput { bytes in
-        if bytes.isEmpty { input.finish() } else { input.yield(bytes) }
     }
     await Session(factory: factory, output: output).run(lines)
 }

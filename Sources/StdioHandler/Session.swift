@@ -29,7 +29,12 @@ final class Session: Sendable {
     func run(_ input: AsyncStream<[UInt8]>) async {
         var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
         for await bytes in input {
-            for case .line(let line) in splitter.take(bytes) { take(line) }
+            for piece in splitter.take(bytes) {
+                switch piece {
+                case .line(let line): take(line)
+                case .tooLong(let beginning): skip(beginning)
+                }
+            }
         }
         // The input has ended, so pending calls to the server can get no answer any more.
         calls.close()
@@ -59,8 +64,16 @@ final class Session: Sendable {
             state.withLock { $0.tasks[key] }?.cancel()
         case .result(let id, let result): calls.settle(id, .success(result))
         case .failure(let id, let failure): calls.settle(id, .failure(failure))
-        case .notification, nil: break
+        case .notification: break
+        case nil: skip(line)
         }
+    }
+
+    /// Ignores a line that is no message: it has no id to answer.
+    private func skip(_ line: [UInt8]) {
+        // Log the length only, because the content may be a customer's.
+        logger.warning(
+            "a line of the server is no message; skipping it", metadata: ["bytes": "\(line.count)"])
     }
 
     /// Creates and provisions the handler, and then reports its subscriptions to the server.
@@ -181,6 +194,9 @@ final class Session: Sendable {
             let outcome = try await dispatch(context, to: handler) ?? .handled
             output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
         } catch {
+            if let refusal = AnswerRefusal(thrown: error) {
+                return output.write(RPCLine.failure(id: id, RPCFailure(refusing: refusal)))
+            }
             // Send only the error's type, because its text may quote a customer.
             refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }

@@ -26,8 +26,11 @@ import MessageServer
         ])
 
     static func main() async {
-        // A background queue writes the log lines; wait until it has written the last ones.
-        defer { LogStream.standardError.flush(within: .seconds(3)) }
+        // A background queue writes the log lines; wait until it has written the last ones. A stop by signal has
+        // already waited, within its limit.
+        defer {
+            if !LogStream.standardError.isStuck { LogStream.standardError.flush(within: .seconds(3)) }
+        }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

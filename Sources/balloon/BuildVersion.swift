@@ -1,4 +1,5 @@
 internal import CBuild
+import MessageStore
 
 /// The program's version and the commit that it was built from.
 struct BuildVersion {
@@ -6,7 +7,12 @@ struct BuildVersion {
     static let number = "0.2.0"
 
     /// The text that `balloon --version` prints.
-    static let text = BuildVersion(commit: knownCommit).text
+    ///
+    /// The data format is not the version's: a release may keep it.
+    static let text = "\(BuildVersion(commit: knownCommit).text), data format \(Store.dataFormat)"
+
+    /// The hash of the build's commit; `unknown` when the build did not know it.
+    static let commit = knownCommit.split(separator: " ").first.map(String.init) ?? "unknown"
 
     /// `<hash> <date>` as `scripts/commit` prints it; empty when the build did not know the commit.
     let commit: String

@@ -10,7 +10,7 @@ enum CommandFailure: Error, Equatable {
     /// A named program cannot be started: follow the hint.
     case unstartable(program: String, SystemError, hint: String)
     /// A handler did not become ready after its start: read its log lines.
-    case handlerNotReady(program: String)
+    case handlerNotReady(program: String, hint: String)
     /// A file or a stream was not written completely: free space on the disk, or check the program that reads the
     /// stream.
     case unwritten(to: String, SystemError)

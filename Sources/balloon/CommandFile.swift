@@ -11,7 +11,12 @@ enum CommandFile {
         do {
             // Use the open descriptor instead of /dev/stdin. A parent such as Node passes a socket as
             // standard input, and a socket cannot be opened by a path.
-            let file = if path == "-" { Descriptor(owning: 0) } else { try Descriptor.open(reading: path) }
+            let file =
+                if path == "-" {
+                    Descriptor(owning: 0)
+                } else {
+                    try FileOwner.asRealUser { () throws(SystemError) in try Descriptor.open(reading: path) }
+                }
             return try file.readToEnd(maximumBytes: maximumBytes)
         } catch {
             throw .unreadable(path: path, error)
@@ -22,7 +27,11 @@ enum CommandFile {
     ///
     /// Commands check a path before they use it, because the error of a later read would not name it.
     static func check(_ path: String) throws(CommandFailure) {
-        do throws(SystemError) { _ = try File(path, for: .readingRegular).read(at: 0, count: 1) } catch {
+        do throws(SystemError) {
+            try FileOwner.asRealUser { () throws(SystemError) in
+                _ = try File(path, for: .readingGiven).read(at: 0, count: 1)
+            }
+        } catch {
             throw .unreadable(path: path, error)
         }
     }

@@ -7,6 +7,9 @@ import MessageServer
 struct ControlSocket {
     private let path: String
 
+    /// The time limit of a handler's restart: ten minutes for its charging calls, and its whole grace period.
+    static let restartTimeout = Duration.seconds(660)
+
     /// Uses the control socket of the server with the data directory `data`.
     ///
     /// Throws when the directory does not exist, or when its path is too long for a socket.
@@ -16,10 +19,23 @@ struct ControlSocket {
         guard SocketAddress("unix:" + path) != nil else { throw .socketPathTooLong(terminalText(path)) }
     }
 
+    /// Whether the data directory has a control socket; throws when this process may not look into the directory.
+    ///
+    /// A directory that cannot be read may belong to a running server, so it does not count as one without a
+    /// socket.
+    static func exists(in data: String) throws(CommandFailure) -> Bool {
+        do throws(SystemError) {
+            return try Directory.holds(data + "/" + ControlRoutes.socketName)
+        } catch {
+            throw .unreadable(path: terminalText(data), error)
+        }
+    }
+
     /// Sends a request and returns the body of a 200; throws when no server listens, or for any other status.
-    func ask(_ method: String, _ target: String, _ body: [UInt8] = []) async throws -> [UInt8] {
-        // The default timeout of 60 seconds also covers a handler's restart, which may wait for its whole grace period.
-        guard let answer = try await Self.ask(path, method, target, body) else {
+    func ask(
+        _ method: String, _ target: String, _ body: [UInt8] = [], timeout: Duration = .seconds(60)
+    ) async throws -> [UInt8] {
+        guard let answer = try await Self.ask(path, method, target, body, timeout: timeout) else {
             throw CommandFailure.noAnswer(url: terminalText(path))
         }
         return try Self.content(answer)
@@ -31,15 +47,15 @@ struct ControlSocket {
     static func post(
         _ target: String, _ body: [UInt8], data: String, timeout: Duration
     ) async throws -> [UInt8]? {
+        guard try exists(in: data) else { return nil }
         let path = data + "/" + ControlRoutes.socketName
-        guard Directory.exists(path) else { return nil }
         return try await ask(path, "POST", target, body, timeout: timeout).map(content)
     }
 
     /// Sends a GET request and returns the body of a 200; nil when no server listens.
     static func get(_ target: String, data: String) async throws -> [UInt8]? {
+        guard try exists(in: data) else { return nil }
         let path = data + "/" + ControlRoutes.socketName
-        guard Directory.exists(path) else { return nil }
         return try await ask(path, "GET", target).map(content)
     }
 
@@ -50,8 +66,8 @@ struct ControlSocket {
     static func run(
         _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
     ) async throws -> [UInt8]? {
+        guard try exists(in: data) else { return nil }
         let path = data + "/" + ControlRoutes.socketName
-        guard Directory.exists(path) else { return nil }
         if let command {
             // Printed before the request, so that the user has the job's id even when the command is interrupted.
             StandardStream.error.write(
@@ -99,8 +115,11 @@ struct ControlSocket {
     ) async throws(TransportError) -> TransportResponse? {
         var request = TransportRequest(
             method: method, url: "http://localhost" + target, body: body, timeout: timeout,
-            allowsPlainHTTP: true)
+            // The result of a change has a member for each of hundreds of thousands of messages.
+            maximumResponseBytes: 64 << 20, allowsPlainHTTP: true)
         request.unixSocket = path
+        // The audit log of the server names the user of the connection: the one who started the command.
+        do { try FileOwner.actAsRealUser() } catch { throw .connectionFailed }
         do throws(TransportError) {
             return try await CurlTransport().send(request)
         } catch .connectionFailed {

@@ -1,6 +1,8 @@
 import HandlerKit
 
 /// The handler of `balloon dev`: offers three choices and repeats the chosen one; "sign in" and "pay" ask for that.
+///
+/// A choice may also be written, because some devices show no quick replies.
 struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandler, FormHandler,
     AuthenticationHandler, ApplePayHandler, PaymentGatewayHandler, ShippingMethodUpdateHandler, AppHandler,
     InvitationHandler
@@ -20,11 +22,13 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
         if text.body.lowercased() == "pay" {
             return .reply(Reply.payment(Self.paymentRequest).orText("This device cannot pay."))
         }
-        guard context.capabilities.contains(.quickReply) else {
-            let titles = Self.choices.map { "- \($0.title)" }
-            return .reply(([Self.question] + titles).joined(separator: "\n"))
+        if let written = Self.choices.first(where: { $0.identifier == text.plainBody.lowercased() }) {
+            return .reply("You chose: \(written.title)")
         }
-        return .reply(.quickReply(try QuickReplyRequest(summary: Self.question, items: Self.choices)))
+        // The question is a text: a device shows the summary of a quick reply only in its notification.
+        let request = try QuickReplyRequest(summary: "Please choose", items: Self.choices)
+        let words = Self.choices.map(\.identifier).joined(separator: ", ")
+        return .reply(.text(Self.question), .quickReply(request).orText("Please write one of: \(words)."))
     }
 
     func quickReply(_ quickReply: QuickReply, _ context: Context) -> Outcome { repeating(context) }

@@ -25,9 +25,13 @@ struct DevelopmentGreeting {
 
     private var commands: [String] {
         let data = directory == Dev.defaultDirectory ? "" : " --data \(shellWord(directory))"
-        let business = handlers.count == 1 ? "" : handlers.first.map { " --business \($0.slug)" } ?? ""
+        // A business that only records would not answer.
+        let example = handlers.first { !$0.onlyRecords } ?? handlers.first
+        let business = handlers.count == 1 ? "" : example.map { " --business \($0.slug)" } ?? ""
         var commands = ["simulate text --wait\(business)\(data)"]
-        if handlers.first?.isDemo ?? false { commands.append("simulate --choose 2 --wait\(data)") }
+        if example?.isDemo ?? false {
+            commands.append("simulate --choose 2 --wait\(business)\(data)")
+        }
         commands.append("chat\(business)\(data)")
         // A builtin handler runs inside the server: it has no process to restart and no log of its own.
         if let program = handlers.first(where: \.isProgram) {
@@ -45,6 +49,10 @@ struct DevelopmentGreeting {
 extension BusinessConfiguration {
     fileprivate var isDemo: Bool {
         if case .builtin(DemoHandlerFactory().name, _) = handler { true } else { false }
+    }
+
+    fileprivate var onlyRecords: Bool {
+        if case .builtin(HandlerBinding.none, _) = handler { true } else { false }
     }
 
     fileprivate var isProgram: Bool { if case .bound("exec", _) = handler { true } else { false } }

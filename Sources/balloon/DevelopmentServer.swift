@@ -14,7 +14,8 @@ import RetentionMessages
 ///  "mspID":"…","secret":"…","business":"demo","businessID":"…","businesses":[{"slug":"demo","businessID":"…"}]}
 /// ```
 ///
-/// The identity and the secret are created once; the addresses and the businesses are written at every start.
+/// The identity and the secret are created once; the addresses and the businesses are written at every start. Until the
+/// first start is complete, the file is named `dev.starting.json` and has no addresses.
 struct DevelopmentServer: Equatable {
     /// A business that the server serves.
     struct Business: Equatable {
@@ -52,6 +53,8 @@ struct DevelopmentServer: Equatable {
     /// The file's path in a data directory.
     static func path(in directory: String) -> String { directory + "/dev.json" }
 
+    private static func pathAtFirstStart(in directory: String) -> String { directory + "/dev.starting.json" }
+
     /// Creates a server with a random identity and secret, and without addresses.
     static func random() -> DevelopmentServer {
         DevelopmentServer(
@@ -61,8 +64,8 @@ struct DevelopmentServer: Equatable {
 
     /// Reads the file in a data directory; nil when `balloon dev` never ran there.
     static func read(in directory: String) throws(CommandFailure) -> DevelopmentServer? {
-        let path = path(in: directory)
-        guard Directory.exists(path) else { return nil }
+        let names = [path(in: directory), pathAtFirstStart(in: directory)]
+        guard let path = names.first(where: Directory.exists) else { return nil }
         let root = try CommandFile.json(path).root
         guard root["format"]?.int == 1, let server = root["server"]?.string,
             let gateway = root["gateway"]?.string, let mspID = root["mspID"]?.string,
@@ -106,7 +109,11 @@ struct DevelopmentServer: Equatable {
     }
 
     /// Writes this description as `dev.json` into a data directory and replaces an earlier file.
+    ///
+    /// A program may wait for the file, so a server without addresses is written under another name.
     func write(in directory: String) throws(SystemError) {
+        let starting = Self.pathAtFirstStart(in: directory)
+        let path = server.isEmpty ? starting : Self.path(in: directory)
         let json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("format", 1)
             writer.field("server", server)
@@ -138,7 +145,8 @@ struct DevelopmentServer: Equatable {
                 }
             }
         }
-        try AtomicFile.write(json + [UInt8(ascii: "\n")], to: Self.path(in: directory))
+        try AtomicFile.write(json + [UInt8(ascii: "\n")], to: path)
+        if path != starting, Directory.exists(starting) { try Directory.remove(starting) }
     }
 }
 

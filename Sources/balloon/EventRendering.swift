@@ -2,6 +2,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
+import MessageServer
 import MessageStore
 
 /// Formats events for standard output, as text or JSON; each result ends with a line feed.
@@ -36,7 +37,7 @@ enum EventRendering {
             writer.field("business", event.business.rawValue)
             writer.field("customer", event.customer.rawValue)
             writer.field("id", event.id.rawValue)
-            writer.field("kind", subscription(event).name)
+            writer.field("kind", event.subscription.name)
             writer.field("attempts", event.attempts)
             writer.field("next", event.next?.rfc3339)
             writer.field("reason", event.reason)
@@ -68,13 +69,6 @@ enum EventRendering {
         }
     }
 
-    /// The subscription that delivers this event to a handler: `replyFailed`, or the kind of its message.
-    ///
-    /// An event whose kind the journal does not have yet is decoded.
-    static func subscription(_ event: JournalEvent) -> Subscription {
-        event.isReplyFailure ? .replyFailed : .kind(event.kind ?? content(event)?.kind ?? .unrecognized)
-    }
-
     private static func status(_ event: JournalEvent) -> String {
         let count = event.replies.count
         let exceptions = ReplyState.Status.allCases.compactMap { status -> String? in
@@ -86,10 +80,10 @@ enum EventRendering {
     }
 
     private static func summary(_ event: JournalEvent) -> String {
-        guard case .kind(let kind) = subscription(event) else {
+        guard case .kind(let kind) = event.subscription else {
             let message = event.message
             let reply = [message["reply"]?.string, message["status"]?.string].compactMap(\.self)
-            return "\(subscription(event).name): reply \(reply.joined(separator: " "))"
+            return "\(event.subscription.name): reply \(reply.joined(separator: " "))"
         }
         return MessageSummary.line(
             of: event.message, kind: kind, isFromBusiness: event.outboundKind != nil)

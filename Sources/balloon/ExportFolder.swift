@@ -6,6 +6,9 @@ import MessageServer
 import MessageStore
 
 /// A folder with copies of conversations, which gets its name when it is complete.
+///
+/// The data directory is read with the rights of its owner, and the folder is written with those of the user who started
+/// the command.
 struct ExportFolder {
     /// The content of an export.
     struct Counts: Equatable {
@@ -51,11 +54,11 @@ struct ExportFolder {
         }
     }
 
-    /// Adds the latest state of each attempt of a customer to pay.
-    func addPayments(of customer: CustomerID) throws {
-        let hash = Hex.encode(SHA256.hash(Array(customer.rawValue.utf8)))
+    /// Adds the latest state of each attempt of the customers to pay.
+    func addPayments(of customers: Set<CustomerID>) throws {
+        let hashes = Set(customers.map { Hex.encode(SHA256.hash(Array($0.rawValue.utf8))) })
         let attempts = try PaymentRecordList(dataDirectory: data).attempts().attempts
-            .filter { $0.customer == hash }
+            .filter { hashes.contains($0.customer) }
         guard !attempts.isEmpty else { return }
         try write(attempts.map(PaymentsCommand.json), to: unfinished + "/payments.ndjson")
     }
@@ -84,7 +87,9 @@ struct ExportFolder {
         do { input = try File(source, for: .reading) } catch { throw .unreadable(path: sha256, error) }
         let path = target + "/" + sha256
         let output: File
-        do { output = try File(path, for: .creating) } catch {
+        do {
+            output = try FileOwner.asRealUser { () throws(SystemError) in try File(path, for: .creating) }
+        } catch {
             throw .unwritten(to: terminalText(path), error)
         }
         try CommandFile.copy(input, named: sha256, to: path) { piece throws(SystemError) in
@@ -109,6 +114,8 @@ struct ExportFolder {
     private func write(
         to path: String, _ body: (String) throws(SystemError) -> Void
     ) throws(CommandFailure) {
-        do { try body(path) } catch { throw .unwritten(to: terminalText(path), error) }
+        do {
+            try FileOwner.asRealUser { () throws(SystemError) in try body(path) }
+        } catch { throw .unwritten(to: terminalText(path), error) }
     }
 }

@@ -43,10 +43,8 @@ struct FailureReport {
             self.init(.unavailable, "\(path): \(error)", hint: "check the path and its mode")
         case .unstartable(let program, let error, let hint):
             self.init(.unavailable, "\(program): \(error)", hint: hint)
-        case .handlerNotReady(let program):
-            self.init(
-                .unavailable, "the handler \(program) did not become ready",
-                hint: "run balloon handlers check with the program to see why")
+        case .handlerNotReady(let program, let hint):
+            self.init(.unavailable, "the handler \(program) did not become ready", hint: hint)
         case .unwritten(let target, let error):
             self.init(
                 .unavailable, "\(target): \(error)",

@@ -98,7 +98,8 @@ final class HandlerReloading {
         Task {
             do {
                 let question = JSONWriter.object { $0.field("business", slug) }
-                _ = try await ControlSocket(data: data).ask("POST", "/handlers/restart", question)
+                _ = try await ControlSocket(data: data).ask(
+                    "POST", "/handlers/restart", question, timeout: ControlSocket.restartTimeout)
             } catch {
                 logger.warning(
                     "the handler could not be restarted after its file changed; the earlier process continues",

@@ -75,9 +75,10 @@ enum ReplyRendering {
     }
 
     private static func remark(_ reply: JournalReply) -> String {
-        if let reason = reply.reason {
-            return "  (\(reply.httpStatus.map { "\($0): " } ?? "")\(reason))"
-        }
+        let parts = [
+            reply.status == .accepted ? nil : reply.httpStatus.map { "\($0)" }, reply.reason,
+        ].compactMap(\.self)
+        if !parts.isEmpty { return "  (\(parts.joined(separator: ": ")))" }
         guard reply.status == .queued, reply.attempts > 0 else { return "" }
         return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"
     }

@@ -30,7 +30,7 @@ extension SimulatedCustomer {
             try CommandFile.check(path)
             let name = path.split(separator: "/").last.map(String.init) ?? path
             attachments.append(
-                try await attach(path, name: name, mimeType: SendContent.mediaType(of: path)))
+                try await attach(path, name: name, mimeType: MediaType.ofFile(named: path)))
         }
         return try self.message(message, with: attachments)
     }

@@ -21,6 +21,42 @@ enum StoreChange {
         }
     }
 
+    /// Delivers the selected messages again; returns the record of each replay.
+    static func replay(_ selection: MessageSelection, data: String) async throws -> [ReplayResult] {
+        try await change(
+            data, "replay", { ReplayRequest(selection).json(job: $0) }, { ReplayAnswer($0)?.results }
+        ) { store in
+            try await store.replay(where: selection.chooses)
+        }
+    }
+
+    /// Removes the selected messages from the dead letters; returns their records.
+    static func drop(_ selection: MessageSelection, data: String) async throws -> [UInt64] {
+        try await change(
+            data, "drop", { DropRequest(selection).json(job: $0) }, { DropRequest($0)?.records }
+        ) { store in
+            try await store.dropDead(where: selection.chooses)
+        }
+    }
+
+    /// Queues the selected replies once more; returns the new record of each.
+    static func retryReplies(_ selection: MessageSelection, data: String) async throws -> [ReplyRetry] {
+        try await change(
+            data, "replies/retry", { ReplyRequest(selection).json(job: $0) }, { ReplyAnswer($0)?.retried }
+        ) { store in
+            try await store.retryReplies(where: selection.chooses)
+        }
+    }
+
+    /// Removes the selected replies from the dead letters; returns their names.
+    static func dropReplies(_ selection: MessageSelection, data: String) async throws -> [ReplyID] {
+        try await change(
+            data, "replies/drop", { ReplyRequest(selection).json(job: $0) }, { ReplyAnswer($0)?.dropped }
+        ) { store in
+            try await store.dropReplies(where: selection.chooses, reason: ReplyRequest.operatorReason)
+        }
+    }
+
     /// Removes messages from the dead letters; returns those that were dropped before.
     static func drop(_ records: [UInt64], data: String) async throws -> Set<UInt64> {
         try await change(
@@ -121,7 +157,7 @@ enum StoreChange {
         }
     }
 
-    /// Lets root's files in a data directory belong to the user of its server.
+    /// Gives a command of root the rights of a data directory's owner, to whom its new files then belong.
     static func actAsOwner(of data: String) throws(StoreError) {
         do throws(SystemError) { try FileOwner.actAsOwner(of: data) } catch {
             throw .unavailable(path: data, error)

@@ -1,12 +1,12 @@
-/// Escapes control and format characters in text from outside, which could move the terminal's cursor or reverse
-/// its text.
+/// Escapes controls, bidirectional overrides and invisible fillers in text from outside, which could move the terminal's
+/// cursor, reverse its text or hide in it.
 func terminalText(_ text: String) -> String {
     escaped(text) { scalar in
         scalar == "\n" ? "\\n" : "\\u{" + String(scalar.value, radix: 16) + "}"
     }
 }
 
-/// Escapes control and format characters in a JSON text without line breaks, as RFC 8259 §7 describes.
+/// Escapes the same characters in a JSON text without line breaks, as RFC 8259 §7 describes.
 ///
 /// Only the strings of such a text contain these characters, so its value stays the same.
 func terminalJSON(_ json: String) -> String {
@@ -19,15 +19,29 @@ func terminalJSON(_ json: String) -> String {
 }
 
 private func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
-    guard text.unicodeScalars.contains(where: isControl) else { return text }
-    return text.unicodeScalars.reduce(into: "") { result, scalar in
-        if isControl(scalar) { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
+    guard text.unicodeScalars.contains(where: isDeceptive) else { return text }
+    return text.reduce(into: "") { result, character in
+        // Unicode TR51 §ED-14a: the flags of England, Scotland and Wales are a black flag and tags.
+        let isFlag = character.unicodeScalars.first == "\u{1F3F4}"
+        for scalar in character.unicodeScalars {
+            if isDeceptive(scalar), !(isFlag && ("\u{E0020}"..."\u{E007F}").contains(scalar)) {
+                result += escape(scalar)
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
     }
 }
 
-private func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: true
-    default: false
+/// Whether a character acts on the terminal, reverses text, or is invisible.
+///
+/// Joiners and marks are invisible too, but emoji and several scripts need them.
+private func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
+    switch (scalar, scalar.properties.generalCategory) {
+    case (_, .control), (_, .lineSeparator), (_, .paragraphSeparator): true
+    case ("\u{200C}", _), ("\u{200D}", _), (_, .nonspacingMark): false
+    // The delimiters of interlinear annotations.
+    case ("\u{FFF9}"..."\u{FFFB}", _): true
+    default: scalar.properties.isDefaultIgnorableCodePoint
     }
 }

@@ -15,6 +15,26 @@ struct JSONPositionTests {
                 })
     }
 
+    @Test func `one scan finds the positions of many offsets, in ascending order`() throws {
+        let root = try parse("[1,\n \"é\",\n2,{\"a\":[3]}]").root
+        let values = root.elements.map(\.self) + [try #require(root[3]?["a"]?[0])]
+        let positions = root.positions(ofOffsets: values.map(\.offset))
+        #expect(
+            positions.map { [$0.line, $0.column] } == values.map { [$0.position.line, $0.position.column] })
+        #expect(root.positions(ofOffsets: []).isEmpty)
+    }
+
+    @Test func `a long name in a JSON Pointer is shortened, between two characters`() throws {
+        let name = String(repeating: "é", count: 101)
+        let root = try parse(
+            #"{"\#(name)":[1],"\#(name.dropLast())":2,"a":{"\#(String(repeating: #"\u00e9"#, count: 101))":3}}"#
+        ).root
+        let short = String(repeating: "é", count: 100)
+        #expect(root[name]?[0]?.pointer == "/\(short)…/0")
+        #expect(root[short]?.pointer == "/\(short)")
+        #expect(root["a"]?[name]?.pointer == "/a/\(short)…")
+    }
+
     @Test func `a value's JSON Pointer leads from the root to the value`() throws {
         // The example of RFC 6901 §5, and cases that the RFC omits.
         let root = try parse(

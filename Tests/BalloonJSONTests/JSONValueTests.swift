@@ -3,6 +3,28 @@ import Testing
 
 /// The properties of a value and its children.
 struct JSONValueTests {
+    @Test func `a text and the names of members are read as bytes, with their escapes resolved`() throws {
+        let root = try parse(#"{"a\u00e9":"x\ny","b":"z","c":1}"#).root
+        var names: [[UInt8]] = []
+        var members = root.members
+        while let (name, _) = members.nextWithBytes() { names.append(Array(name)) }
+        #expect(names == ["aé", "b", "c"].map { Array($0.utf8) })
+        #expect(root["aé"]?.textBytes.map { Array($0) } == Array("x\ny".utf8))
+        #expect(root["c"]?.textBytes == nil)
+        #expect(root["aé"]?.equals("x\ny") == true && root["aé"]?.equals("x") == false)
+    }
+
+    @Test(arguments: [("1", 1), ("[]", 1), (#"{"a":[1,{"b":2}],"c":null}"#, 6), ("[[],[[1]]]", 5)])
+    func `the values of a text are counted at every depth`(text: String, count: Int) throws {
+        #expect(try parse(text).root.valueCount == count)
+        #expect(throws: Never.self) {
+            try JSONDocument(Array(text.utf8), limits: JSONLimits(maximumNodes: count))
+        }
+        #expect(throws: JSONError.self) {
+            try JSONDocument(Array(text.utf8), limits: JSONLimits(maximumNodes: count - 1))
+        }
+    }
+
     @Test(arguments: [
         ("{}", JSONValue.Kind.object), ("[]", .array), (#""a""#, .string), (#""\n""#, .string),
         ("1", .number),

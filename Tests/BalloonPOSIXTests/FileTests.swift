@@ -46,11 +46,23 @@ struct FileTests {
         // Check with a writer first: without one, an open call that waits for a writer would hang the test
         // instead of failing it.
         let writer = open(path, O_RDWR)
-        try #require(throws: refusal) { try File(path, for: .readingRegular) }
+        try #require(throws: refusal) { try File(path, for: .readingGiven) }
         close(writer)
-        #expect(throws: refusal) { try File(path, for: .readingRegular) }
-        #expect(throws: refusal) { try File("/dev/zero", for: .readingRegular) }
-        #expect(throws: SystemError("open", code: EISDIR)) { try File(directory.path, for: .readingRegular) }
+        #expect(throws: refusal) { try File(path, for: .readingGiven) }
+        #expect(throws: refusal) { try File("/dev/zero", for: .readingGiven) }
+        #expect(throws: SystemError("open", code: EISDIR)) { try File(directory.path, for: .readingGiven) }
+        #expect(throws: refusal) { try File(path, for: .reading) }
+    }
+
+    @Test
+    func
+        `a symbolic link in place of a file of the program is refused, and one that a person names is followed`()
+        throws
+    {
+        try AtomicFile.write([7], to: path + ".target")
+        try #require(symlink(path + ".target", path) == 0)
+        #expect(throws: SystemError("open", code: ELOOP)) { try File(path, for: .reading) }
+        #expect(try File(path, for: .readingGiven).readAll() == [7])
     }
 
     @Test func `a file that is open for reading cannot be written`() throws {

@@ -134,7 +134,17 @@ extension TransportRequest {
     @Test func `consecutive requests use the same connection`() async throws {
         let server = LoopbackServer { .answer(ok("\($0.connection)")) }
         for _ in 1...5 {
-            #expect(try await transport.send(.plain(server.url(), method: "POST")).body == Array("0".utf8))
+            var request = TransportRequest.plain(server.url(), method: "POST")
+            request.mustHappenOnce = false
+            #expect(try await transport.send(request).body == Array("0".utf8))
+        }
+    }
+
+    @Test func `a request that must happen once uses a connection of its own`() async throws {
+        let server = LoopbackServer { .answer(ok("\($0.connection)")) }
+        for (method, connection) in [("GET", 0), ("POST", 1), ("POST", 2), ("GET", 0)] {
+            let response = try await transport.send(.plain(server.url(), method: method))
+            #expect(response.body == Array("\(connection)".utf8))
         }
     }
 

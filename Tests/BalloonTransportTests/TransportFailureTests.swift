@@ -58,6 +58,53 @@ import Testing
         }
     }
 
+    /// A server that keeps connections and closes one without an answer when it has read `/close`.
+    private func closingServer(_ seen: Seen) -> LoopbackServer {
+        LoopbackServer { request in
+            seen.add(request)
+            return request.head[0].contains(" /close ") ? .answerAndClose("") : .answer(ok())
+        }
+    }
+
+    @Test(arguments: ["POST", "PATCH"])
+    func `a request that must happen once reaches a server that closes after reading it only once`(
+        method: String
+    ) async throws {
+        let seen = Seen()
+        let server = closingServer(seen)
+        for _ in 0..<2 { _ = try await transport.send(.plain(server.url(), method: "GET")) }
+        guard case .interrupted? = await failure(.plain(server.url("/close"), method: method)) else {
+            Issue.record("not interrupted")
+            return
+        }
+        #expect(
+            seen.requests.map(\.head.first) == [
+                "GET / HTTP/1.1", "GET / HTTP/1.1", "\(method) /close HTTP/1.1",
+            ])
+        #expect(seen.requests.map(\.connection) == [0, 0, 1])
+    }
+
+    @Test func `only a request that may happen twice is sent again after a kept connection closed`()
+        async throws
+    {
+        let seen = Seen()
+        let server = closingServer(seen)
+        let requests: [(method: String, mustHappenOnce: Bool?, tries: Int)] = [
+            ("GET", nil, 2), ("PUT", nil, 2), ("DELETE", nil, 2), ("POST", false, 2), ("GET", true, 1),
+            ("POST", nil, 1), ("M-SEARCH", nil, 1),
+        ]
+        for (method, mustHappenOnce, tries) in requests {
+            _ = try await transport.send(.plain(server.url()))
+            let before = seen.requests.count
+            var request = TransportRequest(
+                method: method, url: server.url("/close"), allowsPlainHTTP: true,
+                mustHappenOnce: mustHappenOnce)
+            request.body = Array("once".utf8)
+            _ = await failure(request)
+            #expect(seen.requests.count - before == tries, "\(method) \(tries)")
+        }
+    }
+
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",

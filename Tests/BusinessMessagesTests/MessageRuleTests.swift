@@ -56,7 +56,8 @@ struct MessageRuleTests {
     @Test func `every validation rule has a test case`() {
         // Rules that no changed fixture can break have separate tests.
         let elsewhere: Set<MessageRule> = [
-            .json, .repeatedMember, .capability, .livePersonType, .livePersonImage, .signInMember,
+            .json, .fullyChecked, .repeatedMember, .capability, .livePersonType, .livePersonImage,
+            .signInMember,
             .signInParameters, .paymentMember, .paymentSum,
         ]
         let tried = Set(ruleCases.map(\.rule)).union(elsewhere)

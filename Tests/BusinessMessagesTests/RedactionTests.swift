@@ -115,6 +115,21 @@ import Testing
         }
     }
 
+    @Test func `the identifier of a payment is cut to eight characters in both directions, and no other`()
+        throws
+    {
+        let payment =
+            #"{"requestIdentifier":"8EF7A0B4-0000-4000-8000-000000000001","payment":{"state":"paid"}}"#
+        for kept in [try redactedOutbound(payment), try redacted(#"{"data":\#(payment)}"#)] {
+            let kept = try #require(kept)
+            #expect(kept.contains(#""requestIdentifier":"8EF7A0B4","payment":{"state":"paid"}"#))
+        }
+        // A cut identifier stays as it is.
+        #expect(try redactedOutbound(#"{"requestIdentifier":"8EF7A0B4","payment":{"state":"paid"}}"#) == nil)
+        let picker = #"{"requestIdentifier":"8EF7A0B4-0000-4000-8000-000000000001","listPicker":{}}"#
+        #expect(try redactedOutbound(picker) == nil)
+    }
+
     @Test func `a private form of a business is its question, and is stored unchanged`() throws {
         #expect(
             try redactedOutbound(

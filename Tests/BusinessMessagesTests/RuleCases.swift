@@ -139,7 +139,9 @@ let interactiveCases = [
         broken: #""com.apple.messages.MSMessageExtensionBalloonPlugin:TEAM:""#),
     RuleCase(.dataVersion, "listPicker", data + "/version", sound: #""1.0""#, broken: #""2.0""#),
     RuleCase(.dataVersion, "listPicker", data + "/mspVersion", sound: #""1.0""#, broken: #""1.1""#),
-    RuleCase(.dataVersion, "authentication", data + "/version", sound: #""2.0""#, broken: #""1.0""#),
+    RuleCase(.dataVersion, "authentication", data + "/version", sound: #""2.0""#, broken: #""3.0""#),
+    RuleCase(
+        .authenticationVersion, "authentication", data + "/version", sound: #""2.0""#, broken: #""1.0""#),
     RuleCase(.dataVersion, "authentication-classic", data + "/version", sound: #""1.0""#, broken: #""2.0""#),
     RuleCase(
         .requestIdentifier, "listPicker", data + "/requestIdentifier",

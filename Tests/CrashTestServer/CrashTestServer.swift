@@ -11,7 +11,8 @@ import SignIn
 /// A server for tests that kill it: `CrashTestServer CONFIGURATION [block|hang]`.
 ///
 /// Its handler answers every text with a random token, a new one for each call; with `block` it never answers, with `hang`
-/// it does not even return when it is cancelled, and the text `crash` ends the process. With `signIn ISSUER` it asks every
+/// it does not even return when it is cancelled, with `throw` it throws when it is shut down, and the text `crash` ends
+/// the process. The handler `dead` is outside the process and never ready. With `signIn ISSUER` it asks every
 /// customer to sign in at that provider on this machine, and answers with the result. With `pay FOLDER` it asks every
 /// customer for a payment; see `Cashier`.
 @main struct CrashTestServer {
@@ -25,7 +26,8 @@ import SignIn
         if behaviour == "pay", arguments.count == 4 {
             return await pay(configurationFile: arguments[1], folder: arguments[3])
         }
-        await Server.run(configurationFile: arguments[1], handlers: [TokenFactory(behaviour: behaviour)])
+        await Server.run(
+            configurationFile: arguments[1], handlers: [TokenFactory(behaviour: behaviour), DeadFactory()])
     }
 
     /// Serves with a provider that a configuration file could not name, because its address is not `https`.
@@ -63,6 +65,9 @@ extension CrashTestServer {
                 decoding: try File(folder + "/session-url", for: .reading).readAll(), as: UTF8.self)
             merchant.authoritiesFile = folder + "/authority.pem"
             configuration.businesses[0].applePay = ApplePayConfiguration(merchant: merchant)
+            configuration.paymentTimings = PaymentTimings().divided(by: 100)
+            // A busy machine may need longer for a charge that succeeds.
+            if !Directory.exists(folder + "/hold") { configuration.paymentTimings.answer = .seconds(25) }
             try await Server.run(configuration, handlers: handlers, logger: Logger(label: "balloon")) { _ in }
         } catch {
             print("\(error)")
@@ -79,7 +84,8 @@ private struct CashierFactory: HandlerFactory {
 
 /// Charges every token: a line in the file `charges` of the folder for each, and one in `reversals` for each reversal.
 ///
-/// While the folder has a file `hold`, a charge never ends.
+/// While the folder has a file `hold`, a charge never ends, and while it has a file `closed`, reversals fail. The waits of
+/// payments are divided by 100.
 private struct Cashier: TextHandler, PaymentGatewayHandler {
     let folder: String
 
@@ -98,7 +104,10 @@ private struct Cashier: TextHandler, PaymentGatewayHandler {
         return .success(charged: context.sheet.total.amount, reference: "ch_1")
     }
 
-    func reversal(_ reversal: PaymentReversal) async throws { try record(reversal.attempt, in: "reversals") }
+    func reversal(_ reversal: PaymentReversal) async throws {
+        if Directory.exists(folder + "/closed") { throw CancellationError() }
+        try record(reversal.attempt, in: "reversals")
+    }
 
     private func record(_ attempt: String, in name: String) throws {
         let file = try File(folder + "/" + name, for: .appending)
@@ -123,10 +132,37 @@ private struct SigningHandler: TextHandler, AuthenticationHandler {
     }
 }
 
+private struct DeadFactory: HandlerFactory {
+    let name = "dead"
+    func make(configuration: JSONValue?) -> any Handler { DeadHandler() }
+}
+
+/// A handler like a program that never starts.
+private final class DeadHandler: EventHandler {
+    private let (ended, end) = AsyncStream.makeStream(of: Void.self)
+    private let began = ContinuousClock.now
+
+    var subscriptions: Set<Subscription> { Subscription.everyKind }
+    var maximumInFlight: Int? { nil }
+    var downSince: ContinuousClock.Instant? { began }
+    var report: HandlerReport { HandlerReport(health: .restarting) }
+
+    func waitUntilReady() async -> Bool {
+        for await _ in ended {}
+        return false
+    }
+
+    func stopWaiting() { end.finish() }
+    func restart() {}
+    func handle(_ context: Context) -> Outcome { .handled }
+}
+
 private struct TokenFactory: HandlerFactory {
     let behaviour: String?
     var name: String { "token" }
-    func make(configuration: JSONValue?) -> any Handler { TokenHandler(behaviour: behaviour) }
+    func make(configuration: JSONValue?) -> any Handler {
+        behaviour == "throw" ? InterruptedHandler() : TokenHandler(behaviour: behaviour)
+    }
 }
 
 private struct TokenHandler: TextHandler {
@@ -142,5 +178,22 @@ private struct TokenHandler: TextHandler {
         }
         if text.body == "crash" { Glibc.kill(getpid(), SIGKILL) }
         return .reply("token \(UInt64.random(in: 0 ... .max)) for \(text.body)")
+    }
+}
+
+/// Throws from its call when it is shut down, as a client library does whose connection is closed.
+private final class InterruptedHandler: TextHandler, LifecycleHandler {
+    private struct Interrupted: Error {}
+
+    private let (ended, end) = AsyncStream.makeStream(of: Void.self)
+
+    func provision(_ host: HandlerHost) {}
+    func shutdown() { end.finish() }
+
+    func text(_ text: Text, _ context: Context) async throws -> Outcome {
+        print("blocked")
+        fflush(nil)
+        for await _ in ended {}
+        throw Interrupted()
     }
 }

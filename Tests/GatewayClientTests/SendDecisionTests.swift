@@ -5,18 +5,22 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct SendDecisionTests {
+    private static let known = "No device registrations for user"
+
     private func refused(_ call: GatewayCall, _ status: Int) -> SendDecision {
-        SendDecision(.refused(call, status: status, reason: GatewayReason(Array("why".utf8))))
+        SendDecision(
+            .refused(call, status: status, reason: GatewayReason(Array("404 Not Found : \(Self.known)".utf8)))
+        )
     }
 
     @Test(arguments: [400, 404, 413, 405, 422])
     func `a reply is refused when the status concerns the message`(_ status: Int) {
-        #expect(refused(.message, status) == .refused(status: status, reason: "why"))
+        #expect(refused(.message, status) == .refused(status: status, reason: Self.known))
     }
 
     @Test(arguments: [GatewayCall.message, .authenticate, .preUpload, .encodePayload], [401, 403])
     func `401 and 403 of the gateway concern the credential`(_ call: GatewayCall, _ status: Int) {
-        #expect(refused(call, status) == .credentialRefused(status: status, reason: "why"))
+        #expect(refused(call, status) == .credentialRefused(status: status, reason: Self.known))
     }
 
     @Test(arguments: [401, 403])

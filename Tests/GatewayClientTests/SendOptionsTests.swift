@@ -35,13 +35,20 @@ import Testing
 
     @Test func `authentication uses its own endpoint`() async throws {
         let test = try await GatewayUnderTest()
-        let message = test.text()
+        let id = MessageID.random()
+        let signIn = AuthenticationRequest(
+            scope: ["r_liteprofile"], state: "state", .two(redirectURI: "https://example.com/callback"),
+            presentation: Presentation(
+                OutboundBubble("Sign in"), reply: OutboundBubble("Signed in"),
+                requestIdentifier: "0f8ad656-12a0-4fc9-a28d-22d103a0ae5d"))
+        let body = OutboundMessage.authentication(signIn).encode(
+            id: id, from: GatewayUnderTest.business, to: GatewayUnderTest.customer)
         let acceptance = try await test.client.authenticate(
-            message.body, id: message.id, from: GatewayUnderTest.business, to: GatewayUnderTest.customer)
+            body, id: id, from: GatewayUnderTest.business, to: GatewayUnderTest.customer)
         #expect(acceptance.status == 200)
         #expect(test.gateway.requestCount(.authenticate) == 1)
         #expect(test.gateway.requestCount(.message) == 0)
-        #expect(test.gateway.messages().map(\.id) == [message.id])
+        #expect(test.gateway.messages().map(\.id) == [id])
         await test.gateway.stop()
     }
 

@@ -68,8 +68,8 @@ struct FaultTests {
             return
         }
         #expect(end.attempt == 1)
-        #expect(reason.contains(" at \(pointer): found ") && reason.contains(", allowed "), "\(reason)")
-        #expect(server.log.lines.contains { $0.contains("handler answer refused") && $0.contains(pointer) })
+        #expect(reason.contains(" at \(pointer) ("), "\(reason)")
+        #expect(server.log.lines.contains { $0.contains("handler answer refused") })
         // The handler answers the second message correctly, as if its author had corrected it.
         #expect(try await customer.post(customer.message(completing: Self.corrected)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)

@@ -37,6 +37,37 @@ struct PaymentBridgeTests {
             amount: "63.99", currencyCode: "USD", deadline: .now + .seconds(25))
     }
 
+    /// The bodies of 2xx answers, and whether each confirms a reversal.
+    private static let bodies: [(type: String, body: String, confirms: Bool)] = [
+        ("application/json", "", true), ("text/plain", "OK", true), ("application/json", "{}", true),
+        ("text/html", "<html>log in</html>", false), ("text/plain", "<html>", false),
+        ("application/json", #"{"status":"STATUS_SUC"#, false),
+    ]
+
+    @Test(arguments: bodies)
+    func `a page confirms no reversal, and no body without a result tells whether something was charged`(
+        _ type: String, _ body: String, _ confirms: Bool
+    ) async throws {
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { _, _ in
+            HTTPResponse(.ok, contentType: type, body: Array(body.utf8))
+        }
+        let service = try HTTPServer(
+            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
+            logger: LogCollector().logger)
+        let handler = ServiceHandler(
+            try #require(ServiceAddress("http://\(try await service.start()[0])/")),
+            signature: WebhookSignature(secrets: [try Secret(webhook: ServiceHandlerTests.secret)]),
+            subscriptions: [], payments: [.paymentGateway], transport: try CurlTransport())
+        if confirms {
+            try await handler.reversal(reversal("ab12"))
+        } else {
+            await #expect(throws: BridgeError.notJSON) { try await handler.reversal(self.reversal("ab12")) }
+        }
+        let context = try context(.paymentGateway, "a")
+        await #expect(throws: (any Error).self) { try await handler.payment(context) }
+        await service.stop(within: .zero)
+    }
+
     /// Starts the program; the events of a business have a single slot, which payments do not need.
     private func child(
         _ directory: TemporaryDirectory, _ log: LogCollector,
@@ -122,6 +153,50 @@ struct PaymentBridgeTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// The end of a call that charges, for each failure of a bridge.
+    private static let ends: [(BridgeError, PaymentCallEnd)] = [
+        (.notRunning, .neverLeft), (.transport(.connectionFailed), .neverLeft),
+        (.transport(.hostUnresolved), .neverLeft), (.transport(.certificateRefused), .neverLeft),
+        (.ended, .seen), (.refused(RPCFailure(code: -32001, message: "")), .seen),
+        (.transport(.interrupted(code: 56)), .unseen), (.transport(.timedOut), .unseen),
+        (.transport(nil), .unseen), (.status(504), .unseen), (.status(404), .unseen), (.notJSON, .unseen),
+        (.answerTooLarge(maximumBytes: 1), .unseen), (.timedOut, .unseen), (.notReading, .unseen),
+        (.cancelled, .unseen), (.paymentRefused(PaymentAnswerProblem(.type, at: "charged")), .misanswered),
+    ]
+
+    @Test(arguments: ends)
+    private func `a failure says whether the handler may still charge`(
+        error: BridgeError, end: PaymentCallEnd
+    ) {
+        #expect(error.callEnd == end)
+    }
+
+    /// A call that charges, which the program does not answer.
+    private func hanging(for time: Duration) throws -> PaymentContext {
+        var context = try context(.paymentGateway, "hang")
+        context.callEnds = .now + time
+        return context
+    }
+
+    @Test func `a call that charges is not cancelled, and ends at its own time limit`() async throws {
+        let (log, directory) = (LogCollector(), TemporaryDirectory())
+        let handler = try await child(directory, log)
+        let limited = try hanging(for: .milliseconds(200))
+        await #expect(throws: BridgeError.timedOut) { try await dispatch(limited, to: handler) }
+        let hanging = try hanging(for: .seconds(60))
+        let call = Task { try await dispatch(hanging, to: handler) }
+        // The program answers other calls meanwhile, and hears of no cancellation.
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        call.cancel()
+        await #expect(throws: BridgeError.cancelled) { try await call.value }
+        #expect(
+            try await dispatch(try context(.shippingMethodUpdate, "a"), to: handler) == .update(.unchanged))
+        #expect(await !handler.report.log.contains { $0.contains("cancelled") })
+        await handler.shutdown()
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func `a service gets each call of a payment once, signed, and its answer is checked`() async throws
     {
         let calls = Mutex<[String]>([])
@@ -179,6 +254,48 @@ struct PaymentBridgeTests {
                 "paymentGateway true ab12", "paymentGateway true ab12",
             ])
         await service.stop(within: .zero)
+    }
+
+    @Test(arguments: ["paymentGateway", "shippingMethodUpdate", "reversal"])
+    func `a service that closes after reading gets each call of a payment once, and its events perhaps twice`(
+        call: String
+    ) async throws {
+        let received = Mutex<[String]>([])
+        let server = LoopbackServer { request in
+            let name = request.head[0].contains("/events") ? "event" : call
+            let count = received.withLock { received in
+                received.append(name)
+                return received.count
+            }
+            return count == 1 ? .answer(ok()) : .answerAndClose("")
+        }
+        let transport = try CurlTransport()
+        func handler(_ path: String) throws -> ServiceHandler {
+            ServiceHandler(
+                try #require(ServiceAddress(server.url(path))),
+                signature: WebhookSignature(secrets: [try Secret(webhook: ServiceHandlerTests.secret)]),
+                subscriptions: [.kind(.text)], payments: [.paymentGateway, .shippingMethodUpdate],
+                transport: transport)
+        }
+        // The first event leaves an open connection behind, which a later request would reuse.
+        _ = try await handler("/events").handle(event())
+        await #expect(throws: BridgeError.self) {
+            switch call {
+            case "reversal": try await handler("/payments").reversal(self.reversal("ab12"))
+            default:
+                _ = try await handler("/payments").payment(
+                    self.context(call == "paymentGateway" ? .paymentGateway : .shippingMethodUpdate, "a"))
+            }
+        }
+        await #expect(throws: BridgeError.self) { try await handler("/events").handle(self.event()) }
+        #expect(received.withLock { $0 } == ["event", call, "event", "event"])
+    }
+
+    private func event() throws -> Context {
+        Context(
+            event: .decode(message: try JSONDocument(Array(#"{"type":"text","body":"Hi"}"#.utf8))),
+            conversation: Conversation(), deliveryID: DeliveryID("1"), deadline: .now + .seconds(60),
+            logger: LogCollector().logger)
     }
 
     @Test(arguments: ["[]", #"["reversal"]"#, #""paymentGateway""#, "[1]"])

@@ -7,6 +7,7 @@ import BusinessMessages
 import HandlerKit
 import HandlerProtocol
 import MessageServer
+import MessageStore
 import ServerTestSupport
 import Simulator
 import Synchronization
@@ -60,14 +61,158 @@ struct ServiceHandlerTests {
 
     @Test(arguments: [
         (500, "", BridgeError.status(500)), (302, "", .status(302)), (408, "", .status(408)),
-        (200, "hello", .notJSON),
     ])
-    func `a status that may be temporary, or a body that is not JSON, is thrown as an error`(
+    func `a status that may be temporary is thrown as an error`(
         _ status: Int, _ body: String, _ error: BridgeError
     ) {
         let response = TransportResponse(status: status, body: Array(body.utf8))
         #expect(throws: error) { try handler().outcome(response) }
     }
+
+    private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+    private static func gzip(_ text: String) -> [UInt8] { GzipCompressor().compress(bytes(text)) }
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    private static let hello = #"{"replies":["Hello"]}"#
+
+    private static let successes: [(type: String?, body: [UInt8], outcome: Outcome)] = [
+        (nil, [], .handled), ("text/html", [], .handled),
+        ("application/json", bytes(" \r\n\t"), .handled),
+        (nil, mark, .handled), (nil, gzip(""), .handled),
+        ("text/plain", bytes("OK"), .handled),
+        ("Text/Plain; charset=utf-8", bytes("OK\n"), .handled),
+        ("text/plain", bytes(#""OK""#), .handled), ("text/plain", bytes("1"), .handled),
+        ("text/plain", gzip("accepted"), .handled),
+        ("text/plain", Array(repeating: 0x61, count: 200), .handled),
+        ("application/json", bytes("null"), .handled), ("application/json", bytes("{}"), .handled),
+        ("application/json", bytes("\u{FEFF}" + hello), .reply("Hello")),
+        ("text/plain", bytes(hello), .reply("Hello")),
+        ("text/html", bytes(hello), .reply("Hello")), ("application/json", gzip(hello), .reply("Hello")),
+        (nil, gzip("\u{FEFF}" + hello), .reply("Hello")),
+    ]
+
+    @Test(arguments: successes)
+    func `an answer of 2xx that is empty or a short text handles the event, and JSON is its outcome`(
+        _ type: String?, _ body: [UInt8], _ outcome: Outcome
+    ) throws {
+        let headers = type.map { [(name: "content-type", value: $0)] } ?? []
+        for status in [200, 201, 202, 204, 299] {
+            let response = TransportResponse(status: status, headers: headers, body: body)
+            #expect(try handler().outcome(response) == outcome)
+        }
+    }
+
+    private static let pages: [(type: String?, coding: String?, body: [UInt8], rule: String, found: String)] =
+        [
+            ("text/html", nil, bytes("<html>log in"), "json", "an HTML page"),
+            ("text/html", nil, bytes("maintenance"), "json", "an HTML page"),
+            ("text/plain", nil, bytes("<!DOCTYPE html>"), "json", "an HTML page"),
+            (nil, nil, bytes("hello"), "json", "a body that is not JSON"),
+            ("application/json", nil, bytes("OK"), "json", "a body that is not JSON"),
+            ("application/json", nil, bytes(#"{"replies":["Hel"#), "json", "the text ends too early"),
+            ("text/plain", nil, bytes(#"{"replies":["Hel"#), "json", "the text ends too early"),
+            ("text/plain", nil, bytes("[1"), "json", "the text ends too early"),
+            ("text/plain", nil, Array(repeating: 0x61, count: 201), "json", "a body that is not JSON"),
+            ("application/json", nil, bytes("{} {}"), "json", "more than one value"),
+            ("application/json", nil, bytes(#"{"replies":[NaN]}"#), "json", "unexpected character"),
+            ("application/json", nil, [0x7B, 0xFF, 0x7D], "json", "a body that is not JSON"),
+            (
+                "application/json", nil, bytes(String(repeating: "[", count: 1000)), "json",
+                "nested deeper"
+            ),
+            ("application/json", "br", [0x0B, 0x02, 0x80], "json", "a Content-Encoding other than gzip"),
+            ("application/json", "gzip", [0x1F, 0x8B, 0x08, 0x00], "json", "a damaged gzip body"),
+            (
+                "application/json", "gzip", gzip(String(repeating: " ", count: 1 << 20) + "1"), "answerSize",
+                "after inflation"
+            ),
+            ("application/json", nil, bytes("[]"), "type", "an empty list"),
+        ]
+
+    @Test(arguments: pages)
+    func `an answer of 2xx that is a page or damaged is refused`(
+        _ type: String?, _ coding: String?, _ body: [UInt8], _ rule: String, _ found: String
+    ) throws {
+        let headers = [("content-type", type), ("content-encoding", coding)]
+            .compactMap { name, value in value.map { (name: name, value: $0) } }
+        let response = TransportResponse(status: 200, headers: headers, body: body)
+        let refusal = #expect(throws: AnswerRefusal.self) { try handler().outcome(response) }
+        #expect(refusal?.problems.map(\.rule) == [rule])
+        #expect(refusal?.problems.first?.found.contains(found) ?? false, "\(refusal?.problems ?? [])")
+        #expect(refusal?.problems.first?.passage.isEmpty == false)
+    }
+
+    @Test func `a status of 422 with problems refuses the answer, and without any rejects the event`() throws
+    {
+        let problems =
+            #"{"problems":[{"rule":"quickReplyCount","pointer":"/a","found":"1 item","allowed":"2 to 5"}]}"#
+        let refusal = #expect(throws: AnswerRefusal.self) {
+            try handler().outcome(TransportResponse(status: 422, body: Array(problems.utf8)))
+        }
+        let passage = "Apple MSP API, \"Quick Reply Message\""
+        #expect(
+            refusal?.problems == [
+                .init(
+                    rule: "quickReplyCount", pointer: "/a", found: "1 item", allowed: "2 to 5",
+                    passage: passage)
+            ])
+        for body in [
+            "", "<html>", "{}", #"{"problems":[]}"#, #"{"problems":["a"]}"#, #"{"problems":{"a":1}}"#,
+        ] {
+            let outcome = try handler().outcome(TransportResponse(status: 422, body: Array(body.utf8)))
+            #expect(outcome == .reject(reason: "the service answered with status 422"))
+        }
+    }
+
+    @Test func `a service that names files gets one problem that says so`() throws {
+        let file = #"{"path":"/etc/passwd","name":"a.pdf","mimeType":"application/pdf"}"#
+        let answer = #"{"replies":["fine",{"type":"text","body":"Look:","attachments":[\#(file),\#(file)]}]}"#
+        let refusal = #expect(throws: AnswerRefusal.self) {
+            try handler().outcome(TransportResponse(status: 200, body: Array(answer.utf8)))
+        }
+        #expect(refusal?.problems.map(\.pointer) == ["/replies/1/attachments"])
+        #expect(refusal?.problems.first?.rule == "attachmentFile")
+        #expect(refusal?.problems.first?.allowed.contains("only a child process attaches files") ?? false)
+    }
+
+    @Test(arguments: [("text/html", 200, "<html>maintenance</html>"), ("application/json", 422, problems)])
+    func `a refused answer of a service is one dead letter, and the fallback answers the customer`(
+        _ type: String, _ status: Int, _ body: String
+    ) async throws {
+        let calls = Mutex(0)
+        let status = try #require(HTTPStatus(code: status))
+        let codings = Mutex<[String?]>([])
+        let hook = HTTPRoute(.post, "/", body: .collected(maximumBytes: 1 << 20)) { request, _ in
+            calls.withLock { $0 += 1 }
+            codings.withLock { codings in
+                codings.append(request.fields.first { $0.name.lowercased() == "accept-encoding" }?.value)
+            }
+            return HTTPResponse(status, contentType: type, body: Array(body.utf8))
+        }
+        let (service, origin) = try await serve(hook)
+        let server = try await ServerUnderTest(bindings: [
+            #"{"handler": {"http": {"url": "\#(origin)/", "secret": {"env": "HOOK"}}}, "#
+                + #""fallback": {"text": "An agent will reply."}}"#
+        ])
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        let replies = await server.gateway.waitForMessages(customer: customer.id)
+        #expect(replies.map { $0.message.root["body"]?.string } == ["An agent will reply."])
+        await server.stages.first { $0.stage == .finish }
+        await server.stop()
+        await service.stop(within: .zero)
+        let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events {
+            $0.status == .failed
+        }
+        #expect(dead.count == 1)
+        #expect(dead.first?.problems?[0]?["passage"]?.string?.isEmpty == false)
+        #expect(calls.withLock { $0 } == 1)
+        #expect(codings.withLock { $0 } == ["identity"])
+        #expect(!server.log.lines.contains { $0.contains("maintenance") })
+    }
+
+    private static let problems =
+        #"{"problems":[{"rule":"type","pointer":"/state/price","found":"NaN","allowed":"a finite number"}]}"#
 
     @Test func `an answer that breaks a rule is refused`() throws {
         let response = TransportResponse(status: 200, body: Array(#"{"outcome":"perhaps"}"#.utf8))
@@ -87,9 +232,8 @@ struct ServiceHandlerTests {
             listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [hook])], shards: 1,
             logger: LogCollector().logger)
         let handler = try handler("http://\(try await service.start()[0])")
-        let reason = await #expect(throws: BridgeError.self) { try await handler.handle(try self.context()) }?
-            .reason
-        #expect(reason?.contains(body) == false)
+        let error = await #expect(throws: (any Error).self) { try await handler.handle(try self.context()) }
+        #expect((error as? any LoggableError)?.reason.contains(body) == false)
         #expect(handler.report.log.count == 1)
         #expect(handler.report.log.last?.hasSuffix(": " + body) == true)
         await service.stop(within: .zero)
@@ -197,8 +341,9 @@ struct ServiceHandlerTests {
         #expect(end.attempt == 1)
         #expect(
             server.log.lines.count {
-                $0.contains("the handler's service does not answer") && $0.contains("\(status)")
+                $0.contains("the handler's service refuses every event") && $0.contains("\(status)")
             } == 1)
+        #expect(!server.log.lines.contains { $0.contains("not answer") })
         #expect(!server.log.lines.contains { $0.contains("unknown caller") })
         #expect(try await server.logTail().contains { $0.contains("\(status): unknown caller") })
         await server.stop()

@@ -33,7 +33,7 @@ struct SignInBridgeTests {
             let text = try await test.report(outcome, customer, message)
             #expect(text == "signedIn user-alice alice@example.com")
         }
-        #expect(try await eventually { try test.requests().isEmpty })
+        #expect(try await eventually { try test.areForgotten() })
         await test.stop(secrets: ["user-alice"] + Array(test.provider.secrets))
     }
 

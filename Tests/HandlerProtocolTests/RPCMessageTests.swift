@@ -1,4 +1,5 @@
 import BalloonJSON
+import HandlerKit
 import HandlerProtocol
 import Testing
 
@@ -22,6 +23,30 @@ struct RPCMessageTests {
         #expect(id.int == 7)
         #expect(method == "event")
         #expect(params["deliveryId"]?.string == "a\nb")
+    }
+
+    @Test func `a byte order mark before a line is ignored`() {
+        let line = [0xEF, 0xBB, 0xBF] + RPCLine.request(id: 7, method: "ping")
+        guard case .request(_, "ping", _) = RPCMessage(line: line) else {
+            Issue.record("not a request")
+            return
+        }
+        #expect(RPCMessage(line: [0xEF, 0xBB, 0xBF]) == nil)
+    }
+
+    @Test func `problems of an error are bounded, and those of a library get their passage`() throws {
+        let problem =
+            #"{"rule":"bubbleText","pointer":"/a","found":"\#(String(repeating: "x", count: 5000))"}"#
+        let list = Array(repeating: problem, count: 150).joined(separator: ",")
+        let line =
+            #"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"","data":{"problems":[7,\#(list)]}}}"#
+        guard case .failure(1, let failure) = RPCMessage(line: Array(line.utf8)) else {
+            Issue.record("not an error")
+            return
+        }
+        #expect(failure.problems.count == 99)
+        #expect(failure.problems.allSatisfy { $0.found.utf8.count == 256 })
+        #expect(failure.problems.first?.passage == "Apple MSP API, \"InteractiveResponse Dictionary\"")
     }
 
     @Test func `a call without an id is a notification`() {

@@ -25,8 +25,9 @@ struct Fishmonger: TextHandler, QuickReplyHandler {
 struct Purser: TextHandler, ReplyFailedHandler {
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
         let ferries = try QuickReplyRequest(
-            summary: "Which ferry?", items: [.init("noon", title: "Noon"), .init("six", title: "Six")])
-        return .reply(.quickReply(ferries))
+            summary: "Please choose", items: [.init("noon", title: "Noon"), .init("six", title: "Six")])
+        return .reply(
+            .text("Which ferry?"), .quickReply(ferries).orText("Please write noon or six."))
     }
 
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome {

@@ -110,7 +110,9 @@ private struct ServiceUnderTest {
         }
         #expect(transport.requests.withLock { $0 }.count == tries)
         let allHaveLimits = transport.requests.withLock { requests in
-            requests.allSatisfy { $0.timeout == .seconds(10) && $0.clientCertificate != nil }
+            requests.allSatisfy {
+                $0.timeout == .seconds(10) && $0.clientCertificate != nil && $0.mustHappenOnce
+            }
         }
         #expect(allHaveLimits)
     }

@@ -17,7 +17,31 @@ import Testing
 
     private func begin(_ payment: inout Payment, _ id: String = "a", at now: Timestamp = now)
         -> Payment.GatewayDecision
-    { payment.begin(attempt: id, shippingMethod: payment.shippingMethod, at: now) }
+    { payment.begin(attempt: id, shippingMethod: payment.shown.shippingMethod, at: now) }
+
+    /// Applies the passing of time to attempts without an open call, in a server that started long ago.
+    private func advance(
+        _ payment: inout Payment, at now: Timestamp = now, open: Set<String> = [],
+        lifetime: Duration = .seconds(72 * 3600)
+    ) -> [PaymentAttempt.State] {
+        payment.advance(
+            at: now, since: Self.now.advanced(by: .seconds(-3600)), open: open, lifetime: lifetime,
+            PaymentTimings()
+        ).map(\.state)
+    }
+
+    /// Ends the attempt `a` without a seen end, and lets its time pass.
+    private func makeReversing(_ payment: inout Payment) {
+        _ = payment.settle("a", .lost, at: Self.now)
+        _ = advance(&payment, at: Self.now.advanced(by: .seconds(600)))
+    }
+
+    private func reverse(
+        _ payment: inout Payment, _ id: String = "a", isConfirmed: Bool, isLast: Bool = false
+    ) {
+        let turn = payment.attempts.first { $0.id == id }?.turn ?? 0
+        payment.reverse(id, begunIn: turn, isConfirmed: isConfirmed, isLast: isLast, at: Self.now)
+    }
 
     private func charged(_ amount: String = "59.00") -> Payment.Outcome {
         .charged(amount: amount, reference: "ch_1", answer: Self.success)
@@ -62,17 +86,22 @@ import Testing
         _ = paid.settle("a", charged(), at: Self.now)
         #expect(begin(&paid, "b") == .refused(.paid))
         var reversing = running
-        let result1 = reversing.settle("a", .unknown, at: Self.now).needsReversal
+        let result1 = reversing.settle("a", .late, at: Self.now).needsReversal
         #expect(result1)
         #expect(begin(&reversing, "b") == .refused(.reversal))
+        // The confirmation of a reversal decides nothing while the call may still charge.
+        reverse(&reversing, isConfirmed: true)
+        #expect(begin(&reversing, "b") == .refused(.reversal))
+        makeReversing(&reversing)
+        #expect(begin(&reversing, "b") == .refused(.reversal))
         var reversed = reversing
-        reversed.reverse("a", isConfirmed: true, isLast: false, at: Self.now)
+        reverse(&reversed, isConfirmed: true)
         #expect(!reversed.isBusy)
         guard case .call = begin(&reversed, "b") else {
             Issue.record("refused after the reversal")
             return
         }
-        reversing.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        reverse(&reversing, isConfirmed: false, isLast: true)
         #expect(reversing.attempts.first?.state == .unreversed)
         #expect(begin(&reversing, "b") == .refused(.reversal))
     }
@@ -109,29 +138,46 @@ import Testing
         var payment = payment()
         _ = begin(&payment)
         let settlement = payment.settle("a", charged(amount), at: Self.now)
-        #expect(settlement.answer == Payment.failure && settlement.needsReversal)
+        #expect(settlement.answer == PaymentFailure.uncertain.answer && settlement.needsReversal)
         #expect(payment.attempts.first?.state == .reversing && payment.paid == nil)
     }
 
     @Test func `a success after the time limit leaves one reversal`() {
         var payment = payment()
         _ = begin(&payment)
-        let result2 = payment.settle("a", .unknown, at: Self.now).needsReversal
+        let result2 = payment.settle("a", .late, at: Self.now).needsReversal
         #expect(result2)
         let late = payment.settle("a", charged(), at: Self.now)
-        #expect(late.answer == Payment.failure)
-        #expect(payment.reversals.count == 1 && payment.reversals.first?.reference == "ch_1")
-        #expect(begin(&payment) == .repeated(answer: Payment.failure))
+        #expect(late.answer == PaymentFailure.uncertain.answer)
+        #expect(payment.attempts.map(\.state) == [.reversing])
+        #expect(payment.reversals.first?.reference == "ch_1")
+        #expect(begin(&payment) == .repeated(answer: PaymentFailure.uncertain.answer))
     }
 
     @Test func `a success after a reversal that found nothing is reversed too`() {
         var payment = payment()
         _ = begin(&payment)
-        _ = payment.settle("a", .unknown, at: Self.now)
-        payment.reverse("a", isConfirmed: true, isLast: false, at: Self.now)
+        makeReversing(&payment)
+        let turn = payment.attempts[0].turn
+        reverse(&payment, isConfirmed: true)
         let result3 = payment.settle("a", charged(), at: Self.now).needsReversal
         #expect(result3)
         #expect(payment.reversals.count == 1)
+        // A reversal that was begun before the answer may have found no charge.
+        payment.reverse("a", begunIn: turn, isConfirmed: true, isLast: false, at: Self.now)
+        #expect(payment.attempts[0].state == .reversing)
+    }
+
+    @Test func `a charge that is reported during a reversal needs another reversal`() {
+        var payment = payment()
+        _ = begin(&payment)
+        makeReversing(&payment)
+        let turn = payment.attempts[0].turn
+        _ = payment.settle("a", charged(), at: Self.now)
+        payment.reverse("a", begunIn: turn, isConfirmed: true, isLast: false, at: Self.now)
+        #expect(payment.attempts[0].state == .reversing)
+        reverse(&payment, isConfirmed: true)
+        #expect(payment.attempts[0].state == .reversed)
     }
 
     @Test func `a success that the device was not told of is reversed`() {
@@ -158,41 +204,40 @@ import Testing
         if isTold { payment.tell("a", isDelivered: true, at: Self.now) }
         let end = Self.now.advanced(by: .seconds(600))
         var silent = payment
-        let result4 = !silent.reverseUntold(at: Self.now)
-        #expect(result4)
-        let result5 = silent.reverseUntold(at: end) == !isTold
-        #expect(result5)
+        #expect(advance(&silent).isEmpty)
+        // The answer may be on its way.
+        #expect(advance(&silent, at: end, open: ["a"]).isEmpty)
+        #expect(advance(&silent, at: end) == (isTold ? [] : [.reversing]))
         #expect((silent.paid != nil) == isTold)
         payment.finish(byEventOfPaid: isPaid, at: Self.now)
         #expect((payment.paid != nil) == remains)
         #expect(payment.reversals.isEmpty == remains)
-        let result6 = !payment.reverseUntold(at: end)
-        #expect(result6)
+        #expect(advance(&payment, at: end).isEmpty)
     }
 
     @Test func `a failed reversal stays open until the last one`() {
         var payment = payment()
         _ = begin(&payment)
-        _ = payment.settle("a", .unknown, at: Self.now)
-        payment.reverse("a", isConfirmed: false, isLast: false, at: Self.now)
+        makeReversing(&payment)
+        reverse(&payment, isConfirmed: false)
         #expect(payment.reversals.first?.failures == 1 && payment.isBusy)
-        payment.reverse("b", isConfirmed: true, isLast: false, at: Self.now)
+        reverse(&payment, "b", isConfirmed: true)
         #expect(payment.isBusy)
-        payment.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        reverse(&payment, isConfirmed: false, isLast: true)
         #expect(payment.attempts.first?.state == .unreversed && payment.isBusy && payment.reversals.isEmpty)
     }
 
     @Test func `an operator has a dead reversal tried again from the start, or drops it for good`() {
         var payment = payment()
         _ = begin(&payment)
-        _ = payment.settle("a", .unknown, at: Self.now)
+        makeReversing(&payment)
         // A reversal that still runs is no dead letter.
         var running = payment
         let (isRetried, isDropped) = (
             running.retryReversal("a", at: Self.now), running.dropReversal("a", at: Self.now)
         )
         #expect(!isRetried && !isDropped && running == payment)
-        payment.reverse("a", isConfirmed: false, isLast: true, at: Self.now)
+        reverse(&payment, isConfirmed: false, isLast: true)
         let later = Self.now.advanced(by: .seconds(5))
         var again = payment
         let isAgain = again.retryReversal("a", at: later)
@@ -206,23 +251,17 @@ import Testing
         #expect(!isDroppedAgain)
     }
 
-    @Test func `a restart turns an unfinished attempt into a reversal, and nothing else`() {
+    @Test func `a restart makes an unfinished attempt uncertain, and nothing else`() {
         var payment = payment()
         var untouched = payment
-        let result7 = !untouched.recover(at: Self.now)
-        #expect(result7)
+        #expect(advance(&untouched).isEmpty)
         #expect(untouched == payment)
         _ = begin(&payment)
-        let result8 = payment.recover(at: Self.now)
-        #expect(result8)
+        #expect(advance(&payment, open: ["a"]).isEmpty)
+        #expect(advance(&payment) == [.uncertain])
         #expect(payment.reversals.map(\.id) == ["a"])
-        let result9 = !payment.recover(at: Self.now)
-        #expect(result9)
-        var running = self.payment()
-        _ = begin(&running)
-        let result10 = !running.recover(at: Self.now, except: ["a"])
-        #expect(result10)
-        #expect(begin(&payment) == .repeated(answer: Payment.failure))
+        #expect(advance(&payment).isEmpty)
+        #expect(begin(&payment) == .repeated(answer: PaymentFailure.uncertain.answer))
     }
 
     @Test
@@ -239,31 +278,90 @@ import Testing
             payment.finish(.event)
             #expect(payment.end == reason)
             #expect(begin(&payment) == .refused(.ended))
-            let result11 = !payment.update(total: "1.00", shippingMethod: nil, sheet: [], at: Self.now)
-            #expect(result11)
+            #expect(!update(&payment, "1.00", nil))
         }
+    }
+
+    /// Proposes a sheet and delivers it; returns whether it may be sent.
+    private func update(_ payment: inout Payment, _ total: String, _ method: String?, isSent: Bool? = true)
+        -> Bool
+    {
+        let shown = Payment.Shown(total: total, shippingMethod: method, sheet: Array(#"{"a":1}"#.utf8))
+        let isProposed = payment.propose(shown, at: Self.now)
+        if isProposed, let isSent { payment.resolve(shown, isSent: isSent) }
+        return isProposed
     }
 
     @Test func `an update changes the sum, but not while or after a charge`() {
         var payment = payment(shippingMethod: "std")
-        let sheet = Array(#"{"a":1}"#.utf8)
-        let result12 = payment.update(total: "64.00", shippingMethod: "fast", sheet: sheet, at: Self.now)
-        #expect(result12)
+        #expect(update(&payment, "64.00", "fast"))
         guard case .call(let attempt) = begin(&payment) else {
             Issue.record("not called")
             return
         }
-        #expect(attempt.amount == "64.00" && payment.shippingMethod == "fast" && payment.sheet == sheet)
-        let result13 = !payment.update(total: "1.00", shippingMethod: "std", sheet: sheet, at: Self.now)
-        #expect(result13)
+        #expect(attempt.amount == "64.00" && payment.shown.shippingMethod == "fast")
+        #expect(payment.shown.sheet == Array(#"{"a":1}"#.utf8))
+        #expect(!update(&payment, "1.00", "std"))
         _ = payment.settle("a", .declined(answer: Self.declined), at: Self.now)
-        let result14 = payment.update(total: "65.00", shippingMethod: "std", sheet: sheet, at: Self.now)
-        #expect(result14)
+        #expect(update(&payment, "65.00", "std"))
         _ = begin(&payment, "b")
         _ = payment.settle("b", charged("65.00"), at: Self.now)
-        let result15 = !payment.update(total: "1.00", shippingMethod: "std", sheet: sheet, at: Self.now)
-        #expect(result15)
-        #expect(payment.total == "65.00")
+        #expect(!update(&payment, "1.00", "std"))
+        #expect(payment.shown.total == "65.00")
+    }
+
+    /// The sum that is charged after an update from 59.00 to another total.
+    struct LostUpdate: Sendable {
+        /// Whether the answer was sent; nil after a crash.
+        var isSent: Bool?
+        var total = "99.00"
+        /// The shipping method of the update.
+        var method = "std"
+        /// The shipping method of the gateway call.
+        var called = "std"
+        /// The amount in the decrypted token; nil without decryption.
+        var token: String?
+        let charged: String?
+    }
+
+    @Test(arguments: [
+        LostUpdate(isSent: true, charged: "99.00"), LostUpdate(isSent: false, charged: "59.00"),
+        // After a crash nobody knows which total the device shows.
+        LostUpdate(charged: nil), LostUpdate(total: "59.0", charged: "59.0"),
+        LostUpdate(token: "59.00", charged: "59.00"), LostUpdate(token: "99.00", charged: "99.00"),
+        LostUpdate(token: "58.00", charged: nil),
+        LostUpdate(method: "fast", called: "fast", charged: "99.00"),
+        LostUpdate(method: "fast", called: "std", charged: "59.00"),
+        LostUpdate(method: "fast", called: "other", charged: nil),
+        LostUpdate(method: "fast", called: "fast", token: "59.00", charged: nil),
+    ])
+    func `the sum after an update is the one that the device can only show`(lost: LostUpdate) throws {
+        var payment = payment(shippingMethod: "std")
+        #expect(update(&payment, lost.total, lost.method, isSent: lost.isSent))
+        #expect(Payment(json: try JSONDocument(payment.json).root) == payment)
+        let decision = payment.begin(attempt: "a", shippingMethod: lost.called, at: Self.now) { total in
+            lost.token.map { $0 == total } ?? true
+        }
+        guard case .call(let attempt) = decision else {
+            #expect(lost.charged == nil, "\(decision)")
+            return
+        }
+        #expect(attempt.amount == lost.charged && payment.shown.total == lost.charged)
+        #expect(payment.pending.isEmpty)
+    }
+
+    @Test func `updates whose delivery is unknown are bounded, and a delivered one settles them`() {
+        var payment = payment()
+        for number in 1...Payment.maximumPendingUpdates {
+            #expect(update(&payment, "\(number).00", nil, isSent: nil))
+        }
+        #expect(!update(&payment, "9.00", nil))
+        var settled = self.payment()
+        #expect(update(&settled, "1.00", nil, isSent: nil))
+        #expect(update(&settled, "2.00", nil, isSent: false))
+        #expect(settled.pending.map(\.total) == ["1.00"])
+        #expect(update(&settled, "3.00", nil))
+        #expect(settled.pending.isEmpty && settled.shown.total == "3.00")
     }
 
     @Test func `a payment is read as it was written, and a damaged one is refused`() throws {
@@ -271,8 +369,8 @@ import Testing
         _ = begin(&payment)
         _ = payment.settle("a", .declined(answer: Self.declined), at: Self.now)
         _ = begin(&payment, "b")
-        _ = payment.settle("b", .unknown, at: Self.now)
-        payment.reverse("b", isConfirmed: false, isLast: false, at: Self.now)
+        _ = payment.settle("b", .misanswered(reference: nil), at: Self.now)
+        reverse(&payment, "b", isConfirmed: false)
         payment.finish(.withdrawn)
         #expect(Payment(json: try JSONDocument(payment.json).root) == payment)
         let text = String(decoding: payment.json, as: UTF8.self)

@@ -21,6 +21,16 @@ private func request(_ transaction: String = "1", product: String = "p.monthly",
 }
 
 @Suite struct AnswerTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `a hundred problems of an answer are listed, with their places`() throws {
+        let members = (0..<30_000).map { #""n\#($0)":1"# }.joined(separator: ",\n")
+        let (choice, problems) = RetentionChoice.read(try value("{\(members)}"))
+        #expect(choice == nil)
+        #expect(problems.count == 100)
+        #expect(problems.map(\.line) == problems.map(\.line).sorted())
+        #expect(Set(problems.map(\.pointer)).isSuperset(of: ["/n0", "/n50"]))
+    }
+
     @Test func `the claims of a question are read and written as they were`() throws {
         let request = try RetentionRequest(claims: value(claims))
         #expect(request.originalTransactionID == "99371282")
@@ -37,7 +47,8 @@ private func request(_ transaction: String = "1", product: String = "p.monthly",
         ("\"99371282\"", "99371282", .originalTransactionId), ("99371282", "", .originalTransactionId),
         ("1234567890", "-1", .appAppleId), ("1234567890", "1.5", .appAppleId),
         ("1234567890", "\"1\"", .appAppleId),
-        ("p.monthly", "p monthly", .productId), ("en-US", "en_US", .userLocale),
+        ("p.monthly", "p monthly", .productId), ("en-US", "", .userLocale),
+        ("\"en-US\"", "7", .userLocale),
         (id, "1", .requestIdentifier),
         ("Production", "Xcode", .environment), ("Production", "LocalTesting", .environment),
         ("1790000000000", "0", .signedDate), ("1790000000000", "1e30", .signedDate),
@@ -52,6 +63,18 @@ private func request(_ transaction: String = "1", product: String = "p.monthly",
             }
         }
         #expect(throws: RetentionRequest.Defect.notAnObject) { try RetentionRequest(claims: value("[]")) }
+    }
+
+    @Test(arguments: ["en_US", "EN-us", "en-us", "en-Latn-US-posix", "sr@latin", "x", "en-US\u{1F34F}"])
+    func `a question in an unfamiliar locale gets the rule without a locale`(_ locale: String) throws {
+        let request = try RetentionRequest(claims: value(claims.replacing("en-US", with: locale)))
+        #expect(request.locale.code == locale && !request.locale.isFamiliar)
+        #expect(String(decoding: request.json, as: UTF8.self).contains(#""userLocale":"\#(locale)""#))
+        let rules = AnswerRules([
+            .init(locale: StoreLocale("en"), answer: .message("english")), .init(answer: .message("stay")),
+        ])
+        #expect(rules.answer(to: request)?.message == "stay")
+        #expect(AnswerRules(Array(rules.rules.prefix(1))).answer(to: request) == nil)
     }
 
     @Test func `an answer has exactly one of the four shapes`() throws {

@@ -21,13 +21,14 @@ package struct RestartableServer: Sendable {
     private let program: String
     private let secret = Secret.random(byteCount: 32)
 
-    /// Starts the gateway and writes the configuration of `program`, whose one business has the built-in `handler`.
+    /// Starts the gateway and writes the configuration of `program`, whose first business has the built-in `handler`.
     ///
-    /// The data directory is on `disk`, if there is one. The API is served when there is an `apiToken`, a SHA-256 in
+    /// There is a second business if it has a handler.     /// The data directory is on `disk`, if there is one. The API is served when there is an `apiToken`, a SHA-256 in
     /// hexadecimal.
     package init(
         _ program: String = "CrashTestServer", handler: String = #"{"builtin": "token"}"#,
-        shutdownSeconds: Int = 25, disk: SmallDisk? = nil, apiToken: String? = nil
+        secondHandler: String? = nil, shutdownSeconds: Int = 25, disk: SmallDisk? = nil,
+        apiToken: String? = nil
     ) async throws {
         data = (disk?.path ?? directory.path) + "/data"
         self.program = program
@@ -39,7 +40,7 @@ package struct RestartableServer: Sendable {
         let api = apiToken.map {
             #", "api": {"tokens": [{"name": "test", "sha256": "\#($0)", "may": ["read", "send"]}], "requestsPerMinute": 1000000}"#
         }
-        let files = [
+        var files = [
             "secret": Base64.encode(secret.bytes),
             "server.json": """
             {"mspID": "\(ServerUnderTest.mspID)", "secret": {"file": "secret"}, "listen": "127.0.0.1:0",
@@ -51,6 +52,9 @@ package struct RestartableServer: Sendable {
             {"businessID": "\(ServerUnderTest.business)", "name": "One", "handler": \(handler)}
             """,
         ]
+        files["businesses/two.json"] = secondHandler.map {
+            #"{"businessID": "\#(ServerUnderTest.business(1))", "name": "Two", "handler": \#($0)}"#
+        }
         for (name, text) in files { try AtomicFile.write(Array(text.utf8), to: directory.file(name)) }
     }
 
@@ -71,12 +75,13 @@ package struct RestartableServer: Sendable {
         return names.contains { $0.hasPrefix("snapshot.") }
     }
 
-    /// A customer of the one business, who writes to this process.
+    /// A customer of a business, the first unless another is given, who writes to this process.
     package func customer(
-        _ server: ServerProcess, id: CustomerID = CustomerID("urn:mbid:AQAA+/=")
+        _ server: ServerProcess, id: CustomerID = CustomerID("urn:mbid:AQAA+/="),
+        business: BusinessID = ServerUnderTest.business
     ) -> SimulatedCustomer {
         SimulatedCustomer(
-            id: id, business: ServerUnderTest.business,
+            id: id, business: business,
             server: "http://\(server.address ?? "")", mspID: ServerUnderTest.mspID, secret: secret,
             gateway: gateway.origin, transport: transport)
     }

@@ -35,6 +35,9 @@ package final class ServerProcess: Sendable {
         try await process.line(where: wanted)
     }
 
+    /// Sends a signal.
+    package func signal(_ number: Int32) { process.signal(number) }
+
     /// Kills the process, and returns when its locks are released.
     package func kill() async {
         process.signal(SIGKILL)

@@ -26,7 +26,8 @@ package final class ServerUnderTest: Sendable {
     package let log = LogCollector()
     package let stages = StageCollector()
     package let url: String
-    private let server: RunningServer
+    /// The server itself, for tests of its parts.
+    package let running: RunningServer
 
     /// Starts a gateway and the server; `adjust` changes the configuration before the server's start.
     package init(
@@ -47,10 +48,10 @@ package final class ServerUnderTest: Sendable {
         configuration.gateway.downloadHosts = ["\(gatewayAddress)"]
         adjust(&configuration)
         self.configuration = configuration
-        server = try RunningServer(
+        running = try RunningServer(
             configuration: configuration, handlers: handlers, logger: log.logger,
             observer: stages.and(LogObserver(log.logger)), disk: disk)
-        url = "http://\(try await server.start()[0])"
+        url = "http://\(try await running.start()[0])"
     }
 
     /// The id of the business with this index.
@@ -61,13 +62,13 @@ package final class ServerUnderTest: Sendable {
     package var secret: Secret { configuration.secret }
 
     /// The work that a stop left unfinished, or would leave now.
-    package var leftover: Leftover { server.leftover }
+    package var leftover: Leftover { running.leftover }
 
     /// The checks of a watchdog.
-    package var progressChecks: [Watchdog.Check] { server.progressChecks }
+    package var progressChecks: [Watchdog.Check] { running.progressChecks }
 
     /// The URL of the admin listener; nil when there is none.
-    package var adminURL: String? { server.adminAddress.map { "http://\($0)" } }
+    package var adminURL: String? { running.adminAddress.map { "http://\($0)" } }
 
     /// A customer with a new opaque id.
     package func customer(
@@ -81,7 +82,7 @@ package final class ServerUnderTest: Sendable {
 
     /// Replaces the configuration as `SIGHUP` does.
     package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
-        await server.reload(load)
+        await running.reload(load)
     }
 
     /// Returns the server's answer to a request on its control socket.
@@ -105,12 +106,12 @@ package final class ServerUnderTest: Sendable {
 
     /// Stops only the server; false when work remained unfinished at the limit.
     package func stopServer(within limit: Duration, grace: Duration? = nil) async -> Bool {
-        await server.stop(within: limit, grace: grace)
+        await running.stop(within: limit, grace: grace)
     }
 
     /// Stops the server and the gateway, and searches the log for customers' ids, credentials and `secrets`.
     package func stop(within limit: Duration = .seconds(60), secrets: [String] = []) async {
-        _ = await server.stop(within: limit)
+        _ = await running.stop(within: limit)
         await gateway.stop()
         let all = secrets + [Base64.encode(secret.bytes), "urn:mbid:", "Bearer"]
         for line in log.lines {

@@ -147,6 +147,13 @@ package struct SignInUnderTest: Sendable {
         try requestFiles().map { try JSONDocument(File($0, for: .reading).readAll()) }
     }
 
+    /// Whether the files of the requests have neither a secret nor a result any more.
+    package func areForgotten() throws -> Bool {
+        try requests().allSatisfy {
+            $0.root["payload"] == nil && $0.root["result"] == nil && $0.root["confirmation"] == nil
+        }
+    }
+
     /// Replaces the private number in the file of the only open request, so that a known token opens.
     package func replaceScalar(by scalar: String) async throws {
         try await changeRequests(in: "open") { request in

@@ -94,8 +94,12 @@ import Testing
         #expect(names == ["code_challenge", "code_challenge_method", "nonce"])
         let neither = SignInAttempt(
             at: provider(pkce: false, nonce: false), redirectURI: "https://a.example/cb")
-        #expect(try neither.additionalParameters() == nil)
-        #expect(try neither.additionalParameters(merging: "prompt=login") == "prompt=login")
+        for own in [nil, "prompt=login"] {
+            #expect(throws: SignInFailure.unprotected) { try neither.additionalParameters(merging: own) }
+        }
+        let bare = SignInAttempt(
+            at: provider(pkce: false), redirectURI: "https://a.example/cb", scope: ["email"])
+        #expect(throws: SignInFailure.unprotected) { try bare.additionalParameters() }
         let plain = SignInAttempt(
             at: provider(), redirectURI: "https://a.example/cb", scope: ["email"])
         #expect(plain.nonce == nil)

@@ -92,6 +92,31 @@ extension Result where Failure == SignInFailure {
 }
 
 @Suite struct ExchangeTests {
+    @Test func `a token endpoint that closes after reading gets the code once`() async throws {
+        let requests = Mutex<[String]>([])
+        let server = LoopbackServer { request in
+            requests.withLock { $0.append(String(request.head[0].prefix { $0 != "?" })) }
+            return request.head[0].hasPrefix("POST") ? .answerAndClose("") : .answer(ok())
+        }
+        let transport = try CurlTransport()
+        let client = try SignInClient(transport: transport, threads: PublicKeyThreads())
+        var provider = Provider(
+            issuer: nil, clientID: "balloon", clientAuthentication: .none, scope: ["email"])
+        provider.tokenURL = server.url("/token")
+        provider.userinfoURL = server.url("/userinfo")
+        provider.allowsLoopback = true
+        let attempt = SignInAttempt(at: provider, redirectURI: ProviderUnderTest.redirectURI)
+        let callback = try SignInCallback("code=c&state=\(attempt.state)".utf8)
+        // A request that leaves an open connection behind, which the exchange would reuse.
+        _ = try await transport.send(TransportRequest(url: server.url("/keys"), allowsPlainHTTP: true))
+        let result = await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        guard case .failure(.unreachable(.token, .interrupted)) = result else {
+            Issue.record("not interrupted: \(result)")
+            return
+        }
+        #expect(requests.withLock { $0 } == ["GET /keys HTTP/1.1", "POST /token HTTP/1.1"])
+    }
+
     @Test(arguments: [SignatureAlgorithm.rs256, .es256])
     func `a code becomes an identity with the claims of the provider`(
         _ algorithm: SignatureAlgorithm
@@ -223,6 +248,47 @@ extension Result where Failure == SignInFailure {
         try await test.client.checkIssuer(
             of: callback, for: attempt, at: test.provider, before: .now + .seconds(20))
         #expect(test.fake.requestCount(.token) == 0)
+        await test.fake.stop()
+    }
+
+    @Test(arguments: [
+        (nil, false), (false, false), (true, true),
+    ])
+    func `with configured addresses a callback needs iss when authorizationResponseIss says so`(
+        setting: Bool?, isRequired: Bool
+    ) async throws {
+        var test = try await ProviderUnderTest()
+        let issuer = test.fake.issuer ?? ""
+        test.provider.tokenURL = issuer + "/token"
+        test.provider.jwksURL = issuer + "/jwks"
+        test.provider.userinfoURL = issuer + "/userinfo"
+        test.provider.namesIssuerInCallbacks = setting
+        let check = try await test.client.check(test.provider)
+        #expect(check.ignoresAnnouncedIssuer == !isRequired)
+        test.fake.misbehave(.omitsIssuer)
+        let (attempt, callback) = try await test.visit()
+        var failure: SignInFailure?
+        do throws(SignInFailure) {
+            try await test.client.checkIssuer(
+                of: callback, for: attempt, at: test.provider, before: .now + .seconds(20))
+        } catch { failure = error }
+        #expect(failure == (isRequired ? .callbackIssuer(isMissing: true) : nil))
+        #expect(await test.exchange(attempt, callback).failure == failure)
+        await test.fake.stop()
+    }
+
+    @Test func `the check of a provider with configured addresses compares its issuer`() async throws {
+        var test = try await ProviderUnderTest()
+        let issuer = test.fake.issuer ?? ""
+        test.provider.tokenURL = issuer + "/token"
+        test.provider.jwksURL = issuer + "/jwks"
+        test.fake.misbehave(.wrongDiscovery)
+        await #expect(throws: SignInFailure.answerRefused(.discovery, .issuerDiffers)) {
+            try await test.client.check(test.provider)
+        }
+        test.fake.misbehave(.fails(.discovery, 404))
+        let other = try SignInClient(transport: test.transport, threads: PublicKeyThreads())
+        #expect(try await !other.check(test.provider).ignoresAnnouncedIssuer)
         await test.fake.stop()
     }
 

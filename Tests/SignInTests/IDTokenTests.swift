@@ -34,7 +34,30 @@ private let rows: [Row] = [
     Row("aud absent", .audience) { $0.claims["aud"] = .some(nil) },
     Row("aud is our client in a list", nil) { $0.claims["aud"] = #"["balloon"]"# },
     Row("aud with another client", .audience) { $0.claims["aud"] = #"["balloon","other"]"# },
-    Row("aud with a configured audience", nil) { $0.claims["aud"] = #"["api","balloon"]"# },
+    Row("aud with a configured audience, and azp", nil) {
+        $0.claims["aud"] = #"["api","balloon"]"#
+        $0.claims["azp"] = #""balloon""#
+    },
+    Row("aud with a configured audience, azp absent", .authorizedParty) {
+        $0.claims["aud"] = #"["api","balloon"]"#
+    },
+    Row("aud with a configured audience, azp null", .authorizedParty) {
+        $0.claims["aud"] = #"["api","balloon"]"#
+        $0.claims["azp"] = "null"
+    },
+    Row("aud with a configured audience, azp of it", .authorizedParty) {
+        $0.claims["aud"] = #"["api","balloon"]"#
+        $0.claims["azp"] = #""api""#
+    },
+    Row("aud is a configured audience alone", .audience) {
+        $0.claims["aud"] = #"["api"]"#
+        $0.claims["azp"] = #""balloon""#
+    },
+    Row("aud names our client twice", nil) { $0.claims["aud"] = #"["balloon","balloon"]"# },
+    Row("aud with another client, and azp", .audience) {
+        $0.claims["aud"] = #"["balloon","other"]"#
+        $0.claims["azp"] = #""balloon""#
+    },
     Row("aud is an empty list", .audience) { $0.claims["aud"] = "[]" },
     Row("aud with a number", .audience) { $0.claims["aud"] = #"["balloon",1]"# },
     Row("azp is our client", nil) { $0.claims["azp"] = #""balloon""# },

@@ -9,6 +9,30 @@ import Testing
 ///
 /// Each file has a message and several choices, each with the expected answer or the expected error text.
 @Suite struct DeviceAnswerTests {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("(a+)+$", false), (String(repeating: "[", count: 5000), true), ("^(a|aa)+$", false),
+            (#"(a)\\1b"#, true),
+        ])
+    func `a form's expression that is hostile is matched in time, and an undecided one accepts the text`(
+        expression: String, isAccepted: Bool
+    ) throws {
+        let message = try JSONDocument(
+            Array(
+                #"""
+                {"type":"interactive","interactiveData":{"data":{"version":"1.0","requestIdentifier":"r","dynamic":{
+                "version":"1.2","template":"messageForms","data":{"startPageIdentifier":"p","pages":[{"pageIdentifier":"p",
+                "type":"input","title":"t","subtitle":"s","options":{"maximumCharacterCount":4000,"regex":"\#(expression)"}}]}}}}}
+                """#.utf8))
+        let fill = DeviceChoice.Fill(page: "p", value: String(repeating: "a", count: 3000) + "!")
+        let today = try #require(DatePattern.iso.date(in: "2026-11-22"))
+        let result = Result { () throws(DeviceAnswerError) in
+            try DeviceAnswer(to: DeviceOffer(message), choosing: DeviceChoice(fills: [fill]), today: today)
+        }
+        #expect(((try? result.get()) != nil) == isAccepted)
+    }
+
     @Test(arguments: Fixture.names(in: "answers"))
     func `a choice in a fixture makes the answer or the error in that fixture`(name: String) throws {
         let today = try #require(DatePattern.iso.date(in: "2026-11-22"))

@@ -111,6 +111,48 @@ import Testing
         await test.gateway.stop()
     }
 
+    @Test(arguments: [
+        ("/v1/authenticate", #""type":"text","body":"x""#, "not an authentication request"),
+        (
+            "/v1/authenticate", #""type":"richLink","richLinkData":{"url":"https://a","title":"t"}"#,
+            "not an authentication request"
+        ),
+        (
+            "/v1/message", #""type":"richLink","preview":{"url":"https://a"}"#,
+            "richLinkData or richLinkDataRef is missing"
+        ),
+    ])
+    func `a message that belongs to another endpoint, or has a preview, is refused`(
+        path: String, members: String, detail: String
+    ) async throws {
+        let test = try await GatewayConversation()
+        let body = #"{"id":"one","sourceId":"b","destinationId":"c",\#(members)}"#
+        let fields = ["id": "one", "source-id": "b", "destination-id": "c"]
+        let answer = try await test.ask("POST", path, fields, body: Array(body.utf8))
+        #expect(answer.status == 400)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "400 Bad Request : \(detail)\n")
+        #expect(test.gateway.messages().isEmpty)
+        await test.gateway.stop()
+    }
+
+    @Test func `a foreign source gets 404, at decodePayload 403, and is served once it is named`()
+        async throws
+    {
+        let test = try await GatewayConversation(businesses: [BusinessID("other")])
+        let data = try JSONDocument(Array(#"{"bid":"x"}"#.utf8)).root
+        let payload = SimulatedPayload(business: BusinessID("b"), interactiveData: data).encode()
+        let fields = ["source-id": "b", "bid": "x"]
+        for _ in 0..<2 {
+            #expect(try await test.ask("POST", "/v1/decodePayload", fields, body: payload).status == 403)
+            #expect(try await test.post("one").status == 404)
+            test.gateway.serve([BusinessID("another")])
+        }
+        test.gateway.serve([BusinessID("b")])
+        #expect(try await test.ask("POST", "/v1/decodePayload", fields, body: payload).status == 200)
+        #expect(try await test.post("one").status == 200)
+        await test.gateway.stop()
+    }
+
     @Test func `a source that is no business of this MSP gets 404`() async throws {
         let test = try await GatewayConversation(businesses: [BusinessID("other")])
         let answer = try await test.post("one")

@@ -47,6 +47,9 @@ struct SessionTests {
         func text(_ text: Text, _ context: Context) async throws -> Outcome {
             switch text.plainBody {
             case "burn": throw Burnt()
+            case "wrong":
+                // The line of a program that builds its messages as JSON.
+                return .handled([try Reply(json: try JSONDocument(Array(#"{"type":"close"}"#.utf8)))])
             case "wait":
                 steps.add("wait")
                 // Wait until the call is cancelled.
@@ -160,6 +163,22 @@ struct SessionTests {
         let failure = try await server.line()
         #expect(failure["error"]?["code"]?.int == RPCFailure.Code.retryable)
         #expect(failure["error"]?["message"]?.string == "the handler threw Burnt")
+
+        // A message that breaks a rule is refused with its problems.
+        try server.event(8, "wrong")
+        let refused = try await server.line()["error"]
+        #expect(refused?["code"]?.int == RPCFailure.Code.permanent)
+        #expect(refused?["data"]?["problems"]?[0]?["rule"]?.string == "messageType")
+        #expect(refused?["data"]?["problems"]?[0]?["pointer"]?.string == "/type")
+
+        // A line that is no message is skipped.
+        for line in ["no JSON", "[1]", "{", #"{"jsonrpc":"2.0"}"#, ""] {
+            server.input.yield(Array((line + "\n").utf8))
+        }
+        server.input.yield([0xEF, 0xBB, 0xBF] + RPCLine.request(id: 9, method: Method.ping))
+        #expect(try await server.line()["id"]?.int == 9)
+        try server.event(10, "one\u{2028}two")
+        #expect(try await server.line()["id"]?.int == 10)
 
         // Other events are answered while one is in progress.
         try server.event(4, "wait")

@@ -111,8 +111,8 @@ import Testing
             var payment = Payment(
                 currency: "EUR", total: "59.00", shippingMethod: nil, sheet: try PaymentSheet(request).json)
             _ = payment.begin(attempt: id, shippingMethod: nil, at: .now())
-            _ = payment.settle(id, .unknown, at: .now())
-            payment.reverse(id, isConfirmed: false, isLast: true, at: .now())
+            _ = payment.settle(id, .misanswered(reference: nil), at: .now())
+            payment.reverse(id, begunIn: 1, isConfirmed: false, isLast: true, at: .now())
             let payload = PaymentPayload(
                 key: "k", session: session, message: MessageID("m"), request: request, payment: payment)
             _ = try await store.requests.request(of: ReplyID(record: UInt64(57 + number), index: 0)) { now in
@@ -306,10 +306,12 @@ import Testing
         #expect(try await shell.run("balloon events list").status == 0)
         try cut(journal + "/" + segments[0], isInsideLine: isInsideLine)
         #expect(try await shell.run("balloon conversations verify").status == 65)
+        // A segment that ends after a line looks like one whose next segment is missing.
+        let damaged = isInsideLine ? segments[0] : "000000000002.jsonl"
         for list in ["events list", "deadletters list --json", "deadletters drop --all"] {
             let result = try await shell.run("balloon \(list)")
             #expect(result.status == 65, "\(list)")
-            #expect(result.errors.contains("\(segments[0]) is damaged"), "\(list)")
+            #expect(result.errors.contains("\(damaged) is damaged"), "\(list)")
             // Lists show the undamaged records; commands that would change them fail.
             #expect(result.output.isEmpty == list.contains("drop"), "\(list)")
         }
@@ -322,6 +324,49 @@ import Testing
         let last = try #require(lines.last)
         let kept = isInsideLine ? last.startIndex + last.count / 2 : last.startIndex
         try AtomicFile.write(Array(bytes[..<kept]), to: path)
+    }
+
+    /// A request that named this many messages, and the answer, would have more than 1 MiB.
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    func `all of 35,000 dead letters are retried, and those of one kind dropped, by one command each`(
+        _ isServed: Bool
+    ) async throws {
+        let count = 35_000
+        let directory = TemporaryDirectory()
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        store.startRecording {
+            try store.write($0, as: $0.id.rawValue.hasPrefix("typing") ? .typingStart : .text)
+        }
+        let business = BusinessID("b-1")
+        for start in stride(from: 0, to: count + 10, by: 1000) {
+            let numbers = start..<min(start + 1000, count + 10)
+            for number in numbers {
+                let id = number < count ? "m\(number)" : "typing\(number)"
+                store.append(
+                    ReceivedMessage(
+                        business: business, customer: CustomerID("c\(number % 100)"), id: MessageID(id),
+                        message: Array(#"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#.utf8)),
+                    isPrompt: false
+                ) { #expect($0 == .stored) }
+            }
+            store.beginWriting()
+            for _ in numbers {
+                let delivery = try #require(await store.nextDelivery(for: business))
+                try await store.finish(delivery, result: .failed(reason: "the handler threw Oops"))
+            }
+        }
+        await store.close()
+        let server = isServed ? try await RecordingServer.start(in: directory) : nil
+        let shell = Shell(directory: directory.path)
+        let dropped = try await shell.run("balloon deadletters drop --all --kind typingStart")
+        #expect(dropped.status == 0, "\(dropped.errors)")
+        #expect(dropped.lineCount == 10)
+        let retried = try await shell.run("balloon deadletters retry --all | tee out | tail -n 1")
+        #expect(retried.output.contains(" is retried as "), "\(retried.errors)")
+        #expect(try await shell.run("wc -l < out").output == "\(count)\n")
+        #expect(try await shell.run("balloon deadletters list").output == "")
+        await server?.stop()
     }
 
     @Test func `a replay uses a running server, and is a dry run without --send`()

@@ -155,6 +155,15 @@ import Testing
         }
         #expect(changed.output.hasSuffix("business  text: sole\n"))
         #expect(!Directory.exists("/nowhere"))
+        #expect(server.greeting.contains("balloon chat --business fish"))
+        // The gateway knows the businesses of the configuration, and no others.
+        let gateway = try #require(try DevelopmentServer.read(in: directory.file("data"))).gateway
+        for (source, status) in [("b-fish", "400"), ("b-cake", "400"), ("foreign", "404")] {
+            let answer = try await shell.run(
+                "curl -s -o answer -w '%{http_code}' -H \"authorization: Bearer $(balloon token sign --outbound)\" "
+                    + "-H 'source-id: \(source)' \(gateway)/v1/preDownload")
+            #expect(answer.output == status, "\(source)")
+        }
         await server.stop()
     }
 

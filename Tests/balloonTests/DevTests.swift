@@ -24,10 +24,9 @@ import Testing
             #expect(result.status == 0, "\(command): \(result.errors)")
             outputs.append(result.output)
         }
-        let question =
-            "quickReply: What can we do for you? [Opening hours | Track my order | Talk to a person]"
+        let question = "quickReply: Please choose [Opening hours | Track my order | Talk to a person]"
         #expect(outputs[0].hasPrefix("customer  text: "))
-        #expect(outputs[0].hasSuffix("business  \(question)\n"))
+        #expect(outputs[0].hasSuffix("business  text: What can we do for you?\nbusiness  \(question)\n"))
         #expect(
             outputs[1] == "customer  quickReply: Track my order\nbusiness  text: You chose: Track my order\n")
         #expect(commands[2].hasSuffix(" chat"))
@@ -67,6 +66,27 @@ import Testing
         #expect(second.status == 69)
         #expect(second.errors.contains("is in use by process"))
         #expect(try DevelopmentServer.read(in: directory.file("data")) == before)
+        await server.stop()
+    }
+
+    @Test
+    func `dev json appears when it is complete, and a failed first start keeps the folder and its identity`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let server = try await ServingCommand.dev(in: directory)
+        let taken = try #require(try DevelopmentServer.read(in: directory.file("data"))).server
+            .dropFirst("http://".count)
+        var identities: [DevelopmentServer?] = []
+        for _ in 0..<2 {
+            let failed = try await Shell(directory: directory.path).run(
+                "balloon dev --data other --listen \(taken)")
+            #expect(failed.status == 69, "\(failed.errors)")
+            #expect(!Directory.exists(DevelopmentServer.path(in: directory.file("other"))))
+            identities.append(try DevelopmentServer.read(in: directory.file("other")))
+        }
+        #expect(identities[0] != nil && identities[0]?.secret == identities[1]?.secret)
+        #expect(!Directory.exists(directory.file("data/dev.starting.json")))
         await server.stop()
     }
 

@@ -20,7 +20,7 @@ import Testing
             case .none: break
             }
         }
-        #expect(counts == (5, 5))
+        #expect(counts == (5, 6))
     }
 
     @Test func `the example in Python passes its scenario, and fails it with a wrong reply`() async throws {
@@ -35,5 +35,33 @@ import Testing
         #expect(failed.status == 1)
         #expect(failed.output.contains("FAILED   shop.scenario.json: 10 the shop thanks"))
         #expect(failed.output.contains(#"/body: expected "Thank you! Your rye will be ready.""#))
+    }
+
+    private static let programs = [
+        ("python", "\(examples)/python/shop.py"), ("node", "\(examples)/node/shop.mjs"),
+        ("shell", "\(examples)/shell/shop.sh"), ("swift", buildDirectory + "/ShopExample"),
+    ]
+
+    @Test(arguments: programs, ["mac", "older"])
+    func `a device that cannot show every question buys bread in words`(
+        _ example: (language: String, program: String), device: String
+    ) async throws {
+        let question =
+            device == "mac"
+            ? #"{"type": "interactive"}"# : #"{"type": "text", "body": {"$match": "order.*person"}}"#
+        let directory = TemporaryDirectory()
+        try AtomicFile.write(
+            Array(
+                """
+                {"format": 1, "customer": {"device": "\(device)"}, "steps": [
+                 {"send": "hi"}, {"expect": [{"type": "text", "body": "What can we do for you?"}, \(question)], "withinSeconds": 60},
+                 {"send": "Order"}, {"expect": [{"type": "interactive"}], "withinSeconds": 60},
+                 {"send": "rye"}, {"expect": [{"type": "interactive"}], "withinSeconds": 60},
+                 {"send": "morning"}, {"expect": [{"type": "text", "body": {"$match": "name"}}], "withinSeconds": 60},
+                 {"send": "Ana"}, {"expect": [{"type": "text", "body": {"$match": "^Thank you! Your (rye|bread)"}}], "withinSeconds": 60}]}
+                """.utf8), to: directory.file("words.json"))
+        let played = try await Shell(directory: directory.path).run(
+            "balloon scenario run words.json --handler \(example.program)")
+        #expect(played.status == 0, "\(played.output)\(played.errors)")
     }
 }

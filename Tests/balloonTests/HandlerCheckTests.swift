@@ -15,7 +15,7 @@ import Testing
 /// Tests `balloon handlers check`: the sample handlers pass, and every fault is reported with its correction.
 struct HandlerCheckTests {
     private func findings(_ command: [String], events: String? = nil) async throws -> (
-        isSound: Bool, failures: [String: String], passed: [String], log: [String]
+        isSound: Bool, failures: [String: String], warnings: [String: String], passed: [String], log: [String]
     ) {
         let directory = TemporaryDirectory()
         let customer = SimulatedCustomer(
@@ -46,14 +46,16 @@ struct HandlerCheckTests {
         let found = Mutex<[HandlerCheck.Finding]>([])
         let isSound = await check.run { finding in found.withLock { $0.append(finding) } }
         var failures: [String: String] = [:]
+        var warnings: [String: String] = [:]
         var passed: [String] = []
         for finding in found.withLock({ $0 }) {
             switch finding.verdict {
             case .failed(let what, let correction): failures[finding.name] = what + " / " + correction
+            case .warned(let what, let correction): warnings[finding.name] = what + " / " + correction
             case .passed: passed.append(finding.name)
             }
         }
-        return (isSound, failures, passed, found.withLock { $0.flatMap(\.log) })
+        return (isSound, failures, warnings, passed, found.withLock { $0.flatMap(\.log) })
     }
 
     @Test(arguments: ["python/shop.py", "node/shop.mjs", "shell/shop.sh", "swift"])
@@ -61,8 +63,10 @@ struct HandlerCheckTests {
         let program = name == "swift" ? buildDirectory + "/ShopExample" : Fixture.sampleHandlers + "/" + name
         let found = try await findings([program])
         #expect(found.failures == [:])
+        #expect(found.warnings == [:])
         #expect(found.isSound)
         let looked = [
+            "mac", "old-iphone", "a device that shows only texts",
             "handshake", "event form", "an event of over 1 MiB, in a file", "an event in pieces", "slow",
             "cancel",
             "noise", "shutdown", "start after a kill",
@@ -96,6 +100,51 @@ struct HandlerCheckTests {
         let found = try await findings([Fixture.directory + "/handlers/faulty.py", fault])
         #expect(!found.isSound)
         #expect(found.failures[name]?.contains(words) ?? false, "\(found.failures)")
+    }
+
+    @Test func `a question without a fallback is a failure for the devices that cannot show it`() async throws
+    {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "unshowable"])
+        #expect(!found.isSound)
+        let failure = found.failures["event text from old-iphone"]
+        #expect(failure?.contains("no QUICK, and /replies/1 has no fallback") == true, "\(found.failures)")
+        #expect(failure?.contains("\"fallback\"") == true)
+        #expect(found.failures["event text from mac"] == nil)
+        #expect(found.passed.contains("mac"))
+        // A text precedes this question.
+        #expect(found.warnings == [:])
+    }
+
+    @Test func `a device that gets nothing where an iPhone gets a reply is a failure`() async throws {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "iPhoneOnly"])
+        #expect(!found.isSound)
+        #expect(
+            found.failures["event text from old-iphone"]?.contains("an iPhone gets 1 reply") == true,
+            "\(found.failures)")
+    }
+
+    @Test
+    func `a quick reply without a text before it is a warning, and its fallback satisfies every device`()
+        async throws
+    {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "fallback"])
+        #expect(found.isSound, "\(found.failures)")
+        #expect(found.warnings["event text"]?.contains("send the question as a text first") == true)
+        #expect(found.warnings.count == 1)
+    }
+
+    @Test func `a builder's error fails the check, which does not say that events were not answered`()
+        async throws
+    {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "builder"])
+        #expect(!found.isSound)
+        #expect(
+            found.failures["event text"]?.contains(
+                "the answer is refused / rule quickReplyCount at /replies/0: found 1 item") ?? false)
+        let many = found.failures["4 events at once"]
+        #expect(
+            many?.contains("all were answered wrongly: the answer is refused") ?? false, "\(found.failures)")
+        #expect(!found.failures.values.contains { $0.contains("not answered") })
     }
 
     @Test func `a program that subscribes to replyFailed is checked with such an event`() async throws {

@@ -35,6 +35,12 @@ import Testing
                 try text(directory.file(file)) == text(Fixture.sampleHandlers + "/\(language)/\(file)"),
                 "\(file)")
         }
+        // The image's user and that of a systemd unit read the files of another user.
+        let modes = try await shell.run("stat -c '%a %n' server.json businesses businesses/shop.json *.*")
+        let isReadable = modes.output.split(separator: "\n").allSatisfy {
+            $0.hasPrefix("644 ") || $0.hasPrefix("755 ")
+        }
+        #expect(isReadable, "\(modes.output)")
         let program = "./" + files[0]
         #expect(try text(directory.file("businesses/shop.json")).contains("../\(files[0])"))
         #expect(written.output.contains("balloon dev --handler \(program)"))

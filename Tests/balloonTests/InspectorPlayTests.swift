@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct InspectorScenarioTests {
     private static let good =
-        #"{"format":1,"steps":[{"send":"hello"},{"expect":[{"type":"interactive"}]},{"none":0.05}]}"#
+        #"{"format":1,"steps":[{"send":"hello"},{"expect":[{"type":"text"},{"type":"interactive"}]},{"none":0.05}]}"#
 
     @Test func `a scenario is saved in the folder, listed, and played on the phone`() async throws {
         let directory = TemporaryDirectory()
@@ -37,22 +37,22 @@ import Testing
         let inspector = try await InspectorClient(in: TemporaryDirectory())
         let body = { (expected: String, customer: String, pace: String) in
             #"""
-            {"scenario":{"format":1,"steps":[{"send":"hello"},{"expect":[{"type":"\#(expected)"}]},{"none":0}]},
+            {"scenario":{"format":1,"steps":[{"send":"hello"},{"expect":[{"type":"\#(expected)"},{"type":"interactive"}]},{"none":0}]},
             "pace":"\#(pace)","customer":\#(customer)}
             """#
         }
         let first = try await inspector.json(
-            "POST", "/dev/v1/scenarios/play", body("interactive", "null", "atOnce"))
+            "POST", "/dev/v1/scenarios/play", body("text", "null", "atOnce"))
         #expect(first["passed"]?.bool == true)
         let customer = "\"\(first["customer"]?.string ?? "")\""
         let began = ContinuousClock.now
         let failed = try await inspector.json(
-            "POST", "/dev/v1/scenarios/play", body("text", customer, "slow"))
+            "POST", "/dev/v1/scenarios/play", body("interactive", customer, "slow"))
         #expect(ContinuousClock.now - began >= .seconds(1))
         #expect(failed["passed"]?.bool == false)
         #expect(failed["steps"]?.elements.map { $0["verdict"]?.string } == ["passed", "failed", "skipped"])
         let failure = failed["steps"]?.elements.first { $0["failure"] != nil }?["failure"]?.firstElement
-        #expect(failure?.string?.contains("/type: expected \"text\", got \"interactive\"") == true)
+        #expect(failure?.string?.contains("/type: expected \"interactive\", got \"text\"") == true)
         await inspector.server.stop()
     }
 
@@ -181,7 +181,7 @@ private let otherHandler = #"""
         #expect(answer?.string == "edited, edited")
         // Nothing was sent, and the conversation's state is that of the real handler.
         let page = try await inspector.json("GET", "\(customer)/phone")
-        #expect(page["thread"]?.count == 2)
+        #expect(page["thread"]?.count == 3)
         let name = try #require(trial["trial"]?.string)
         let sent = try await inspector.json("POST", "/dev/v1/trials/\(name)/send", #"{"run":1}"#)
         #expect(sent["sent"]?.firstElement?["outcome"]?.string == "accepted")

@@ -3,6 +3,8 @@ import BalloonTransport
 import TestSupport
 import Testing
 
+@testable import balloon
+
 @Suite struct InspectorTests {
     @Test func `a customer's text appears in the thread with the reply of the handler`() async throws {
         let inspector = try await InspectorClient(in: TemporaryDirectory())
@@ -148,7 +150,8 @@ import Testing
     @Test func `a delivery has its stages, the masked headers both ways and every try at the gateway`()
         async throws
     {
-        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let directory = TemporaryDirectory()
+        let inspector = try await InspectorClient(in: directory)
         let customer = try await inspector.customer()
         try await inspector.json("PUT", "/dev/v1/misbehaviour", #"{"rules":["message=503,times=1"]}"#)
         let rules = try await inspector.json("GET", "/dev/v1/misbehaviour")
@@ -168,7 +171,14 @@ import Testing
         #expect(delivery["attempts"]?.firstElement?["result"]?.string == "done")
         let tries = delivery["replies"]?.firstElement?["gateway"]?.elements.compactMap { $0["status"]?.int }
         #expect(tries == [503, 200])
-        #expect(delivery["curl"]?.string?.contains("Bearer $TOKEN") == true)
+        let curl = try #require(delivery["curl"]?.string)
+        let shell = Shell(directory: directory.path)
+        let unset = try await shell.run("unset BALLOON_URL\n\(curl)")
+        #expect(unset.status != 0 && unset.errors.contains("dev.json"), "\(unset.errors)")
+        let known = try #require(try DevelopmentServer.read(in: directory.file("data")))
+        let posted = try await shell.run(
+            "export BALLOON_URL=\(known.server)\n\(curl) --fail --silent --show-error")
+        #expect(posted.status == 0, "\(posted.errors)")
         let stage = delivery["stages"]?.elements.first {
             $0["stage"]?.string == "reply" && $0["status"]?.int == 200
         }

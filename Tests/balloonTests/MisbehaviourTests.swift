@@ -29,8 +29,8 @@ import Testing
             #expect(folder.errors.contains("/tmp: open: Is a directory"), "\(folder.errors)")
         }
         // Three copies count as one message; each of the two messages was answered.
-        let shown = try await shell.run("balloon conversations show bob") { $0.lineCount >= 4 }
-        #expect(shown.lineCount == 4, "\(shown.output)")
+        let shown = try await shell.run("balloon conversations show bob") { $0.lineCount >= 5 }
+        #expect(shown.lineCount == 5, "\(shown.output)")
         let list = try await shell.run("balloon attachments list --json")
         let hash = try #require(try JSONDocument(Array(list.output.utf8)).root["sha256"]?.string)
         #expect(try await shell.run("balloon attachments get \(hash)").output == "a list")

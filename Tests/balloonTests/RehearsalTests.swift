@@ -1,14 +1,18 @@
 import BalloonJSON
+import BalloonPOSIX
+import RetentionClient
 import TestSupport
 import Testing
 
 @testable import balloon
 
 struct RehearsalTests {
-    private func result(_ rate: Int, _ result: String, failures: String = "{}") throws -> JSONValue {
+    private func result(
+        _ rate: Int, _ result: String, failures: String = "{}", empty: Int = 0
+    ) throws -> JSONValue {
         try JSONDocument(
             Array(
-                #"{"config":{"totalRequests":100,"responseTimeThreshold":500,"successRateThreshold":95},"result":"\#(result)","successRate":\#(rate),"responseTimes":{"average":3,"p50":2,"p90":4,"p95":5,"p99":9},"failures":\#(failures)}"#
+                #"{"config":{"totalRequests":100,"responseTimeThreshold":500,"successRateThreshold":95},"result":"\#(result)","successRate":\#(rate),"emptyAnswers":\#(empty),"responseTimes":{"average":3,"p50":2,"p90":4,"p95":5,"p99":9},"failures":\#(failures)}"#
                     .utf8)
         ).root
     }
@@ -58,6 +62,29 @@ struct RehearsalTests {
             #expect(!verdict.isPassed && verdict.text.hasSuffix("FAIL\n"))
             #expect(verdict.text.contains(reason), "\(verdict.text)")
         }
+    }
+
+    @Test(arguments: [
+        (0, false, true), (5, false, true), (6, false, false), (100, false, false), (100, true, true),
+    ])
+    func `answers without a message fail a rehearsal unless they are asked for`(
+        empty: Int, allowsEmpty: Bool, isPassed: Bool
+    ) throws {
+        let verdict = RehearsalVerdict(
+            try result(100, "PASS", empty: empty), tally: nil, budget: .milliseconds(450),
+            allowsEmpty: allowsEmpty)
+        #expect(verdict.isPassed == isPassed && verdict.text.hasSuffix(isPassed ? "PASS\n" : "FAIL\n"))
+        #expect(verdict.text.contains("because: \(empty) answers named no message") == !isPassed)
+    }
+
+    @Test func `the progress of an upload says when the uploads end, where Apple's limits apply`() {
+        let now = Timestamp(milliseconds: 1_800_000_000_000)
+        func text(_ remaining: Duration) -> String {
+            RetentionOptions.text(
+                RetentionApplication.Progress(number: 3, total: 50, remaining: remaining), now: now)
+        }
+        #expect(text(.zero) == "(3 of 50)")
+        #expect(text(.seconds(480)) == "(3 of 50, until 08:08:00 UTC)")
     }
 
     @Test func `records of decisions are counted by origin and failure`() {

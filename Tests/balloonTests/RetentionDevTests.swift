@@ -48,9 +48,15 @@ struct RetentionDevTests {
         let before = try await shell.run("balloon simulate cancel")
         #expect(before.status == 1 && before.output.hasPrefix("the App Store asks nothing"))
         let plan = try await shell.run("balloon retention plan \(Self.folder)")
-        #expect(plan.output.split(separator: "\n").count == 2, "\(plan.output)")
+        let planned = plan.output.split(separator: "\n").map { String($0) }
+        #expect(planned.count == 5, "\(plan.output)")
+        #expect(planned.contains("set default p.monthly de-DE to bleib"), "\(plan.output)")
+        let dryRun = try await shell.run("balloon retention apply \(Self.folder) --dry-run")
+        #expect(dryRun.output == plan.output)
         let apply = try await shell.run("balloon retention apply \(Self.folder)")
         #expect(apply.status == 0, "\(apply.errors)")
+        #expect(apply.errors.contains("uploading message bleib (1 of 2)\n"), "\(apply.errors)")
+        #expect(apply.errors.contains("uploading message stay (2 of 2)\n"), "\(apply.errors)")
         #expect(try await shell.run("balloon retention plan \(Self.folder)").output == "nothing to do\n")
 
         // The server reads the states within two seconds.
@@ -141,6 +147,11 @@ struct RetentionDevTests {
         _ = try await run("apply")
         #expect(try await run("defaults get p.monthly fr-FR") == "none\n")
         #expect(try await run("plan") == "nothing to do\n")
+        _ = try await run("messages upload bleib")
+        _ = try await run("defaults set p.yearly de-DE bleib")
+        let other = try await run("messages list").split(separator: "\n").first { $0.hasSuffix(" bleib") }
+        let bleib = try #require(other).prefix { $0 != " " }
+        #expect(try await run("plan") == "set default p.yearly de-DE to stay instead of \(bleib)\n")
         _ = try await run("defaults delete p.monthly en-US")
         #expect(try await run("defaults get p.monthly en-US") == "none\n")
         _ = try await run("messages delete bleib")

@@ -8,7 +8,7 @@ import Testing
         try Directory.make(directory.file("businesses"))
         let files = [
             "server.json":
-                #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1","adminListen":"off"}"#,
+                #"{"mspID":"msp","secret":{"file":"secret"},"listen":"127.0.0.1:1","adminListen":"off","drainDelaySeconds":0}"#,
             "secret": "c2VjcmV0LXNlY3JldC1zZWNyZXQ=\n",
             "businesses/silent.json": #"{"businessID":"b-1","name":"Silent","handler":{"builtin":"none"}}"#,
         ]
@@ -42,6 +42,28 @@ import Testing
         await server.stop()
         let list = try await shell.run("balloon conversations list --data kept")
         #expect(list.output.hasSuffix("  1  b-1  urn:mbid:AQAAYballoonSimulatedCustomer==\n"))
+    }
+
+    @Test func `healthcheck fails when it may not look into the data directory, and asks no other server`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Self.configure(directory)
+        let shell = Shell(directory: directory.path)
+        let server = try await ServingCommand(
+            "serve --config server.json --listen 127.0.0.1:0 --data kept", in: directory)
+        // A loop of links is as unreadable as a folder of another user, for every user.
+        let setup = "ln -sfn loop loop; export BALLOON_LISTEN=\(server.address);"
+        let refused = try await shell.run("\(setup) balloon healthcheck --data loop")
+        #expect(refused.status == 1)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errors.hasPrefix("error: loop: "), "\(refused.errors)")
+        // A folder without a socket is no obstacle, and --listen names the server.
+        #expect(try await shell.run("\(setup) balloon healthcheck --data absent").status == 0)
+        #expect(
+            try await shell.run("\(setup) balloon healthcheck --data loop --listen \(server.address)").status
+                == 0)
+        await server.stop()
     }
 
     @Test func `the inspector of serve shows deliveries to the token, and has no operation that changes any`()

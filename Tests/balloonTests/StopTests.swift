@@ -120,6 +120,21 @@ import Testing
         #expect(.now - start < .seconds(25))
     }
 
+    @Test func `a full standard error pipe does not delay a stop beyond its limit`() async throws {
+        var times: [Duration] = []
+        // On a machine that stalls, one stop may take longer. With a defect, all five would take 5.5 seconds.
+        while times.count < 5, times.last ?? .seconds(9) >= .milliseconds(4500) {
+            let test = StopTests()
+            let server = try await test.startWithHungChild(setup: Self.fullPipe, log: "", shutdownSeconds: 3)
+            let start = ContinuousClock.now
+            server.terminate()
+            let status = await server.wait()
+            times.append(.now - start)
+            #expect([0, 1].contains(status))
+        }
+        #expect(times.last ?? .seconds(9) < .milliseconds(4500), "\(times)")
+    }
+
     @Test func `a second signal ends the process at once, even when standard error is a full pipe`()
         async throws
     {
@@ -137,6 +152,31 @@ import Testing
         // The server had no time to end its child, which the next server would end; here, none follows.
         let ended = try await shell.run("kill -s KILL -- -$(cat got)")
         #expect(ended.status == 0, "\(ended.errors)")
+    }
+
+    /// `false` never starts; the other one reads an event, never answers, and takes one event at a time.
+    @Test(arguments: [
+        #"{"exec":["false"]}"#,
+        #"{"exec":["sh","-c","read a; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\",\"events\":\"*\",\"maxInFlight\":1}}'; while :; do sleep 1000; done"]}"#,
+    ])
+    func `a message that only waits for its dead handler is dropped`(_ handler: String) async throws {
+        try configure(handler: handler, shutdownSeconds: 2)
+        let server = try await ServingCommand("serve --config server.json", in: directory)
+        for customer in 1...3 {
+            let sent = try await shell.run(
+                "balloon simulate text --customer urn:mbid:\(customer) --config server.json --to http://\(server.address)"
+            )
+            #expect(sent.status == 0, "\(sent.errors)")
+        }
+        let pending = try await shell.run(
+            "balloon events list --status pending", until: { $0.lineCount == 3 })
+        let last = try #require(pending.output.split(separator: "\n").last?.split(separator: " ").first)
+        let dropped = try await shell.run("balloon events drop \(last)")
+        #expect(dropped.output == "\(last) is dropped\n", "\(dropped.errors)")
+        let left = try await shell.run("balloon events list --status pending")
+        #expect(left.lineCount == 2)
+        server.terminate()
+        _ = await server.wait()
     }
 
     @Test func `healthcheck --verbose lists every check, and the public listener lists none`() async throws {

@@ -1,5 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
+import MessageServer
 import Testing
 
 @testable import balloon
@@ -12,6 +14,25 @@ import Testing
     ])
     func `control characters are escaped`(text: String, shown: String) {
         #expect(terminalText(text) == shown)
+    }
+
+    @Test(arguments: [
+        // Joined emoji, with and without a skin tone or a variation selector, and the flag of Scotland.
+        "👨‍👩‍👧", "🤷🏽‍♀️", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "می‌خواهم", "क्‍ष", "e\u{301}", "\u{0600}١٢",
+    ])
+    func `joiners, marks and the tags of flags are printed as they are`(text: String) {
+        #expect(terminalText(text) == text)
+        #expect(terminalJSON("\"\(text)\"") == "\"\(text)\"")
+    }
+
+    @Test(arguments: [
+        0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069, 0x200E, 0x200F, 0x061C,
+        0xAD, 0x115F, 0x1160, 0x3164, 0xFFA0, 0x180E, 0x200B, 0x2060, 0x2064, 0x206F, 0xFEFF, 0xFFFA, 0xE0041,
+        0x2028, 0x2029, 0x85, 0x7F,
+    ])
+    func `directional controls, fillers and line separators are escaped`(value: UInt32) throws {
+        let scalar = try #require(Unicode.Scalar(value))
+        #expect(terminalText("a\(scalar)b") == "a\\u{\(String(value, radix: 16))}b")
     }
 
     @Test(arguments: [
@@ -52,6 +73,26 @@ import Testing
             path == "/usr/bin/balloon" ? path : nil
         }
         #expect(shortest == name)
+    }
+
+    @Test func `the printed commands of a server with several businesses name one`() {
+        var server = DevelopmentServer.random()
+        server.server = "http://127.0.0.1:1"
+        let businesses = ["bread", "fish"].map {
+            BusinessConfiguration(
+                slug: $0, businessID: BusinessID($0), name: $0,
+                handler: .builtin(name: "demo", configuration: nil))
+        }
+        let lines = { (businesses: [BusinessConfiguration]) in
+            DevelopmentGreeting(server: server, directory: "data", handlers: businesses, page: "").text
+                .split(separator: "\n").filter { $0.contains(" simulate ") || $0.contains(" chat") }
+        }
+        #expect(lines(businesses).count == 3)
+        #expect(lines(businesses).allSatisfy { $0.contains(" --business bread") })
+        #expect(lines([businesses[0]]).allSatisfy { !$0.contains("--business") })
+        var recording = businesses[0]
+        recording.handler = .builtin(name: "none", configuration: nil)
+        #expect(lines([recording, businesses[1]]).allSatisfy { $0.contains(" --business fish") })
     }
 
     @Test(arguments: [

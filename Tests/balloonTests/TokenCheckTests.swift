@@ -30,7 +30,9 @@ import Testing
     @Test(arguments: claims)
     func `the server refuses the same claims`(claims: String, reason: String?) throws {
         let secret = Secret.random(byteCount: 32)
-        let server = WebhookAuthenticator(secrets: MSPSecrets(secret), mspID: "msp", window: .seconds(60))
+        var configuration = ServerConfiguration(mspID: "msp", secret: secret, businesses: [])
+        configuration.limits.tokenAge = .seconds(60)
+        let server = WebhookAuthenticator(CurrentConfiguration(configuration))
         let header = Array("Bearer \(TokenSigner(secret: secret).sign(claims.utf8))".utf8)
         let isRefused = (try? server.authenticate(header[...], now: 1000)) == nil
         #expect(isRefused == (reason != nil))

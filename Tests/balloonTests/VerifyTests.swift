@@ -7,11 +7,12 @@ import Testing
 
 @Suite struct VerifyTests {
     /// A data directory with one conversation of two messages; returns its file.
-    private func fill(_ directory: TemporaryDirectory) async throws -> String {
+    @discardableResult
+    private func fill(_ directory: TemporaryDirectory, _ ids: [String] = ["1", "2"]) async throws -> String {
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         store.startRecording { try store.write($0, as: .text) }
-        for id in ["1", "2"] {
+        for id in ids {
             let text = #"{"id":"\#(id)","v":1,"type":"text","body":"hello"}"#
             store.append(
                 ReceivedMessage(
@@ -114,6 +115,29 @@ import Testing
         #expect(repaired.output.hasPrefix("removed the records 2;"), "\(repaired.errors)")
         #expect(try await shell.run("balloon journal repair --yes").output == "the journal is intact\n")
         await server.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `a repair names the journal file that is missing, and no other`(_ isServed: Bool) async throws {
+        let directory = TemporaryDirectory()
+        for ids in [["1", "2"], ["3", "4"], ["5", "6"]] { try await fill(directory, ids) }
+        let journal = directory.file("data/journal")
+        let names = try Directory.names(in: journal).sorted()
+        #expect(names.count == 3)
+        try Directory.remove(journal + "/" + names[1])
+        try Directory.remove(directory.file("data/snapshot"))
+        let server = isServed ? try await RecordingServer.start(in: directory) : nil
+        let shell = Shell(directory: directory.path)
+        let shown = try await shell.run("balloon journal repair")
+        #expect(shown.output.contains("missing: \(names[1]); "), "\(shown.output) \(shown.errors)")
+        #expect(!shown.output.contains(names[0]) && !shown.output.contains(names[2]))
+        #expect(try await shell.run("balloon events list").errors.contains("\(names[1]) is damaged"))
+        let repaired = try await shell.run("balloon journal repair --yes")
+        #expect(repaired.output.hasSuffix("missing: \(names[1])\n"), "\(repaired.output) \(repaired.errors)")
+        #expect(try await shell.run("balloon journal repair").output == "the journal is intact\n")
+        #expect(try await shell.run("balloon events list").status == 0)
+        await server?.stop()
+        #expect(Directory.exists(directory.file("data/snapshot")))
     }
 
     @Test func `a rebuild without a server logs as a server does`() async throws {

@@ -4,6 +4,7 @@ import concurrent.futures
 import sys
 
 import data
+import journeys
 import shell
 from pages import blocks
 
@@ -33,17 +34,20 @@ def main(programs, wanted=""):
         for block in runnable:
             entry = shell.TABLE.get(block.name)
             if isinstance(entry, shell.Run) and wanted in block.name:
-                running[pool.submit(shell.problem, block, programs)] = block
+                running[pool.submit(shell.problem, block, programs)] = block.name
             elif isinstance(entry, shell.NotRun) and not wanted:
                 print(f"examples: not run: {block.name}: {entry.why}")
+        for author in journeys.AUTHORS:
+            if wanted in f"journey: {author}":
+                running[pool.submit(journeys.problem, author, programs)] = f"journey: {author}"
         for done in concurrent.futures.as_completed(running):
             ran += 1
             reason = done.result()
-            problems += [f"{running[done].name}: {reason}"] if reason else []
-            print(f"examples: {'FAILED' if reason else 'ran'}: {running[done].name}", flush=True)
+            problems += [f"{running[done]}: {reason}"] if reason else []
+            print(f"examples: {'FAILED' if reason else 'ran'}: {running[done]}", flush=True)
     for reason in problems:
         print(f"examples: {reason}")
-    print(f"examples: {ran} shell blocks ran, {len(problems)} problems")
+    print(f"examples: {ran} shell blocks and journeys ran, {len(problems)} problems")
     return 1 if problems else 0
 
 

@@ -59,6 +59,8 @@ TABLE = {
     "README | Write a handler | 4": Elsewhere("scripts/test.d/readme"),
     "HTTPService | Write it | 1": Run("empty", {"9000": "{port}"}),
     "HTTPService | What the server sends | 1": Run("service", {"9000": "{port}"}),
+    "HTTPService | Without the library | 2": Run("by hand", {"9000": "{port}"}),
+    "HTTPService | Without the library | 3": Run("by hand", {"9000": "{port}"}),
     "InNode | Try it | 1": Run("cake.mjs"),
     "InPython | Try it | 1": Run("cake.py"),
     "InShell | Write it | 1": Elsewhere("the test ManualTests of HandlerBridgesTests, and the next block"),
@@ -229,7 +231,7 @@ class Stage:
         # Servers run in the background; the commands after one run in the same folder.
         foreground = []
         for command in script:
-            if re.match(r"\s*balloon (dev|serve)\b", command) or "--http" in command:
+            if re.match(r"\s*balloon (dev|serve)\b", command) or re.search(r"--http |service\.py", command):
                 if foreground:
                     exported = self.shell("\n".join(foreground) + "\nexport -p; printf 'folder %s\n' \"$PWD\"")
                     self.folder = pathlib.Path(re.search(r"^folder (.*)$", exported, re.MULTILINE)[1])
@@ -267,9 +269,9 @@ class Stage:
 
     def service(self, command):
         with (self.folder / "service.log").open("w") as output:
-            self.processes.append(subprocess.Popen(["bash", "-c", re.sub(r"(\S+\.py\b)", r"exec \1", command, count=1) if "=" not in command.split()[0] else command],
+            self.processes.append(subprocess.Popen(["bash", "-c", command],
                                                    cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT))
-        port = int(re.search(r"--http (\d+)", command)[1])
+        port = int(re.search(r"(\d+)$", command)[1])
         for _ in range(200):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 return
@@ -286,6 +288,11 @@ def service(stage):
     stage.folder = stage.folder / "shop"
     stage.shell('printf "whsec_%s\\n" "$(head -c 32 /dev/urandom | base64 --wrap=0)" >webhook-secret')
     stage.service(f"HANDLER_SECRET=$(cat webhook-secret) ./shop.py --http {stage.values['port']}")
+
+
+def by_hand(stage):
+    executable(stage.folder / "service.py", code("HTTPService", "python"))
+    stage.shell('printf "whsec_%s\\n" "$(head -c 32 /dev/urandom | base64 --wrap=0)" >webhook-secret')
 
 
 def bot(name, page, language, library=None, number=0):
@@ -411,7 +418,7 @@ def phone(stage):
 
 
 STAGES = {
-    "empty": empty, "service": service, "cake.mjs": bot("cake.mjs", "InNode", "js", "node/balloon.mjs"), "cake.py": bot("cake.py", "InPython", "python", "python/balloon.py"),
+    "empty": empty, "service": service, "by hand": by_hand, "cake.mjs": bot("cake.mjs", "InNode", "js", "node/balloon.mjs"), "cake.py": bot("cake.py", "InPython", "python", "python/balloon.py"),
     "cake.sh": bot("cake.sh", "InShell", "bash"), "loop.sh": loop, "fishmonger.mjs": bot("fishmonger.mjs", "node/README.md", "js", "node/balloon.mjs"),
     "fishmonger.py": bot("fishmonger.py", "python/README.md", "python", "python/balloon.py"), "app": app, "app store": app_store, "server": server, "stopped": stopped, "claim": claim,
     "demo": demo, "pay": pay, "pizza": pizza, "phone": phone,

@@ -2,7 +2,7 @@
 
 - The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
   between two lines that begin with "generated:" in a comment.
-- Sources/balloon/HandlerTemplates: the files that `balloon init` writes, from config/handlers.
+- The media types of file name extensions in Swift and in the pages, from config/schemas/media-types.json.
 """
 import json
 import sys
@@ -10,15 +10,8 @@ import sys
 SCHEMAS = "config/schemas/"
 PYTHON = "config/handlers/python/balloon.py"
 NODE = "config/handlers/node/balloon.mjs"
-
-TEMPLATES = {
-    "Python": {"pythonShop": "python/shop.py", "pythonLibrary": "python/balloon.py"},
-    "Node": {"nodeShop": "node/shop.mjs", "nodeLibrary": "node/balloon.mjs"},
-    "Shell": {"shellShop": "shell/shop.sh"},
-    "Swift": {"swiftPackage": "swift/Package.swift", "swiftMain": "swift/Sources/shop/main.swift",
-              "swiftShop": "swift/Sources/shop/Shop.swift"},
-}
-
+SWIFT_TYPES = "Sources/BusinessMessages/Outbound/MediaType+Table.swift"
+WEB_TYPES = "Sources/CWeb/web/media-types.js"
 
 def compact(schema):
     """The schema without descriptions, which do not affect validation, and with `x-rule` renamed to `rule`."""
@@ -79,9 +72,36 @@ def tables():
         "EVENT_MEMBERS": [name for name in event if not name.startswith("message")],
         "MAXIMUM_REPLIES": next(each["maxItems"] for each in replies if "maxItems" in each),
         "MAXIMUM_LINE_BYTES": limits["maxLineBytes"]["const"],
+        "MEDIA_TYPES": {"." + extension: kind for extension, kind in media_types().items()},
         "SCHEMA": definitions,
     }
     return {name: wrapped(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) for name, value in values.items()}
+
+
+def media_types():
+    """The media types by extension: those of Apple's page "Text Message Type" first, then others that people send."""
+    with open(SCHEMAS + "media-types.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def swift_types():
+    """The media types as a Swift dictionary."""
+    rows = [f'        "{extension}": "{kind}",' for extension, kind in media_types().items()]
+    lines = ["// Written by scripts/generated from config/schemas/media-types.json.", "", "extension MediaType {",
+             "    /// The media types by extension in lower case.", "    static let byExtension = [", *rows, "    ]", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def web_types():
+    """The media types as a JavaScript module."""
+    rows = [f'  {extension}: "{kind}",' for extension, kind in media_types().items()]
+    lines = ["// Written by scripts/generated from config/schemas/media-types.json.", "", "const types = {", *rows, "};", "",
+             "/** The media type of a file by its extension; of an unknown extension what the browser says, if it knows one. */",
+             "export const mediaType = (file) => {",
+             "  const extension = file.name.slice(file.name.lastIndexOf(\".\") + 1).toLowerCase();",
+             "  return (Object.hasOwn(types, extension) ? types[extension] : file.type.split(\";\")[0].trim()) || \"application/octet-stream\";",
+             "};"]
+    return "\n".join(lines) + "\n"
 
 
 def with_tables(path, begin, end, lines):
@@ -91,21 +111,6 @@ def with_tables(path, begin, end, lines):
     head, rest = text.split(begin, 1)
     _, tail = rest.split(end, 1)
     return head + begin + "\n" + "\n".join(lines) + "\n" + end + tail
-
-
-def template(files, texts):
-    """The text of a Swift file that has each of the files as a constant."""
-    lines = ["// Written by scripts/generated from config/handlers; edit the files there.", "", "extension HandlerTemplates {"]
-    for name, path in files.items():
-        text = texts.get("config/handlers/" + path)
-        if text is None:
-            with open("config/handlers/" + path, encoding="utf-8") as file:
-                text = file.read()
-        lines += ["    /// The text of the template file `config/handlers/" + path + "`.", "    static let " + name + " = lines(", '        ##"""']
-        lines += ["        |" + line for line in text.removesuffix("\n").split("\n")]
-        lines += ['        """##)', ""]
-    lines[-1] = "}"
-    return "\n".join(lines) + "\n"
 
 
 def parts():
@@ -122,8 +127,8 @@ def parts():
         NODE: with_tables(NODE, "// " + marks[0], "// " + marks[1], node),
     }
     yield from libraries.items()
-    for language, files in TEMPLATES.items():
-        yield f"Sources/balloon/HandlerTemplates/HandlerTemplates+{language}.swift", template(files, libraries)
+    yield SWIFT_TYPES, swift_types()
+    yield WEB_TYPES, web_types()
 
 
 def main():

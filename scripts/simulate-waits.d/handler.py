@@ -36,7 +36,7 @@ def event(call):
         answer(call, {"replies": ["one", "two", "three"]})
 
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     if call.get("method") == "initialize":
         answer(call, {"protocolVersion": "1", "handler": {"name": "waits"}, "events": ["text"], "maxInFlight": 256})

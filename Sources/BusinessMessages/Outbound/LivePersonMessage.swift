@@ -13,7 +13,7 @@ public struct LivePersonMessage: Hashable, Sendable {
     public struct Reading: Sendable {
         /// The message; `nil` when one of the problems is an error.
         public let message: LivePersonMessage?
-        /// All problems of the metadata.
+        /// The problems of the metadata, at most 100.
         public let problems: [MessageProblem]
     }
 
@@ -34,8 +34,8 @@ public struct LivePersonMessage: Hashable, Sendable {
     public static func read(_ value: JSONValue, imageHosts: [String]) -> Reading {
         let metadata = metadata(in: value)
         var inspection = Inspection(author: "LivePerson")
-        check(imageHosts: imageHosts)(metadata, &inspection)
-        let problems = inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        inspection.check(metadata, check(imageHosts: imageHosts))
+        let problems = inspection.problems
         return Reading(message: problems.hasErrors ? nil : LivePersonMessage(metadata), problems: problems)
     }
 
@@ -55,13 +55,14 @@ public struct LivePersonMessage: Hashable, Sendable {
 
     /// Whether a handler's reply is metadata of LivePerson instead of a message in Apple's format.
     package static func isMetadata(_ reply: JSONValue) -> Bool {
-        reply["type"].map { $0.string == type } ?? (reply["metadata"]?.kind == .array)
+        reply["type"].map { $0.equals(type) } ?? (reply["metadata"]?.kind == .array)
     }
 
     private static func metadata(in value: JSONValue) -> JSONValue {
         let list = value["metadata"] ?? value
         guard list.kind == .array else { return list }
-        return list.elements.first { $0["type"]?.string == type } ?? list.elements.first { _ in true } ?? list
+        return list.elements.first { $0["type"]?.equals(type) ?? false } ?? list.elements.first { _ in true }
+            ?? list
     }
 
     /// Converts metadata in which no error was found.
@@ -128,8 +129,8 @@ extension String {
     ///
     /// A URL with user information, such as `https://user@host`, is refused.
     fileprivate func isSecureAddress(onOneOf hosts: [String]) -> Bool {
-        guard isWebAddress(schemes: ["https"]), let separator = firstRange(of: "://") else { return false }
-        let authority = self[separator.upperBound...].prefix { !"/?#\\".contains($0) }.lowercased()
+        guard let authority = webAuthority(schemes: ["https"])?.prefix(while: { $0 != "\\" }).lowercased()
+        else { return false }
         guard !authority.contains("@") else { return false }
         let host = authority.prefix { $0 != ":" }
         return hosts.map { $0.lowercased() }.contains { host == $0 || host.hasSuffix("." + $0) }

@@ -16,11 +16,14 @@ public struct OutboundFile: Hashable, Sendable {
     /// The media type; Apple accepts every type.
     public let mimeType: String
 
-    /// Creates a reference to a file; the default name is the last component of its path.
-    public init(path: String, name: String? = nil, mimeType: String) {
+    /// Creates a reference to a file.
+    ///
+    /// The default name is the last component of its path, and the default type that of the name's extension.
+    public init(path: String, name: String? = nil, mimeType: String? = nil) {
         self.path = path
-        self.name = name ?? path.split(separator: "/").last.map(String.init) ?? path
-        self.mimeType = mimeType
+        let name = name ?? path.split(separator: "/").last.map(String.init) ?? path
+        self.name = name
+        self.mimeType = mimeType ?? MediaType.ofFile(named: name)
     }
 
     func write(to writer: inout JSONWriter) {

@@ -29,8 +29,10 @@ extension OutboundMessage {
         guard !problems.hasErrors else { throw InvalidMessage(problems: problems) }
         var writer = JSONWriter(reservingCapacity: document.bytes.count)
         writer.object { writer in
-            for (name, value) in document.root.members where !Self.serversMembers.contains(name) {
-                writer.field(name, value)
+            var members = document.root.members
+            while let (name, value) = members.nextWithBytes() {
+                if Self.serversMembers.contains(where: { $0.utf8.elementsEqual(name) }) { continue }
+                writer.field(String(decoding: name, as: UTF8.self), value)
             }
         }
         self.init(
@@ -47,20 +49,26 @@ extension OutboundMessage {
         let attachments = document.root["attachments"]?.elements.map(\.self) ?? []
         let sizes = attachments.compactMap { $0["size"] }.filter { $0.kind == .number }
         guard !sizes.isEmpty else { return document }
-        var bytes = document.bytes
-        for size in sizes.reversed() {
-            bytes.insert(UInt8(ascii: "\""), at: size.text.endIndex)
-            bytes.insert(UInt8(ascii: "\""), at: size.text.startIndex)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(document.bytes.count + 2 * sizes.count)
+        var copied = 0
+        for size in sizes {
+            bytes += document.bytes[copied..<size.text.startIndex]
+            bytes.append(UInt8(ascii: "\""))
+            bytes += size.text
+            bytes.append(UInt8(ascii: "\""))
+            copied = size.text.endIndex
         }
+        bytes += document.bytes[copied...]
         // Quotation marks around a number make a string, so the document is still valid and parsing does not fail.
         return (try? JSONDocument(bytes)) ?? document
     }
 
-    private static let serversMembers: Set = ["id", "v", "sourceId", "destinationId", "fallback", "reusable"]
+    private static let serversMembers = ["id", "v", "sourceId", "destinationId", "fallback", "reusable"]
 
     /// The kind of a business's message; `unrecognized` for a reference, whose content only Apple knows.
     private static func kind(of message: JSONValue) -> Kind {
-        switch message["type"]?.string {
+        switch Checks.types.first(where: { message["type"]?.equals($0) ?? false }) {
         case "text", "richLink": return .text
         case "typing_start": return .typingStart
         case "typing_end": return .typingEnd

@@ -1,11 +1,11 @@
 public import BalloonJSON
 
 extension PaymentRequest {
-    /// Finds all problems of `{"payment": {…}}`, in the order of the text.
+    /// Finds the problems of `{"payment": {…}}`: at most 100 in the order of the text, errors before warnings.
     public static func problems(in message: JSONValue) -> [MessageProblem] {
         var inspection = Inspection(author: "Balloon")
-        Checks.paymentMessage(message, &inspection)
-        return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        inspection.check(message, Checks.paymentMessage)
+        return inspection.problems
     }
 
     /// Reads the request of `{"payment": {…}}`.

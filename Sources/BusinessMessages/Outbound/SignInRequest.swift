@@ -53,12 +53,15 @@ public struct SignInRequest: Hashable, Sendable {
         "code_challenge", "code_challenge_method", "request", "request_uri",
     ]
 
-    /// Finds all problems of `{"signIn": {…}}`, in the order of the text.
+    /// Finds the problems of `{"signIn": {…}}`: at most 100 in the order of the text, errors before warnings.
     public static func problems(in message: JSONValue) -> [MessageProblem] {
-        var inspection = Inspection(author: "Balloon")
-        Checks.signInMessage(message, &inspection)
-        return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        var inspection = Inspection(author: author)
+        inspection.check(message, Checks.signInMessage)
+        return inspection.problems
     }
+
+    /// The author of the documentation of this format.
+    static let author = "Balloon"
 
     /// Reads the request of `{"signIn": {…}}`.
     ///

@@ -1,6 +1,6 @@
 /// The reason why a handler's answer to a payment cannot be sent to the customer's device.
 ///
-/// The problem names the field and the rule, never a value, so that it can be logged.
+/// The problem names the field and the rule, never a value.
 public struct PaymentAnswerProblem: Error, Hashable, Sendable {
     /// The rule that an answer breaks; each case describes a valid answer.
     public enum Rule: String, CaseIterable, Sendable {
@@ -60,8 +60,7 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
         }
     }
 
-    /// The name of the field, such as `newLineItems[2].amount`; the name of an unknown field is cut to 40
-    /// characters.
+    /// The name of the field, such as `newLineItems[2].amount`; the name of an unknown field is cut to 40 bytes.
     public let field: String
     /// The broken rule.
     public let rule: Rule
@@ -70,6 +69,14 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
     public init(_ rule: Rule, at field: String) {
         self.rule = rule
         self.field = field
+    }
+}
+
+extension PaymentAnswerProblem {
+    /// The rule and the field in words, for the log; the name of an unknown field is omitted, because the
+    /// handler chose it.
+    package var loggable: String {
+        rule == .unknownMember ? "the rule \(rule)" : "the rule \(rule) at \(field)"
     }
 }
 

@@ -97,7 +97,7 @@ extension JSONValue {
         for (name, _) in members where !names.contains(name) {
             let isServers = name == "endpoints" || name == "merchantSession"
             throw PaymentAnswerProblem(
-                isServers ? .serversMember : .unknownMember, at: String(name.prefix(40)))
+                isServers ? .serversMember : .unknownMember, at: name.cut(toBytes: 40))
         }
     }
 }

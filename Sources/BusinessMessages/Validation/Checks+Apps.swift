@@ -70,10 +70,11 @@ extension Checks {
     /// Apple's catalogue is not public; the known names are `binaryChoice.engage.withImage` and
     /// `binaryChoice.engage.noImage`.
     private static let invitationTemplate: Check = { value, inspection in
-        guard let name = value.nonEmptyString else { return }
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == "binaryChoice", !parts[1].isEmpty,
-            ["withImage", "noImage"].contains(parts[2])
+        guard let name = value.textBytes, !name.isEmpty else { return }
+        let parts = name.split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].elementsEqual("binaryChoice".utf8), !parts[1].isEmpty,
+            ["withImage", "noImage"].contains(where: { parts[2].elementsEqual($0.utf8) })
         else {
             return inspection.report(
                 .invitationTemplate, at: value,
@@ -93,14 +94,14 @@ extension Checks {
     }
 
     private static func checkLogo(of notification: JSONValue, _ inspection: inout Inspection) {
-        guard let template = notification["templateId"]?.string, let parameters = notification["parameters"],
-            parameters.kind == .object
+        guard let template = notification["templateId"]?.textBytes,
+            let parameters = notification["parameters"], parameters.kind == .object
         else { return }
         let logo = parameters["brandLogo"]
-        if template.hasSuffix("noImage"), let logo {
+        if template.suffix(7).elementsEqual("noImage".utf8), let logo {
             inspection.report(.invitationLogo, at: logo, found: "a logo", allowed: "no logo")
         }
-        if template.hasSuffix("withImage"), logo == nil || logo?.string?.isEmpty == true {
+        if template.suffix(9).elementsEqual("withImage".utf8), logo?.isEmptyText ?? true {
             inspection.report(
                 .invitationLogo, at: parameters, missing: "brandLogo", allowed: "a logo for this template")
         }

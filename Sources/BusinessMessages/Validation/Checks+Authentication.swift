@@ -26,7 +26,7 @@ extension Checks {
 
     private static let encryptionKey: Check = { value, inspection in
         // The server adds the key of a queued sign-in of version 1 when it sends the message.
-        guard let text = value.nonEmptyString, text != SignInRequest.placeholder else { return }
+        guard value.nonEmptyString != nil, !value.equals(SignInRequest.placeholder) else { return }
         // SEC 1 §2.3.3: an uncompressed point is the byte 4, then two coordinates of 48 bytes each.
         guard let point = value.base64Bytes, point.count == 97, point[0] == 4 else {
             return inspection.report(
@@ -37,8 +37,8 @@ extension Checks {
 
     private static let redirect: Check = { value, inspection in
         // The server adds the redirect address of a queued sign-in when it sends the message.
-        guard let text = value.nonEmptyString, text != SignInRequest.placeholder else { return }
-        guard text.isWebAddress(schemes: ["https"]), text.utf8.count <= maximumRedirectBytes else {
+        guard let text = value.nonEmptyString, !value.equals(SignInRequest.placeholder) else { return }
+        guard text.utf8.count <= maximumRedirectBytes, text.isWebAddress(schemes: ["https"]) else {
             return inspection.report(
                 .redirectAddress, at: value,
                 allowed: "https:// and a host, at most \(maximumRedirectBytes) bytes")
@@ -46,13 +46,15 @@ extension Checks {
     }
 
     private static let parameters: Check = { value, inspection in
-        guard let text = value.nonEmptyString else { return }
-        let isQuery =
-            text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-            && text.split(separator: "&", omittingEmptySubsequences: false).allSatisfy {
-                !$0.isEmpty && $0.first != "="
-            }
-        if !isQuery {
+        guard let text = value.textBytes, !text.isEmpty else { return }
+        // Each parameter begins with a name, which is not empty.
+        var isStart = true
+        let isQuery = text.allSatisfy { byte in
+            if isStart, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "=") { return false }
+            isStart = byte == UInt8(ascii: "&")
+            return byte > 0x20 && byte < 0x7F
+        }
+        if !isQuery || isStart {
             inspection.report(.additionalParameters, at: value, allowed: "a query such as a=1&b=2")
         }
     }

@@ -47,7 +47,8 @@ extension Checks {
 
     /// Checks that a message has the content that its type requires, and no content of other types.
     private static func content(of message: JSONValue, _ inspection: inout Inspection) {
-        if let type = message["type"]?.string, let own = contents[type] {
+        let type = types.first { message["type"]?.equals($0) ?? false }
+        if let type, let own = contents[type] {
             for name in contentNames where !own.contains(name) {
                 guard let member = message[name] else { continue }
                 inspection.report(
@@ -55,7 +56,7 @@ extension Checks {
                     allowed: own.isEmpty ? "no content" : own.joined(separator: " "))
             }
         }
-        switch message["type"]?.string {
+        switch type {
         case "text": checkText(of: message, &inspection)
         case "richLink":
             one(of: ["richLinkData", "richLinkDataRef", "preview"], in: message, .linkContent, &inspection)
@@ -116,17 +117,17 @@ extension Checks {
     }
 
     private static func addresses(of message: JSONValue, _ inspection: inout Inspection) {
-        if let source = message["sourceId"], source.string?.hasPrefix("urn:biz:") == true {
+        if let source = message["sourceId"], source.textBytes?.starts(with: "urn:biz:".utf8) ?? false {
             inspection.report(
                 .sourceAddress, at: source, allowed: "the identifier of the business without urn:biz:")
         }
-        guard let destination = message["destinationId"], let text = destination.nonEmptyString else {
-            return
-        }
+        guard let destination = message["destinationId"], let text = destination.textBytes, !text.isEmpty
+        else { return }
         if message["interactiveData"]?["data"]?["notification"] != nil {
-            guard !text.hasPrefix("tel:+") else { return }
+            guard !text.starts(with: "tel:+".utf8) else { return }
             inspection.report(.destinationAddress, at: destination, allowed: "tel:+ and a number")
-        } else if text.hasPrefix("urn:biz:") || text.hasPrefix("tel:") && message["interactiveDataRef"] == nil
+        } else if text.starts(with: "urn:biz:".utf8)
+            || text.starts(with: "tel:".utf8) && message["interactiveDataRef"] == nil
         {
             inspection.report(
                 .destinationAddress, at: destination,

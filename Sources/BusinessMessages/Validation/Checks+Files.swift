@@ -24,7 +24,7 @@ extension Checks {
     }
 
     private static let key = text(.attachmentKey, allowed: "00 and 64 hexadecimal digits") {
-        $0.hasPrefix("00") && $0.isHexadecimal(digits: 66)
+        $0.isHexadecimal(digits: 66) && $0.utf8.starts(with: "00".utf8)
     }
 
     private static let size: Check = { value, inspection in
@@ -64,7 +64,7 @@ extension Checks {
             return inspection.report(.type, at: value, allowed: "a text")
         }
         guard !text.isWebAddress(schemes: ["https", "http"]) else { return }
-        if text.firstRange(of: "://") != nil, !text.lowercased().hasPrefix("http") {
+        if let scheme = text.webScheme, !scheme.lowercased().utf8.starts(with: "http".utf8) {
             inspection.report(.linkScheme, at: value, allowed: "https or http")
         } else {
             inspection.report(.webAddress, at: value, allowed: "https:// and a host")

@@ -15,10 +15,13 @@ extension Checks {
                     ], then: checkDates))),
     ]
 
+    /// The maximum length of a date or its pattern in bytes; a longer one is reported without parsing it.
+    private static let maximumDateBytes = 256
+
     private static func checkDates(of options: JSONValue, _ inspection: inout Inspection) {
         var pattern = DatePattern.standard
         if let format = options["dateFormat"], let text = format.nonEmptyString {
-            guard let read = DatePattern(text) else {
+            guard format.isText(atMostBytes: maximumDateBytes), let read = DatePattern(text) else {
                 return inspection.report(
                     .dateFormat, at: format, allowed: "a year, a month and a day, such as MM/dd/yyyy")
             }
@@ -47,8 +50,9 @@ extension Checks {
         in member: JSONValue, _ pattern: DatePattern, _ inspection: inout Inspection
     ) -> CalendarDate? {
         guard let text = member.nonEmptyString else { return nil }
-        if let date = pattern.date(in: text) { return date }
-        guard let date = DatePattern.iso.date(in: text) else {
+        let isShort = member.isText(atMostBytes: maximumDateBytes)
+        if isShort, let date = pattern.date(in: text) { return date }
+        guard isShort, let date = DatePattern.iso.date(in: text) else {
             inspection.report(.dateValue, at: member, allowed: "a date in the form \(pattern.text)")
             return nil
         }
@@ -80,7 +84,7 @@ extension Checks {
     ]
 
     private static let checkSingleLine: Check = { options, inspection in
-        guard options["inputType"]?.string == "multiline" else { return }
+        guard options["inputType"]?.equals("multiline") ?? false else { return }
         for name in ["labelText", "prefixText"] {
             guard let member = options[name], member.nonEmptyString != nil else { continue }
             inspection.report(
@@ -98,11 +102,10 @@ extension Checks {
     }
 
     private static let regex: Check = { value, inspection in
-        guard let text = value.nonEmptyString else { return }
-        do {
-            _ = try Regex(text)
-        } catch {
-            inspection.report(.regex, at: value, allowed: "a regular expression")
-        }
+        guard let text = value.nonEmptyString, RegularExpression(text) == nil else { return }
+        inspection.report(
+            .regex, at: value,
+            allowed: "a regular expression of at most \(RegularExpression.maximumBytes) bytes, nested at most"
+                + " \(RegularExpression.maximumDepth) deep")
     }
 }

@@ -38,28 +38,58 @@ extension JSONValue {
 extension StringProtocol {
     /// Whether the text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
     var isUUID: Bool {
+        guard utf8.count == 36 else { return false }
         let groups = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexadecimal)
     }
 
     /// Whether the text is an absolute URL with a host, in printable ASCII (RFC 3986 §4.3).
     func isWebAddress(schemes: Set<String>) -> Bool {
-        guard let separator = firstRange(of: "://"),
-            schemes.contains(self[..<separator.lowerBound].lowercased())
-        else { return false }
-        let rest = self[separator.upperBound...]
-        guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return false }
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        guard let authority = webAuthority(schemes: schemes).map({ Array($0.utf8)[...] }) else {
+            return false
+        }
+        let place = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
         // The colons of an IPv6 address are inside brackets (RFC 3986 §3.2.2).
-        let bracketed = place.first == "[" ? place.firstIndex(of: "]").map(place.index(after:)) : nil
-        let host = place[..<(bracketed ?? place.firstIndex(of: ":") ?? place.endIndex)]
-        let port = place[host.endIndex...]
-        return !host.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
+        let bracketed =
+            place.first == UInt8(ascii: "[") ? place.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 } : nil
+        let end = bracketed ?? place.firstIndex(of: UInt8(ascii: ":")) ?? place.endIndex
+        let port = place[end...]
+        return end > place.startIndex
+            && (port.isEmpty
+                || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isASCIIDigit))
+    }
+
+    /// The scheme of a text that has `://`; nil without it, and for a scheme of more than 64 bytes.
+    var webScheme: String? {
+        var start = utf8.startIndex
+        var length = 0
+        while length <= 64, start < utf8.endIndex {
+            if utf8[start...].starts(with: "://".utf8) { return String(self[..<start]) }
+            start = utf8.index(after: start)
+            length += 1
+        }
+        return nil
+    }
+
+    /// The part between `://` and the path of a URL with one of these schemes; nil unless what follows the scheme
+    /// is printable ASCII.
+    func webAuthority(schemes: Set<String>) -> String? {
+        // A scheme of a few letters of ASCII is compared, so that no long text from outside is normalized.
+        guard let scheme = webScheme, scheme.utf8.allSatisfy(\.isASCIILetter),
+            schemes.contains(scheme.lowercased())
+        else { return nil }
+        let rest = utf8.dropFirst(scheme.utf8.count + 3)
+        guard rest.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        return String(
+            decoding: rest.prefix {
+                $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+            }, as: UTF8.self)
     }
 
     /// Whether the text is a language with optional parts: `en`, `en_US`, `zh-Hans-CN`.
     var isLocale: Bool {
+        // Far longer than any language; a longer text is not split.
+        guard utf8.count <= 255 else { return false }
         let parts = utf8.split(omittingEmptySubsequences: false) {
             $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
         }

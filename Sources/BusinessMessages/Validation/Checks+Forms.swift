@@ -12,7 +12,9 @@ extension Checks {
         ])
 
     private static let formVersion: Check = { value, inspection in
-        guard let version = value.string, !version.isEmpty, !["1.1", "1.2"].contains(version) else { return }
+        guard value.kind == .string, !value.isEmptyText, !["1.1", "1.2"].contains(where: value.equals) else {
+            return
+        }
         inspection.report(.formVersion, at: value, allowed: "1.1 or 1.2")
     }
 
@@ -50,7 +52,7 @@ extension Checks {
     ]
 
     private static let page: Check = { value, inspection in
-        let type = value["type"]?.string ?? ""
+        let type = pageTypes.first { value["type"]?.equals($0) ?? false } ?? ""
         let particular: [Member] =
             switch type {
             case "select": selectPage

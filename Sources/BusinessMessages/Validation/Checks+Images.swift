@@ -21,45 +21,56 @@ extension Checks {
         }
     }
 
+    /// An image of a message, and its size, which is read once for all references to the image.
+    private struct KnownImage {
+        let data: JSONValue?
+        let size: ImageSize?
+        var isUsed = false
+
+        init(_ image: JSONValue) {
+            data = image["data"]
+            size = data?.base64Bytes.flatMap { ImageSize(header: $0) }
+        }
+    }
+
     /// Checks that images are unique, used and of the right size, and that every `imageIdentifier` names one of them.
     static func checkImages(of interactiveData: JSONValue, _ inspection: inout Inspection) {
         // A sign-in or payment that the server completes has its images beside its bubbles.
         let list = interactiveData["data"]?["images"] ?? interactiveData["images"]
         let images = list?.elements.filter { $0.kind == .object } ?? []
         unique(images, "identifier", .imageIdentifiers, &inspection)
-        var byName: [String: JSONValue] = [:]
-        for image in images {
-            if let name = image["identifier"]?.scalarString { byName[name] = image }
+        let names = images.map { $0["identifier"]?.scalarBytes }
+        var known: [ArraySlice<UInt8>: KnownImage] = [:]
+        for (image, name) in zip(images, names) {
+            if let name { known[name] = KnownImage(image) }
         }
-        var used: Set<String> = []
         for (reference, size) in imageReferences(in: interactiveData) {
             // Look up an empty text too: it is reported because no image has this identifier.
-            guard let name = reference.string ?? reference.scalarString else { continue }
-            used.insert(name)
-            guard let image = byName[name] else {
+            guard let name = reference.textBytes ?? reference.scalarBytes else { continue }
+            guard let image = known[name] else {
                 inspection.report(
                     .imageReference, at: reference,
-                    allowed: byName.isEmpty
-                        ? "an image in data.images" : byName.keys.sorted().joined(separator: " "))
+                    allowed: known.isEmpty ? "an image in data.images" : tenNames(names.compactMap(\.self)))
                 continue
             }
-            checkPixels(of: image, expected: size, &inspection)
+            known[name]?.isUsed = true
+            if let expected = size, let found = image.size, found != expected, let data = image.data {
+                inspection.report(
+                    .imagePixels, at: data, found: "\(found) pixels", allowed: "\(expected) pixels")
+            }
         }
-        for image in images {
-            guard let identifier = image["identifier"], let name = identifier.scalarString,
-                !used.contains(name)
-            else { continue }
+        for (image, name) in zip(images, names) {
+            guard let identifier = image["identifier"], let name, known[name]?.isUsed == false else {
+                continue
+            }
             inspection.report(.unusedImage, at: identifier, allowed: "an imageIdentifier that names it")
         }
     }
 
-    private static func checkPixels(
-        of image: JSONValue, expected: ImageSize?, _ inspection: inout Inspection
-    ) {
-        guard let expected, let data = image["data"], let bytes = data.base64Bytes,
-            let size = ImageSize(header: bytes), size != expected
-        else { return }
-        inspection.report(.imagePixels, at: data, found: "\(size) pixels", allowed: "\(expected) pixels")
+    /// The size for a bubble's style, which is `icon` by default; nil for an unknown style.
+    private static func bubbleSize(_ style: JSONValue?) -> ImageSize? {
+        guard let style, style.kind == .string else { return .of(style: .icon) }
+        return OutboundBubble.Style.allCases.first { style.equals($0.rawValue) }.map(ImageSize.of)
     }
 
     /// Every `imageIdentifier` of a message of Apple's own kinds, with the size in which the image is displayed.
@@ -70,7 +81,7 @@ extension Checks {
         }
         for name in ["receivedMessage", "replyMessage"] {
             let isPayment = value["paymentRequest"] != nil && name == "receivedMessage"
-            add(value[name], .of(style: isPayment ? "large" : value[name]?["style"]?.string))
+            add(value[name], isPayment ? .of(style: .large) : bubbleSize(value[name]?["style"]))
         }
         let data = value["data"]
         for section in data?["listPicker"]?["sections"]?.objects ?? [] {

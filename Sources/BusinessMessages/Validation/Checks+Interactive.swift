@@ -7,8 +7,9 @@ extension Checks {
     private static let plugin = "com.apple.messages.MSMessageExtensionBalloonPlugin:"
 
     static let bid = text(.bid, allowed: plugin + "TEAM:EXTENSION") { text in
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        return parts.count == 3 && text.hasPrefix(plugin) && parts.allSatisfy { !$0.isEmpty }
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count == 3 && text.utf8.starts(with: plugin.utf8) && parts.allSatisfy { !$0.isEmpty }
     }
 
     /// The members of `data` that determine a message's kind; a message has exactly one of them.
@@ -21,7 +22,8 @@ extension Checks {
     private static let bubbleless: Set = ["quick-reply", "notification"]
 
     static let interactiveData: Check = { value, inspection in
-        let isApps = value["bid"]?.string.map { $0 != Interaction.businessExtension } ?? false
+        let isApps =
+            value["bid"].map { $0.kind == .string && !$0.equals(Interaction.businessExtension) } ?? false
         let (members, section) =
             isApps ? (app, "iMessage App") : (builtin, "BaseInteractiveMessage Dictionary")
         inspection.inspect(value, as: members, in: section) { value, inspection in
@@ -71,17 +73,17 @@ extension Checks {
     private static func checkVersion(of data: JSONValue, _ inspection: inout Inspection) {
         let isSecond = data["authenticate"]?["oauth2"]?["redirectURI"] != nil
         for name in ["version", "mspVersion"] {
-            guard let member = data[name], let version = member.nonEmptyString,
-                version != (isSecond ? "2.0" : "1.0")
+            guard let member = data[name], member.kind == .string, !member.isEmptyText,
+                !member.equals(isSecond ? "2.0" : "1.0")
             else { continue }
             inspection.report(
-                .dataVersion, at: member,
+                isSecond && member.equals("1.0") ? .authenticationVersion : .dataVersion, at: member,
                 allowed: isSecond ? "2.0, for authentication with a redirectURI" : "1.0")
         }
     }
 
     private static let requestIdentifier: Check = { value, inspection in
-        guard let text = value.string, !text.isEmpty, !text.isUUID else { return }
+        guard let text = value.nonEmptyString, !text.isUUID else { return }
         inspection.report(.requestIdentifier, at: value, allowed: "a UUID, by recommendation")
     }
 
@@ -100,7 +102,7 @@ extension Checks {
             }
             checkBubbleMembers(bubble, ofApp: false, &inspection)
         }
-        if let style = value["receivedMessage"]?["style"], data["payment"] != nil, style.string != "large" {
+        if let style = value["receivedMessage"]?["style"], data["payment"] != nil, !style.equals("large") {
             inspection.report(.paymentStyle, at: style, allowed: "large")
         }
         checkImages(of: value, &inspection)

@@ -37,7 +37,7 @@ extension Checks {
 
     /// Checks that no amount of a payment request has more decimals than its currency.
     static func checkDecimals(in request: JSONValue, _ inspection: inout Inspection) {
-        guard let currency = request["currencyCode"]?.string,
+        guard let code = request["currencyCode"], code.isText(atMostBytes: 3), let currency = code.string,
             let decimals = ISO.decimals(ofCurrency: currency)
         else { return }
         var items = (request["lineItems"]?.objects ?? []) + (request["shippingMethods"]?.objects ?? [])

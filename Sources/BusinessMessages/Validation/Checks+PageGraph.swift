@@ -6,88 +6,110 @@ extension Checks {
     static let checkPageGraph: Check = { form, inspection in
         let pages = form["pages"]?.elements.filter { $0.kind == .object } ?? []
         unique(pages, "pageIdentifier", .pageIdentifiers, &inspection)
-        var ways: [String: [String]] = [:]
-        for page in pages {
-            guard let name = page["pageIdentifier"]?.string, ways[name] == nil else { continue }
-            ways[name] = nextPages(of: page).compactMap(\.nonEmptyString)
+        let graph = PageGraph(pages)
+        if let start = form["startPageIdentifier"], let name = start.textBytes, !name.isEmpty,
+            graph.page(named: name) == nil
+        {
+            inspection.report(.startPage, at: start, allowed: graph.suggestion)
         }
-        let known = ways.isEmpty ? "an existing page" : ways.keys.sorted().joined(separator: " ")
-        if let start = form["startPageIdentifier"], let name = start.nonEmptyString, ways[name] == nil {
-            inspection.report(.startPage, at: start, allowed: known)
+        for next in pages.lazy.flatMap(nextPages) {
+            guard let name = next.textBytes, !name.isEmpty, graph.page(named: name) == nil else { continue }
+            inspection.report(.nextPage, at: next, allowed: graph.suggestion)
         }
-        for next in pages.flatMap(nextPages) {
-            guard let name = next.nonEmptyString, ways[name] == nil else { continue }
-            inspection.report(.nextPage, at: next, allowed: known)
+        if let start = form["startPageIdentifier"]?.textBytes.flatMap(graph.page) {
+            let reached = graph.pages(reachableFrom: start)
+            for (page, isReached) in zip(graph.identifiers, reached) where !isReached {
+                inspection.report(.unreachablePage, at: page, allowed: "a page that leads here")
+            }
         }
-        reportUnreachable(pages, ways, from: form["startPageIdentifier"]?.string, &inspection)
-        reportCycles(pages, ways, &inspection)
+        if let cycle = graph.firstCycle(), let first = cycle.min() {
+            let names = cycle.compactMap { graph.identifiers[$0].textBytes }
+            inspection.report(
+                .pageCycle, at: graph.identifiers[first], found: tenNames(names),
+                allowed: "pages that lead forward")
+        }
     }
 
     static func nextPages(of page: JSONValue) -> [JSONValue] {
         let ofItems = (page["items"]?.objects ?? []).compactMap { $0["nextPageIdentifier"] }
         return (page["nextPageIdentifier"].map { [$0] } ?? []) + ofItems
     }
+}
 
-    private static func reportUnreachable(
-        _ pages: [JSONValue], _ ways: [String: [String]], from start: String?, _ inspection: inout Inspection
-    ) {
-        guard let start, ways[start] != nil else { return }
-        var reached: Set = [start]
-        var open = [start]
-        while let name = open.popLast() {
-            for next in ways[name] ?? [] where reached.insert(next).inserted { open.append(next) }
-        }
+/// The pages of a form by their numbers in the order of the text; the first of several pages with one name counts.
+///
+/// Every function takes time proportional to the number of pages and references.
+private struct PageGraph {
+    /// The identifiers of the pages.
+    private(set) var identifiers: [JSONValue] = []
+    /// The pages to which each page leads.
+    private var nexts: [[Int]] = []
+    private var numbers: [ArraySlice<UInt8>: Int] = [:]
+
+    init(_ pages: [JSONValue]) {
+        var kept: [JSONValue] = []
         for page in pages {
-            guard let identifier = page["pageIdentifier"], let name = identifier.string,
-                !reached.contains(name)
+            guard let identifier = page["pageIdentifier"], let name = identifier.textBytes,
+                numbers[name] == nil
             else { continue }
-            inspection.report(.unreachablePage, at: identifier, allowed: "a page that leads here")
+            numbers[name] = kept.count
+            kept.append(page)
+            identifiers.append(identifier)
         }
-    }
-
-    /// Reports pages that lead back to themselves.
-    ///
-    /// It repeatedly removes the pages that lead to no remaining page. Every page that remains in the end is on a
-    /// cycle or leads to one.
-    private static func reportCycles(
-        _ pages: [JSONValue], _ ways: [String: [String]], _ inspection: inout Inspection
-    ) {
-        var sources: [String: [String]] = [:]
-        var remaining: [String: Int] = [:]
-        for (name, nexts) in ways {
-            let known = Set(nexts).filter { ways[$0] != nil }
-            remaining[name] = known.count
-            for next in known { sources[next, default: []].append(name) }
-        }
-        var open = remaining.filter { $0.value == 0 }.map(\.key)
-        while let name = open.popLast() {
-            remaining[name] = nil
-            for source in sources[name] ?? [] {
-                guard let count = remaining[source] else { continue }
-                remaining[source] = count - 1
-                if count == 1 { open.append(source) }
+        nexts = kept.map { page in
+            Checks.nextPages(of: page).compactMap { next in
+                next.isEmptyText ? nil : next.textBytes.flatMap { numbers[$0] }
             }
         }
-        // Pages that only lead to a cycle also remain; a page is on a cycle if it can be reached from itself.
-        let onCycle = remaining.keys.filter { isReachable($0, from: $0, ways, within: remaining) }
-        guard let first = pages.first(where: { onCycle.contains($0["pageIdentifier"]?.string ?? "") }),
-            let identifier = first["pageIdentifier"]
-        else { return }
-        inspection.report(
-            .pageCycle, at: identifier, found: onCycle.sorted().joined(separator: " "),
-            allowed: "pages that lead forward")
     }
 
-    private static func isReachable(
-        _ goal: String, from start: String, _ ways: [String: [String]], within names: [String: Int]
-    ) -> Bool {
-        var seen: Set<String> = []
-        var open = ways[start] ?? []
-        while let name = open.popLast() {
-            if name == goal { return true }
-            guard names[name] != nil, seen.insert(name).inserted else { continue }
-            open += ways[name] ?? []
+    /// The names of existing pages.
+    var suggestion: String {
+        identifiers.isEmpty ? "an existing page" : tenNames(identifiers.compactMap(\.textBytes))
+    }
+
+    func page(named name: ArraySlice<UInt8>) -> Int? { numbers[name] }
+
+    /// Whether each page can be reached from the page `start`.
+    func pages(reachableFrom start: Int) -> [Bool] {
+        var isReached = Array(repeating: false, count: nexts.count)
+        isReached[start] = true
+        var open = [start]
+        while let page = open.popLast() {
+            for next in nexts[page] where !isReached[next] {
+                isReached[next] = true
+                open.append(next)
+            }
         }
-        return false
+        return isReached
+    }
+
+    /// The pages of the first path that returns to an earlier page; nil when every path leads forward.
+    ///
+    /// A search in depth: a page that leads to a page of the current path closes a cycle.
+    func firstCycle() -> [Int]? {
+        enum State { case unseen, onPath, finished }
+        var states = Array(repeating: State.unseen, count: nexts.count)
+        for start in nexts.indices where states[start] == .unseen {
+            var path = [(page: start, tried: 0)]
+            states[start] = .onPath
+            while let last = path.last {
+                guard last.tried < nexts[last.page].count else {
+                    states[last.page] = .finished
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].tried += 1
+                let next = nexts[last.page][last.tried]
+                switch states[next] {
+                case .unseen:
+                    states[next] = .onPath
+                    path.append((next, 0))
+                case .onPath: return path.map(\.page).drop { $0 != next }.map(\.self)
+                case .finished: break
+                }
+            }
+        }
+        return nil
     }
 }

@@ -24,7 +24,7 @@ extension Checks {
             for name in ["receivedMessage", "replyMessage"] {
                 if let bubble = request[name] { checkBubbleMembers(bubble, ofApp: false, &inspection) }
             }
-            if let style = request["receivedMessage"]?["style"], style.string != "large" {
+            if let style = request["receivedMessage"]?["style"], !style.equals("large") {
                 inspection.report(.paymentStyle, at: style, allowed: "large")
             }
             checkImages(of: request, &inspection)
@@ -52,7 +52,7 @@ extension Checks {
 
     /// Checks that the request makes a valid ``PaymentSheet``, unless other checks have already found errors.
     private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {
-        guard !inspection.problems.hasErrors, let currency = request["currencyCode"]?.string,
+        guard !inspection.hasErrors, let currency = request["currencyCode"]?.string,
             let total = request["total"].flatMap(PaymentRequest.LineItem.init)
         else { return }
         do throws(PaymentAnswerProblem) {

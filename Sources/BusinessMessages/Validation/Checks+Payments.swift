@@ -26,14 +26,16 @@ extension Checks {
             let gateway = payment["endpoints"]?["paymentGatewayUrl"]?.nonEmptyString,
             !text.utf8.elementsEqual(gateway.utf8)
         else { return }
-        inspection.report(.initiativeContext, at: context, allowed: gateway)
+        inspection.report(
+            .initiativeContext, at: context, allowed: shortText(Array(gateway.utf8)[...], maximumScalars: 200)
+        )
     }
 
     /// Accepts the placeholder of a part that the server adds when it sends the message; any other value must
     /// pass `check`.
     private static func unlessAddedWhenSent(_ check: @escaping Check) -> Check {
         { value, inspection in
-            if value.string != SignInRequest.placeholder { check(value, &inspection) }
+            if !value.equals(SignInRequest.placeholder) { check(value, &inspection) }
         }
     }
 
@@ -99,11 +101,11 @@ extension Checks {
     ]
 
     private static let country = text(.countryCode, allowed: "two letters of ISO 3166, such as US") {
-        ISO.countries.contains($0)
+        $0.utf8.count == 2 && ISO.countries.contains($0)
     }
 
     private static let currency = text(.currencyCode, allowed: "three letters of ISO 4217, such as USD") {
-        ISO.decimals(ofCurrency: $0) != nil
+        $0.utf8.count == 3 && ISO.decimals(ofCurrency: $0) != nil
     }
 
     private static let contactField = oneOf(
@@ -123,19 +125,21 @@ extension Checks {
 
     private static let threeDSecure: Check = { value, inspection in
         guard value.kind == .array, value.count > 0,
-            !value.elements.contains(where: { $0.string == "supports3DS" })
+            !value.elements.contains(where: { $0.equals("supports3DS") })
         else { return }
         inspection.report(.threeDSecure, at: value, allowed: "a list with supports3DS")
     }
 
     /// The six card networks that Apple documents, and two from Apple's own tutorial.
-    private static let networks: Set = [
-        "amex", "discover", "jcb", "masterCard", "privateLabel", "visa", "chinaUnionPay", "interac",
+    private static let networks = [
+        "amex", "chinaUnionPay", "discover", "interac", "jcb", "masterCard", "privateLabel", "visa",
     ]
 
     private static let network: Check = { value, inspection in
         words(value, &inspection)
-        guard let name = value.nonEmptyString, !networks.contains(name) else { return }
-        inspection.report(.paymentNetwork, at: value, allowed: networks.sorted().joined(separator: " "))
+        guard value.kind == .string, !value.isEmptyText, !networks.contains(where: value.equals) else {
+            return
+        }
+        inspection.report(.paymentNetwork, at: value, allowed: networks.joined(separator: " "))
     }
 }

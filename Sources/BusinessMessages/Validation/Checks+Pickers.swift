@@ -20,12 +20,14 @@ extension Checks {
 
     private static let notBlank: Check = { value, inspection in
         text(value, &inspection)
-        guard let title = value.string, title.allSatisfy(\.isWhitespace) else { return }
+        guard let title = value.string, title.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
+            return
+        }
         inspection.report(.empty, at: value, allowed: "a text that is not blank")
     }
 
     private static let oneLine: Check = { value, inspection in
-        guard let text = value.string, text.contains(where: \.isNewline) else { return }
+        guard let text = value.string, text.unicodeScalars.contains(where: \.isLineBreak) else { return }
         inspection.report(.quickReplyLines, at: value, allowed: "one line")
     }
 
@@ -90,6 +92,7 @@ extension Checks {
         ])
 
     private static let startTime = text(.startTime, allowed: "2026-07-10T17:00+0000, always in GMT") {
+        guard $0.utf8.count <= 64 else { return false }
         let isGreenwich = ["Z", "+0000", "+00:00"].contains(where: $0.hasSuffix)
         return isGreenwich && $0.contains("T") && secondsSinceEpoch(parsing: $0) != nil
     }

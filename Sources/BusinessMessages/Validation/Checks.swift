@@ -6,10 +6,10 @@ enum Checks {
     static let any: Check = { _, _ in }
 
     /// Checks that a value is a string, possibly an empty one.
-    static let text: Check = { value, inspection in _ = textOrReport(value, &inspection) }
+    static let text: Check = { value, inspection in _ = isTextOrReport(value, &inspection) }
 
     /// Checks that a value is a string and not empty.
-    static let words: Check = { value, inspection in _ = wordsOrReport(value, &inspection) }
+    static let words: Check = { value, inspection in _ = isWordsOrReport(value, &inspection) }
 
     /// Checks that a value is `true` or `false`.
     static let boolean: Check = { value, inspection in
@@ -65,8 +65,9 @@ enum Checks {
         atMost maximum: Int, _ rule: MessageRule, mayBeEmpty: Bool = true
     ) -> Check {
         { value, inspection in
-            let text = mayBeEmpty ? textOrReport(value, &inspection) : wordsOrReport(value, &inspection)
-            guard let length = text?.unicodeScalars.count, length > maximum else { return }
+            guard mayBeEmpty ? isTextOrReport(value, &inspection) : isWordsOrReport(value, &inspection),
+                let length = value.string?.unicodeScalars.count, length > maximum
+            else { return }
             inspection.report(
                 rule, at: value, found: "\(length) characters", allowed: "at most \(maximum) characters")
         }
@@ -77,14 +78,20 @@ enum Checks {
         _ rule: MessageRule, allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool
     ) -> Check {
         { value, inspection in
-            guard let text = textOrReport(value, &inspection), !isAllowed(text) else { return }
+            guard isTextOrReport(value, &inspection), let text = value.string, !isAllowed(text) else {
+                return
+            }
             inspection.report(rule, at: value, allowed: allowed)
         }
     }
 
     /// Checks that a value is one of the given strings.
     static func oneOf(_ texts: [String], _ rule: MessageRule) -> Check {
-        text(rule, allowed: texts.joined(separator: " "), texts.contains)
+        let allowed = texts.joined(separator: " ")
+        return { value, inspection in
+            guard isTextOrReport(value, &inspection), !texts.contains(where: value.equals) else { return }
+            inspection.report(rule, at: value, allowed: allowed)
+        }
     }
 
     /// Checks that a value is a list of at least `minimum` elements, each of which passes `check`.
@@ -94,7 +101,8 @@ enum Checks {
                 return inspection.report(.type, at: value, allowed: "a list")
             }
             if value.count < minimum { inspection.report(.empty, at: value, allowed: "at least \(minimum)") }
-            for element in value.elements { check(element, &inspection) }
+            inspection.spend(on: value)
+            for element in value.elements where inspection.isWithinSteps { check(element, &inspection) }
         }
     }
 
@@ -112,18 +120,16 @@ enum Checks {
         }
     }
 
-    private static func textOrReport(_ value: JSONValue, _ inspection: inout Inspection) -> String? {
-        guard let text = value.string else {
-            inspection.report(.type, at: value, allowed: "a text")
-            return nil
-        }
-        return text
+    private static func isTextOrReport(_ value: JSONValue, _ inspection: inout Inspection) -> Bool {
+        inspection.spend(on: value)
+        if value.kind != .string { inspection.report(.type, at: value, allowed: "a text") }
+        return value.kind == .string
     }
 
-    private static func wordsOrReport(_ value: JSONValue, _ inspection: inout Inspection) -> String? {
-        guard let text = textOrReport(value, &inspection) else { return nil }
-        if text.isEmpty { inspection.report(.empty, at: value, allowed: "a text that is not empty") }
-        return text
+    private static func isWordsOrReport(_ value: JSONValue, _ inspection: inout Inspection) -> Bool {
+        guard isTextOrReport(value, &inspection) else { return false }
+        if value.isEmptyText { inspection.report(.empty, at: value, allowed: "a text that is not empty") }
+        return true
     }
 }
 
@@ -133,12 +139,38 @@ extension Checks {
         _ objects: some Sequence<JSONValue>, _ name: String, _ rule: MessageRule,
         _ inspection: inout Inspection
     ) {
-        var seen: Set<String> = []
+        var seen: Set<ArraySlice<UInt8>> = []
         for object in objects {
-            guard let member = object[name], let text = member.scalarString else { continue }
+            guard let member = object[name], let text = member.scalarBytes else { continue }
             if !seen.insert(text).inserted {
                 inspection.report(rule, at: member, allowed: "each \(name) once")
             }
         }
     }
+}
+
+extension JSONValue {
+    /// Whether this is a string without characters.
+    var isEmptyText: Bool { kind == .string && text.count == 2 }
+
+    /// Whether this is a string of at most `maximum` bytes in its JSON form.
+    func isText(atMostBytes maximum: Int) -> Bool { kind == .string && text.count - 2 <= maximum }
+
+    /// The UTF-8 bytes of an identifier: a text, or the JSON text of a number or Boolean; nil for an empty text
+    /// and for other values.
+    ///
+    /// Identifiers from outside are compared as bytes; see `JSONValue.textBytes`.
+    var scalarBytes: ArraySlice<UInt8>? {
+        switch kind {
+        case .string: isEmptyText ? nil : textBytes
+        case .number, .boolean: text
+        case .object, .array, .null: nil
+        }
+    }
+}
+
+/// The first ten of some names, for a suggestion.
+func tenNames(_ names: some Collection<ArraySlice<UInt8>>) -> String {
+    let shown = names.prefix(10).map { shortText($0, maximumScalars: 40) }.joined(separator: " ")
+    return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
 }

@@ -8,13 +8,12 @@ struct ImageSize: Equatable, Sendable {
     /// The size of a time picker's image: 375 x 208 points, with 3 pixels for each point.
     static let event = ImageSize(width: 1125, height: 624)
 
-    /// Returns the image size for a bubble style; without a style it is the size for `icon`.
-    static func of(style: String?) -> ImageSize? {
-        switch style ?? "icon" {
-        case "icon": ImageSize(width: 120, height: 120)
-        case "small": ImageSize(width: 180, height: 180)
-        case "large": ImageSize(width: 789, height: 450)
-        default: nil
+    /// Returns the image size for a bubble style.
+    static func of(style: OutboundBubble.Style) -> ImageSize {
+        switch style {
+        case .icon: ImageSize(width: 120, height: 120)
+        case .small: ImageSize(width: 180, height: 180)
+        case .large: ImageSize(width: 789, height: 450)
         }
     }
 

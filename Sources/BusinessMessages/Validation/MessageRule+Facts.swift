@@ -2,8 +2,9 @@ extension MessageRule {
     /// The consequence for a message that breaks the rule.
     public var severity: MessageProblem.Severity {
         switch self {
-        case .json, .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier,
-            .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey, .base64, .webAddress,
+        case .json, .fullyChecked, .type, .required, .empty, .messageType, .protocolVersion,
+            .messageIdentifier, .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey,
+            .base64, .webAddress,
             .linkContent,
             .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .imageIdentifiers,
             .dataVersion,
@@ -20,7 +21,8 @@ extension MessageRule {
             .appURL, .invitationLogo, .invitationTemplate, .invitationReference, .reusableContent,
             .livePersonType, .livePersonImage, .capability:
             .error
-        case .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers, .linkScheme,
+        case .authenticationVersion, .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers,
+            .linkScheme,
             .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
             .bubbleMember, .builtinMember, .imageReference, .unusedImage, .imageFormat, .imagePixels,
             .imageResolution, .invitationLocale, .quickReplyLines,
@@ -46,9 +48,10 @@ extension MessageRule {
             .threeDSecure, .money, .lineItemType, .contactField, .responseType, .authenticationProcedure,
             .appData:
             true
-        case .json, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
+        case .json, .fullyChecked, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
             .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
-            .linkVideoImage, .dataVersion, .requestIdentifier, .sessionIdentifier, .bubbleMember,
+            .linkVideoImage, .dataVersion, .authenticationVersion, .requestIdentifier, .sessionIdentifier,
+            .bubbleMember,
             .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
             .imageResolution, .invitationLocale, .branchItem, .submitPage, .dateMaximum,
             .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles, .listItemIdentifiers, .startTime,
@@ -72,6 +75,7 @@ extension MessageRule {
     public var passage: String? {
         switch self {
         case .json: "RFC 8259"
+        case .fullyChecked: "Balloon, \"MessageRule.fullyChecked\""
         case .repeatedMember: "RFC 8259 §4"
         case .type, .required, .empty, .unknownMember: nil
         case .messageType, .protocolVersion, .messageIdentifier, .sourceAddress, .locale, .typeContent:
@@ -86,7 +90,7 @@ extension MessageRule {
         case .linkContent, .linkScheme, .linkImageBytes, .linkVideoImage: "Apple MSP API, \"Rich Links\""
         case .interactiveContent: "Apple MSP API, \"Sending Interactive Messages\""
         case .bid: "Apple MSP API, \"BaseInteractiveMessage Dictionary\""
-        case .dataVersion, .requestIdentifier, .interactiveKind:
+        case .dataVersion, .authenticationVersion, .requestIdentifier, .interactiveKind:
             "Apple MSP API, \"InteractiveMessageData Dictionary\""
         case .sessionIdentifier: "Apple MSP API, \"Sending Interactive Messages\""
         case .bubbleText, .bubbleMember: "Apple MSP API, \"InteractiveResponse Dictionary\""

@@ -6,6 +6,11 @@
 public enum MessageRule: String, CaseIterable, Sendable {
     /// The message is JSON.
     case json
+    /// The message was fully checked: it has few enough parts, and its check ended within the allowed work.
+    ///
+    /// A list has at most 1,000 elements, an object 10,000 members, a message 100 attachments and 100,000 values
+    /// in all, nested at most 128 deep.
+    case fullyChecked
     /// A value has the documented type.
     case type
     /// A required member is present.
@@ -60,8 +65,10 @@ public enum MessageRule: String, CaseIterable, Sendable {
     case interactiveContent
     /// `bid` is `com.apple.messages.MSMessageExtensionBalloonPlugin:` with a team and an extension.
     case bid
-    /// `version` is 2.0 for the newer authentication, and 1.0 for everything else.
+    /// `version` is 1.0, and for the newer authentication 2.0 or, as in Apple's sample of 2025, 1.0.
     case dataVersion
+    /// `version` is 2.0 for the newer authentication.
+    case authenticationVersion
     /// `requestIdentifier` is a UUID, as Apple recommends.
     case requestIdentifier
     /// `sessionIdentifier` is a UUID.

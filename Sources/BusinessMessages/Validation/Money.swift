@@ -9,6 +9,8 @@ struct Money {
 
     /// Parses an amount; `nil` when the text has another format.
     init?(_ text: String) {
+        // Far longer than any amount; a longer text is not split.
+        guard text.utf8.count <= 64 else { return nil }
         let unsigned = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         let parts = unsigned.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         digits = Array(parts.joined())

@@ -1,63 +1,68 @@
 public import BalloonJSON
 
 extension OutboundMessage {
-    /// Finds all problems of a business's message, in the order of the message.
+    /// Finds the problems of a business's message: at most 100 in the order of the message, errors before
+    /// warnings.
     ///
-    /// The members that the server adds (`id`, `v`, `sourceId`, `destinationId`) are required only if
-    /// `needsEnvelope`. If `capabilities` are given, content that a device with these capabilities cannot
-    /// show is a problem too. If `now` is given, in seconds since 1970, a form's dates are compared with
-    /// today.
+    /// The list has an error whenever one was found. The members that the server adds (`id`, `v`, `sourceId`,
+    /// `destinationId`) are required only if `needsEnvelope`. If `capabilities` are given, content that a device
+    /// with these capabilities cannot show is a problem too. If `now` is given, in seconds since 1970, a form's
+    /// dates are compared with today. A message with too many parts has the single problem
+    /// ``MessageRule/fullyChecked``.
     public static func problems(
         in message: JSONValue, needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
     ) -> [MessageProblem] {
-        if message["signIn"] != nil, !needsEnvelope { return signInProblems(in: message, for: capabilities) }
-        if message["payment"] != nil, !needsEnvelope { return PaymentRequest.problems(in: message) }
-        var inspection = Inspection(now: seconds)
-        Checks.message(needsEnvelope: needsEnvelope)(message, &inspection)
-        if let capabilities, let needed = message.neededCapability, !capabilities.contains(needed) {
+        if message["payment"] != nil, !needsEnvelope, message["signIn"] == nil {
+            return PaymentRequest.problems(in: message)
+        }
+        let isSignIn = message["signIn"] != nil && !needsEnvelope
+        let check = isSignIn ? Checks.signInMessage : Checks.message(needsEnvelope: needsEnvelope)
+        var inspection =
+            isSignIn ? Inspection(author: SignInRequest.author, now: seconds) : Inspection(now: seconds)
+        inspection.check(message) { message, inspection in
+            check(message, &inspection)
+            guard let capabilities, let needed = isSignIn ? .authentication2 : message.neededCapability,
+                !capabilities.contains(needed)
+            else { return }
             inspection.report(
                 .capability, at: message, found: capabilities.tokens.isEmpty ? "nothing" : "\(capabilities)",
                 allowed: "\(needed.rawValue) in capability-list")
         }
-        return inspection.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        return inspection.problems
     }
 
-    private static func signInProblems(
-        in message: JSONValue, for capabilities: Capabilities?
-    ) -> [MessageProblem] {
-        var problems = SignInRequest.problems(in: message)
-        let needed = Capability.authentication2
-        if let capabilities, !capabilities.contains(needed) {
-            var inspection = Inspection(author: "Balloon")
-            inspection.report(
-                .capability, at: message, found: capabilities.tokens.isEmpty ? "nothing" : "\(capabilities)",
-                allowed: "\(needed.rawValue) in capability-list")
-            problems += inspection.problems
-        }
-        return problems
-    }
-
-    /// Finds all problems of a message in JSON bytes; invalid JSON is reported as a single problem.
+    /// Finds the problems of a message in JSON bytes, as ``problems(in:needsEnvelope:for:now:)`` does.
+    ///
+    /// Invalid JSON is reported as a single problem.
     public static func problems(
         inJSON bytes: [UInt8], needsEnvelope: Bool = false, for capabilities: Capabilities? = nil,
         now seconds: Int? = nil
     ) -> [MessageProblem] {
         do {
-            let document = try JSONDocument(bytes)
+            let document = try JSONDocument(bytes, limits: MessageBounds.standard.json)
             return problems(
                 in: document.root, needsEnvelope: needsEnvelope, for: capabilities, now: seconds)
         } catch {
             let position = error.position(in: bytes)
+            let isLimit =
+                switch error {
+                case .tooDeep, .tooLong, .tooManyNodes: true
+                case .unexpectedEnd, .unexpectedByte, .trailingBytes, .byteOrderMark, .invalidNumber,
+                    .invalidEscape, .controlCharacter, .invalidUTF8:
+                    false
+                }
+            let rule = isLimit ? MessageRule.fullyChecked : .json
             return [
                 MessageProblem(
-                    rule: .json, pointer: "", line: position.line, column: position.column,
-                    found: error.reason, allowed: "one JSON value", passage: "RFC 8259")
+                    rule: rule, pointer: "", line: position.line, column: position.column,
+                    found: isLimit ? error.reason + ", not fully checked" : error.reason,
+                    allowed: isLimit ? "a smaller message" : "one JSON value", passage: rule.passage ?? "")
             ]
         }
     }
 
-    /// Finds all problems of this message; the addresses of sender and receiver are not checked.
+    /// Finds the problems of this message, at most 100; the addresses of sender and receiver are not checked.
     public func problems(for capabilities: Capabilities? = nil) -> [MessageProblem] {
         let bytes = encode(
             id: MessageID("00000000-0000-4000-8000-000000000000"), from: BusinessID("business"),

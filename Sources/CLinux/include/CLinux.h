@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -73,6 +74,11 @@ static inline int balloon_epoll_ctl(int epoll, int operation, int descriptor, ui
     event.events = events;
     event.data.u64 = token;
     return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+// Buffers standard output by lines, although it is a pipe: a printed line is written at once (setvbuf(3)).
+static inline void balloon_buffer_output_by_lines(void) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
 static inline int balloon_syncfs(int descriptor) {

@@ -1,6 +1,6 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
 import { randomUUID } from "./api.js";
-import { button, element, fill, icon, say } from "./dom.js";
+import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
 import { safe, size, visible } from "./text.js";
 
 const checkPause = 500;
@@ -156,7 +156,12 @@ export class Composer {
       if (file.size > largestFile) { this.#thread.dispatch("failed", `${visible(file.name)} is larger than 100 MB. Send a link instead.`); continue; }
       const entry = { file, id: "", problem: "", upload: new AbortController() };
       this.#files.push(entry);
-      this.#desk.upload(file, entry.upload.signal).then((answer) => { entry.id = answer.id; }, (error) => { entry.problem = error.message; }).finally(() => { this.#drawFiles(); });
+      const add = async () => {
+        const { mediaType } = await whenNeeded(() => import("./media-types.js"));
+        entry.mimeType = mediaType(file);
+        return await this.#desk.upload(file, entry.upload.signal);
+      };
+      add().then((answer) => { entry.id = answer.id; }, (error) => { entry.problem = error.message; }).finally(() => { this.#drawFiles(); });
     }
     this.#drawFiles();
   }
@@ -240,10 +245,10 @@ export class Composer {
   async #submit() {
     if (!this.#enable()) return;
     const body = this.#mode === "text"
-      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file }) => ({ id, name: nameOf(file), mimeType: file.type || "application/octet-stream" })) } : {}) }
+      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file, mimeType }) => ({ id, name: nameOf(file), mimeType })) } : {}) }
       : { message: this.#message() };
     if (body.text === "") delete body.text;
-    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file }) => ({ name: file.name, mimeType: file.type, size: file.size })) };
+    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file, mimeType }) => ({ name: file.name, mimeType, size: file.size })) };
     const kind = body.message?.interactiveData?.data?.["quick-reply"] ? "quickReply" : body.message && body.message.type !== "text" ? "unrecognized" : "text";
     this.#text.value = "";
     this.#drafts.delete(this.#id);

@@ -250,7 +250,7 @@ export class Desk extends EventTarget {
 
   #changeState(event, known) {
     if (known) {
-      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, typing: 0 });
+      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, typing: 0 });
       if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
       if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
       this.#tell("lists");

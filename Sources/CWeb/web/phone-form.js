@@ -2,7 +2,8 @@
 import { interaction, list, object, pictureOf, text } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
 import { nameOf } from "./phone-bubbles.js";
-import { dateOf, dateText, formOf, nextPage, patternOf, today } from "./phone-offer.js";
+import { dateOf, dateText, formOf, nextPage, today } from "./phone-offer.js";
+import { patternOf } from "./phone-pattern.js";
 import { safe, visible } from "./text.js";
 
 const inputModes = {
@@ -192,7 +193,7 @@ export function formSheet({ message, answer, body, title: sheetTitle }) {
     const isMultiline = text(options.inputType) === "multiline";
     const isRequired = options.required === true;
     const longest = Number.isInteger(options.maximumCharacterCount) && options.maximumCharacterCount > 0 ? options.maximumCharacterCount : isMultiline ? 300 : 30;
-    const pattern = patternOf(options.regex);
+    const pattern = patternOf(text(options.regex));
     const attributes = {
       id: "form-input", placeholder: visible(text(options.placeholder)) || (isRequired ? "Required" : "Optional"), inputmode: inputMode(options.keyboardType),
       autocomplete: "off", dir: "auto", required: isRequired, "data-first": true, "aria-describedby": "form-hint",

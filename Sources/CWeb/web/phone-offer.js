@@ -90,34 +90,32 @@ export function nextPage(page, position) {
   return branch || text(page.nextPageIdentifier);
 }
 
-/// The pattern of an input page: a function that checks a text, or the rule that it breaks.
-export function patternOf(regex) {
-  const source = text(regex);
-  if (!source) return { matches: () => true };
-  for (const flags of ["u", ""]) {
-    try {
-      const pattern = new RegExp(`^(?:${source})$`, flags);
-      return { matches: (value) => pattern.test(value) };
-    } catch { /* perhaps readable without the flag */ }
-  }
-  return { matches: () => true, broken: "The pattern is no regular expression; a device ignores it." };
-}
-
 const parts = /yyyy|yy|MM|M|dd|d|[^a-zA-Z]|[a-zA-Z]+/gu;
 
+const longestFormat = 256;
+
 /// The date of a text in a format such as `MM/dd/yyyy`, as `yyyy-MM-dd`; empty when it is no date.
+///
+/// The format comes from outside, so it makes no regular expression: one pass reads the parts of the text.
 export function dateOf(value, format = "MM/dd/yyyy") {
   const given = text(value).trim();
   if (/^\d{4}-\d\d-\d\d/u.test(given)) return given.slice(0, 10);
-  const names = [];
-  const pattern = (text(format).match(parts) ?? []).map((part) => {
-    if (/^[yMd]/u.test(part)) { names.push(part[0]); return part === "yyyy" ? "(\\d{4})" : "(\\d{1,2})"; }
-    return part.replace(/[^a-zA-Z0-9]/gu, "\\$&");
-  }).join("");
-  const match = new RegExp(`^${pattern}$`).exec(given);
-  if (!match) return "";
-  const found = Object.fromEntries(names.map((name, index) => [name, match[index + 1]]));
-  if (!found.y || !found.M || !found.d) return "";
+  const pattern = text(format);
+  if (pattern.length > longestFormat) return "";
+  const found = {};
+  let at = 0;
+  for (const part of pattern.match(parts) ?? []) {
+    if (/^[yMd]/u.test(part)) {
+      const digits = /^\d*/u.exec(given.slice(at, at + (part === "yyyy" ? 4 : 2)))[0];
+      if (digits.length < (part === "yyyy" ? 4 : 1)) return "";
+      found[part[0]] = digits;
+      at += digits.length;
+    } else {
+      if (!given.startsWith(part, at)) return "";
+      at += part.length;
+    }
+  }
+  if (at < given.length || !found.y || !found.M || !found.d) return "";
   return `${found.y.length === 2 ? `20${found.y}` : found.y}-${found.M.padStart(2, "0")}-${found.d.padStart(2, "0")}`;
 }
 

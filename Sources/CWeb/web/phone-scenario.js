@@ -22,10 +22,8 @@ function sent(entry, choice) {
   if (entry.kind === "text" && list(message.attachments).length === 0) return { send: message.body };
   if (entry.kind === "close" && !message.referenceIds) return { send: { kind: "close" } };
   if (choice) {
-    const { items, fills, outcome } = choice;
-    // A file names the outcomes of a sign-in or a payment by their numbers.
-    const chosen = outcome ? [{ success: "1", failure: "2", cancel: "3" }[outcome]] : items;
-    return { answer: { choice: { ...(chosen.length > 0 && { items: chosen }), ...(fills.length > 0 && { fills }) } } };
+    const { items = [], fills = [], ...end } = choice;
+    return { answer: { choice: { ...(items.length > 0 && { items }), ...(fills.length > 0 && { fills }), ...end } } };
   }
   const { id, sourceId, destinationId, ...kept } = message;
   return { send: { message: kept } };
@@ -35,13 +33,14 @@ function sent(entry, choice) {
 export class Recorder {
   #session;
   #steps = [];
-  #choices = [];
+  /// The customer's choices by the message that carries each.
+  #choices = new Map();
   #seen = 0;
   isOn = false;
 
   constructor(session) {
     this.#session = session;
-    session.addEventListener("answered", ({ detail }) => { if (this.isOn) this.#choices.push(detail); });
+    session.addEventListener("answered", ({ detail }) => { if (this.isOn) for (const id of detail.ids) this.#choices.set(id, detail.choice); });
     session.addEventListener("thread", () => { if (this.isOn) this.#read(); });
   }
 
@@ -49,7 +48,7 @@ export class Recorder {
 
   start() {
     this.#steps = [];
-    this.#choices = [];
+    this.#choices = new Map();
     this.#seen = this.#session.entries.at(-1)?.seq ?? 0;
     this.isOn = true;
   }
@@ -59,7 +58,9 @@ export class Recorder {
     this.#read();
     this.isOn = false;
     const { device, locale, intent, group } = object(this.#session.customer);
-    return { format: 1, customer: { device, locale, intent, group }, steps: this.#steps };
+    // A choice is told after its message may have been read.
+    const steps = this.#steps.map(({ entry, ...step }) => (entry ? sent(entry, this.#choices.get(entry.id)) : step));
+    return { format: 1, customer: { device, locale, intent, group }, steps };
   }
 
   #read() {
@@ -67,7 +68,7 @@ export class Recorder {
     for (const entry of fresh) {
       this.#seen = entry.seq;
       const last = this.#steps.at(-1);
-      if (entry.direction === "inbound") this.#steps.push(sent(entry, entry.kind === "text" ? undefined : this.#choices.shift()));
+      if (entry.direction === "inbound") this.#steps.push({ entry });
       else if (last?.expect) last.expect.push(pattern(object(entry.line?.message)));
       else this.#steps.push({ expect: [pattern(object(entry.line?.message))], withinSeconds: expectSeconds });
     }

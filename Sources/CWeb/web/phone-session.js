@@ -15,6 +15,9 @@ export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid",
 
 /// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
 /// (detail: a sentence).
+/// The identifiers of the messages that an answer posted.
+const idsOf = (answer) => (answer.posts ?? []).map((one) => one.id);
+
 export class Session extends EventTarget {
   api;
   info = { version: "", businesses: [], devices: [], misbehaviour: [], endpoints: [] };
@@ -208,15 +211,26 @@ export class Session extends EventTarget {
     const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
     // The thread repeats no entry that only became answered.
     if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
-    this.#tell("answered", choice);
+    // A play signs in as the same user, the letters and digits of the name.
+    const isSignIn = choice.outcome && this.entries.find((one) => one.id === to)?.kind === "authentication";
+    const user = (this.customer?.name ?? "").toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+    this.#tell("answered", { ids: idsOf(answer), choice: { ...choice, ...(isSignIn && user && { user }) } });
     this.#tell("thread");
     return this.#posted(answer);
   }
 
+  /// The selections of the customer at the open payment sheet.
+  #selected = {};
+
   /// Selects something at the payment sheet of a message, or pays; the server plays the device at its own endpoints.
   async pay(to, body) {
     const answer = await this.api.change("POST", `${this.path()}/payments`, { to, ...body, ...this.changedLevers });
+    if (!body.pay) {
+      const { country, shippingMethod } = body.select ?? {};
+      this.#selected = body.select ? { ...this.#selected, ...(country && { country }), ...(shippingMethod && { shippingMethod }) } : {};
+    }
     if (!answer.posts) return answer;
+    this.#tell("answered", { ids: idsOf(answer), choice: { outcome: body.pay, ...this.#selected } });
     this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
     this.#tell("thread");
     return this.#posted(answer);

@@ -2,6 +2,7 @@
 import { isShown, summary } from "./bubbles.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
 import { confirm, sheet } from "./dialogs.js";
+import { mediaType } from "./media-types.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { dayOf, size, visible, when } from "./text.js";
 
@@ -243,7 +244,7 @@ export class PhoneScreen {
     const isDone = await this.#try(async () => {
       const attachments = [];
       for (const file of files) {
-        const mimeType = file.type || "application/octet-stream";
+        const mimeType = mediaType(file);
         attachments.push(file.size > inlineFileBytes ? { name: file.name, mimeType, file: await this.#session.keepFile(file) } : { name: file.name, mimeType, data: await base64(file) });
       }
       // The customer's text is there at once and is not typed twice.

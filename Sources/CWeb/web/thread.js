@@ -318,7 +318,7 @@ export class Thread {
       waiting: `Waits for a person${one.since ? `, ${age(one.since) === "now" ? "just now" : `for ${age(one.since)}`}` : ""}${one.reason ? `: ${safe(one.reason)}` : ""}`,
       person: isMine ? `You have this conversation${since}` : `${person} has this conversation${since}`,
       closed: "Closed. You can answer when the customer writes again.",
-    }[one.state] ?? one.state);
+    }[one.state] + (one.note ? `. Note: ${safe(one.note)}` : ""));
     this.#holder.dataset.state = isMine ? "mine" : one.state;
     const offered = {
       handler: ["claim", "close"], waiting: ["claim", "release", "close"], person: isMine ? ["release", "close"] : ["take"], closed: [],

@@ -70,6 +70,10 @@ final class APIAccess: Sendable {
         return APIGate.isOwn(host: host, listener: address, isSecure: isSecure, names: names)
     }
 
+    /// The hosts by which `/metrics` and the details of `/readyz` may be read: every IP address, because a scraper of
+    /// metrics names one, and `api.hosts`.
+    var hostRule: HostRule { HostRule(.any, names: state.withLock { $0.configuration.hosts }) }
+
     /// The problem that answers a request whose `Host` names neither the listener nor one of `api.hosts`.
     static let misdirected = APIProblem(
         .misdirected, "name the listener's own address, or add the name to api.hosts")

@@ -5,7 +5,8 @@ import BusinessMessages
 
 /// Converts positions in lists to cursors, which only this server can create, and cursors to positions.
 ///
-/// A cursor contains the position of the next page and an HMAC of the path, the filter and the position. The
+/// A cursor contains an HMAC of the path, the filter and the position of the next page, and the position, encrypted
+/// with that HMAC as its nonce: a position may have a record number (see ``RecordNumbers``). The
 /// server therefore refuses an altered cursor and a cursor of another list. A position names an entry instead
 /// of counting entries, so that new entries do not shift the next page.
 struct APICursor: Sendable {
@@ -23,7 +24,8 @@ struct APICursor: Sendable {
     /// The cursor for a position in the list that `scope` names.
     func text(_ position: String, in scope: String) -> String {
         let bytes = Array(position.utf8)
-        return Base64.encode(tag(bytes, scope) + bytes, alphabet: .url)
+        let tag = tag(bytes, scope)
+        return Base64.encode(tag + masked(bytes, tag), alphabet: .url)
     }
 
     /// Returns the position in a cursor; throws `bad-cursor` when the cursor is altered or belongs to another list.
@@ -31,11 +33,23 @@ struct APICursor: Sendable {
         guard let bytes = Base64.decode(text, alphabet: .url), bytes.count > Self.tagBytes else {
             throw APIProblem(.badCursor, parameter: APIParameter.cursor.name)
         }
-        let position = Array(bytes.dropFirst(Self.tagBytes))
-        guard constantTimeEquals(bytes.prefix(Self.tagBytes), tag(position, scope)) else {
-            throw APIProblem(.badCursor, parameter: APIParameter.cursor.name)
+        let (given, rest) = (Array(bytes.prefix(Self.tagBytes)), Array(bytes.dropFirst(Self.tagBytes)))
+        // The cursors of earlier releases have their position in clear.
+        for position in [masked(rest, given), rest]
+        where constantTimeEquals(given[...], tag(position, scope)) {
+            return String(decoding: position, as: UTF8.self)
         }
-        return String(decoding: position, as: UTF8.self)
+        throw APIProblem(.badCursor, parameter: APIParameter.cursor.name)
+    }
+
+    /// The bytes, combined with a stream of the key and the tag; a second call restores them.
+    private func masked(_ bytes: [UInt8], _ tag: [UInt8]) -> [UInt8] {
+        var masked: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 32) {
+            let mask = key.bytes(of: Array("mask \(start):".utf8) + tag)
+            masked += zip(bytes[start..<min(start + 32, bytes.count)], mask).map { $0 ^ $1 }
+        }
+        return masked
     }
 
     private func tag(_ position: [UInt8], _ scope: String) -> [UInt8] {

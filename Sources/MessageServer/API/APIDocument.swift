@@ -45,7 +45,7 @@ enum APIDocument {
         if let type = operation.body.mediaType {
             writer.key("requestBody")
             writer.object { writer in
-                writer.field("required", true)
+                writer.field("required", operation.bodySchema != .empty)
                 writer.key("content")
                 content(type, operation.bodySchema, to: &writer)
             }
@@ -66,10 +66,14 @@ enum APIDocument {
             writer.object { writer in
                 writer.field("description", description)
                 writer.key("content")
-                content(type, operation.schema, to: &writer)
+                if operation.schema == .eventPage {
+                    writeEvents(to: &writer)
+                } else {
+                    content(type, operation.schema, to: &writer)
+                }
             }
         }
-        if operation.method == .get {
+        if operation.method == .get, operation.schema != .eventPage {
             writer.key("304")
             writer.object { $0.field("description", "The client has the content") }
         }
@@ -78,6 +82,29 @@ enum APIDocument {
             writer.field("description", "A problem")
             writer.key("content")
             content(APIProblem.mediaType, .problem, to: &writer)
+        }
+    }
+
+    /// The stream of events, which stays open, and the page that a caller gets who accepts JSON only.
+    private static func writeEvents(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("text/event-stream")
+            writer.object { writer in
+                writer.key("schema")
+                writer.object { writer in
+                    writer.field("type", "string")
+                    writer.field(
+                        "description",
+                        "Events as HTML, \"Server-sent events\", describes them: id, event and data, which is an Event. The stream ends with the server or the token."
+                    )
+                    writer.field("contentMediaType", "text/event-stream")
+                }
+            }
+            writer.key("application/json")
+            writer.object { writer in
+                writer.key("schema")
+                writer.raw(Array(APISchema.eventPage.reference.utf8))
+            }
         }
     }
 
@@ -118,7 +145,7 @@ enum APIDocument {
     private static func write(_ format: APIParameter.Format, to writer: inout JSONWriter) {
         writer.object { writer in
             switch format {
-            case .text:
+            case .text, .identifier:
                 writer.field("type", "string")
                 writer.field("minLength", 1)
             case .integer(let range):

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 
 /// One parameter of an operation's path, query or header, with the values that it accepts.
@@ -6,6 +7,8 @@ struct APIParameter: Sendable {
     enum Format: Sendable, Equatable {
         /// 1 to `maximumBytes` bytes of UTF-8.
         case text(maximumBytes: Int)
+        /// An identifier of 1 to `maximumBytes` bytes of UTF-8 without control characters, as messages contain it.
+        case identifier(maximumBytes: Int)
         case integer(ClosedRange<Int>)
         /// One of these words.
         case choice([String])
@@ -53,6 +56,8 @@ extension APIParameter.Format {
     func accepts(_ value: String) -> Bool {
         switch self {
         case .text(let maximum): (1...maximum).contains(value.utf8.count)
+        case .identifier(let maximum):
+            (1...maximum).contains(value.utf8.count) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         case .integer(let range): integer(value).map(range.contains) ?? false
         case .choice(let words): words.contains(value)
         case .time: Timestamp(rfc3339: value) != nil
@@ -63,10 +68,20 @@ extension APIParameter.Format {
         }
     }
 
+    /// Whether a parameter of a query is accepted.
+    ///
+    /// A decoded `+` is a space (WHATWG URL §5.1), but the author of an identifier with `+` means a plus sign: the
+    /// search would find nothing.
+    func accepts(_ parameter: HTTPQuery.Parameter) -> Bool {
+        if case .identifier = self, parameter.hasPlus { return false }
+        return accepts(parameter.value)
+    }
+
     /// The accepted values in words, for error texts.
     var description: String {
         switch self {
         case .text(let maximum): "1 to \(maximum) bytes of UTF-8"
+        case .identifier(let maximum): "an identifier of 1 to \(maximum) bytes without control characters"
         case .integer(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
         case .choice(let words): "one of \(words.joined(separator: ", "))"
         case .time: "an instant as in RFC 3339, such as 2026-11-22T20:00:00Z"

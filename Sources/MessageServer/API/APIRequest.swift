@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 
 /// One authenticated request for an operation, with checked parameters; a copy that stays valid after the HTTP handler
 /// returns.
@@ -21,15 +22,18 @@ struct APIRequest: Sendable {
     /// The path as the client sent it.
     let target: String
     let cursors: APICursor
+    /// The record numbers as the token sees them.
+    let numbers: RecordNumbers
 
     /// Checks the parameters of a request that ``APIAccess`` admitted.
     init(
         _ request: HTTPRequest, _ route: APIRoute, token: APIToken, business: APIBusiness?, access: APIAccess,
-        cursors: APICursor
+        cursors: APICursor, numbers: RecordNumbers
     ) throws(APIProblem) {
         self.token = token
         self.access = access
         self.cursors = cursors
+        self.numbers = numbers.seen(by: token)
         named = business
         target = String(decoding: request.path, as: UTF8.self)
         body = Array(request.body)
@@ -72,9 +76,10 @@ struct APIRequest: Sendable {
             guard seen.insert(name).inserted || known.isRepeatable else {
                 throw APIProblem(.badParameter, "the parameter is given twice", parameter: name)
             }
-            guard known.format.accepts(parameter.value) else {
+            guard known.format.accepts(parameter) else {
+                let hint = parameter.hasPlus ? "; write a plus sign as %2B, because + is a space" : ""
                 throw APIProblem(
-                    .badParameter, "the value is not \(known.format.description)", parameter: name)
+                    .badParameter, "the value is not \(known.format.description)\(hint)", parameter: name)
             }
         }
         return query
@@ -97,8 +102,8 @@ struct APIRequest: Sendable {
     /// The journal record that the path names; throws `not-found` when the path names none.
     var record: UInt64 {
         get throws(APIProblem) {
-            guard let record = UInt64(try path("record")) else { throw APIProblem(.notFound) }
-            return record
+            guard let number = UInt64(try path("record")) else { throw APIProblem(.notFound) }
+            return numbers.record(number)
         }
     }
 
@@ -133,12 +138,18 @@ struct APIRequest: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// The limits of a body: one message and some values beside it.
+    static let bodyLimits = JSONLimits(maximumNodes: MessageBounds.standard.values + 1000)
+
     /// Returns the body as a JSON object; throws when it has a repeated member, or one that is not in
     /// `members`.
-    func object(_ members: [String]) throws(APIProblem) -> JSONValue {
+    func object(_ members: [String]) throws(APIProblem) -> JSONValue { try Self.object(body, members) }
+
+    /// Reads a body as ``object(_:)`` does.
+    static func object(_ body: [UInt8], _ members: [String]) throws(APIProblem) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) {
-            root = try JSONDocument(body).root
+            root = try JSONDocument(body, limits: bodyLimits).root
         } catch {
             let (line, column) = error.position(in: body)
             var problem = APIProblem(.badJSON, error.reason)
@@ -146,15 +157,18 @@ struct APIRequest: Sendable {
             throw problem
         }
         guard root.kind == .object else { throw APIProblem(.badJSON, "the body is not an object", at: root) }
-        try Self.check(root, members)
+        try check(root, members)
         return root
     }
 
     /// Refuses members of an object that are unknown or repeated.
     static func check(_ object: JSONValue, _ members: [String]) throws(APIProblem) {
         var seen: Set<String> = []
-        for (name, value) in object.members {
-            guard members.contains(name) else { throw APIProblem(.unknownMember, at: value) }
+        var all = object.members
+        while let (bytes, value) = all.nextWithBytes() {
+            guard let name = members.first(where: { $0.utf8.elementsEqual(bytes) }) else {
+                throw APIProblem(.unknownMember, at: value)
+            }
             guard seen.insert(name).inserted else {
                 throw APIProblem(.badMember, "the member is given twice", at: value)
             }

@@ -8,8 +8,8 @@ struct APIRoute: Sendable {
         case none
         /// A JSON object of at most `maximumBytes` bytes.
         case json(maximumBytes: Int)
-        /// Any bytes, at most `maximumBytes`, which the operation reads in pieces.
-        case pulled(maximumBytes: Int)
+        /// Any bytes, at most as many as `maximumBytes` returns, which the operation reads in pieces.
+        case pulled(maximumBytes: @Sendable () -> Int)
     }
 
     /// The function that answers a request, with the thread on which it runs.
@@ -112,7 +112,7 @@ struct APIRoute: Sendable {
 
     /// Returns this operation with a description of its request's body and header fields for the OpenAPI document.
     func describing(
-        body: APISchema, headers: [APIParameter] = [], creates: Bool = false
+        body: APISchema? = nil, headers: [APIParameter] = [], creates: Bool = false
     ) -> APIRoute {
         var route = self
         route.describedBody = body

@@ -17,6 +17,10 @@ enum APISchema: String, CaseIterable, Sendable {
     case withdrawal = "Withdrawal"
     case withdrawn = "Withdrawn"
     case lines = "Lines"
+    /// The answer of `/v1/events` to a caller that accepts JSON only: events and the place after them.
+    case eventPage = "EventPage"
+    /// One event, as the data of `/v1/events` or on its page.
+    case event = "Event"
     case message = "Message"
     case deliveries = "Deliveries"
     case delivery = "Delivery"
@@ -81,11 +85,14 @@ enum APISchema: String, CaseIterable, Sendable {
                 [
                     "id": Self.hash, "customer": Self.text,
                     "state": #"{"enum":["handler","waiting","person","closed"]}"#, "since": Self.time,
-                    "person": APISchema.person.reference, "reason": Self.text, "capabilities": Self.text,
-                    "locale": Self.text, "intent": Self.text, "group": Self.text, "lines": Self.count,
+                    "person": APISchema.person.reference, "reason": Self.text, "note": Self.text,
+                    "capabilities": Self.text, "locale": Self.text, "intent": Self.text, "group": Self.text,
+                    "lines": Self.count,
                     "last": Self.last,
                 ],
-                optional: ["since", "person", "reason", "capabilities", "locale", "intent", "group", "last"])
+                optional: [
+                    "since", "person", "reason", "note", "capabilities", "locale", "intent", "group", "last",
+                ])
         case .conversations:
             object(
                 [
@@ -94,6 +101,8 @@ enum APISchema: String, CaseIterable, Sendable {
                 ],
                 optional: ["searched", "unreadable"])
         case .lines: object(["lines": list(Self.line)])
+        case .eventPage: object(["events": list(APISchema.event.reference), "after": Self.text])
+        case .event: Self.eventObject
         case .message:
             object(
                 [
@@ -171,6 +180,14 @@ enum APISchema: String, CaseIterable, Sendable {
     }
 
     private static let text = #"{"type":"string"}"#
+    /// An event; other members depend on its type, as the page "Follow what happens" lists them.
+    private static let eventObject: String = {
+        let types = EventRoutes.types + [EventText.resetName]
+        let names = types.map { "\"\($0)\"" }.joined(separator: ",")
+        return #"{"type":"object","properties":{"type":{"enum":[\#(names)]},"key":{"type":"string"},"#
+            + #""at":{"type":"string","format":"date-time"},"business":{"type":"string"},"#
+            + #""conversation":{"type":"string"}},"required":["type"]}"#
+    }()
     private static let flag = #"{"type":"boolean"}"#
     /// The id or name of a person: up to 200 bytes without control characters.
     ///

@@ -94,6 +94,9 @@ struct AssignmentRoutes: Sendable {
                     ConversationFacts.tag(assignment, isClosed: isClosed, in: identity), $0)
             } ?? true
         }
+        if case .claim = change {
+            watch.recordSign(in: ConversationID(business: business, customer: customer))
+        }
         if assignment.isAssigned {
             watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()

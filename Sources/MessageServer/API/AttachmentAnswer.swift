@@ -136,7 +136,7 @@ struct AttachmentAnswer {
                 return isPlain ? byte : UInt8(ascii: "_")
             }, as: UTF8.self)
         return
-            "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(String(name.prefix(120)).percentEncoded)"
+            "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(name.cut(toBytes: 120).percentEncoded)"
     }
 }
 

@@ -11,6 +11,7 @@ final class BusinessAPI: Sendable {
     /// The tokens and businesses.
     let access: APIAccess
     private let cursors: APICursor
+    private let numbers: RecordNumbers
     private let audit: AuditLog?
     private let logger: Logger
     private let references = Mutex(ReferenceSequence())
@@ -18,19 +19,23 @@ final class BusinessAPI: Sendable {
     private let logged = Mutex(FailedAttempts(now: .now))
     /// The refused requests that could not be read; above a limit they are logged at `debug` only.
     private let loggedUnread = Mutex(RequestQuota(now: .now))
-    /// Runs the operations that may wait for the disk.
-    private let executor = BlockingTaskExecutor(maximumThreads: 8)
+    /// Runs the operations that compute or may wait for the disk.
+    private let executors = TokenExecutors()
     /// Runs the uploads, which must not delay other operations: each writes up to 100 MiB to the disk.
-    private let uploadExecutor = BlockingTaskExecutor(maximumThreads: 4)
+    private let uploadExecutors = TokenExecutors()
     /// Counts the operations of each token that run or wait for a thread.
     private let inFlight = InFlightOperations(maximum: 128)
     /// Counts the downloads of each token; a download ends when its client has read all of it.
     let downloads = InFlightOperations(maximum: 64)
 
-    init(_ access: APIAccess, cursors: APICursor, audit: AuditLog? = nil, logger: Logger) {
+    init(
+        _ access: APIAccess, cursors: APICursor, numbers: RecordNumbers, audit: AuditLog? = nil,
+        logger: Logger
+    ) {
         self.audit = audit
         self.access = access
         self.cursors = cursors
+        self.numbers = numbers
         self.logger = logger
     }
 
@@ -54,7 +59,7 @@ final class BusinessAPI: Sendable {
             switch operation.body {
             case .none: .collected(maximumBytes: 0)
             case .json(let maximum): .collected(maximumBytes: maximum)
-            case .pulled(let maximum): .pulled(maximumBytes: maximum)
+            case .pulled(let maximum): .pulled(maximumBytes: maximum())
             }
         return HTTPRoute(
             operation.method, operation.path, body: body,
@@ -111,7 +116,7 @@ final class BusinessAPI: Sendable {
             try checkMediaType(request, operation)
             let request = try APIRequest(
                 request, operation, token: token, business: examination.business, access: access,
-                cursors: cursors)
+                cursors: cursors, numbers: numbers)
             var responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
             case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
@@ -121,7 +126,7 @@ final class BusinessAPI: Sendable {
                     throw APIProblem(.unavailable, "too many requests of the token wait for the disk")
                         .field("Retry-After", "1")
                 }
-                start(answer, request, responder, on: executor(of: operation))
+                start(answer, request, responder, on: executor(of: operation, for: token))
                 return nil
             }
         } catch {
@@ -129,11 +134,11 @@ final class BusinessAPI: Sendable {
         }
     }
 
-    /// Returns the threads for an operation that may wait for the disk; uploads have separate threads.
-    func executor(of operation: APIRoute) -> BlockingTaskExecutor {
+    /// Returns the token's threads for an operation that may wait; uploads have separate threads.
+    func executor(of operation: APIRoute, for token: APIToken) -> BlockingTaskExecutor {
         switch operation.body {
-        case .pulled: uploadExecutor
-        case .none, .json: executor
+        case .pulled: uploadExecutors[token.name]
+        case .none, .json: executors[token.name]
         }
     }
 

@@ -26,9 +26,11 @@ struct ConversationListRoutes: Sendable {
                         "state", .choice(Assignment.State.allCases.map(\.rawValue)),
                         "Conversations in this state."),
                     APIParameter(
-                        "person", .text(maximumBytes: Person.maximumBytes),
+                        "person", .identifier(maximumBytes: Person.maximumBytes),
                         "Conversations that this person has, by the identifier."),
-                    APIParameter("customer", .text(maximumBytes: 512), "The conversation of this customer."),
+                    APIParameter(
+                        "customer", .identifier(maximumBytes: InboundEnvelope.maximumIdentifierBytes),
+                        "The conversation of this customer."),
                     APIParameter(
                         "kind", .choice(Kind.allCases.map(\.rawValue)),
                         "Conversations whose last line has this kind."),

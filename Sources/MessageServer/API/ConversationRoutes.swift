@@ -20,7 +20,8 @@ enum ConversationRoutes {
     private static let number = APIParameter.Format.integer(1...(1 << 48))
 
     static func make(
-        _ conversations: ConversationFiles, _ attachments: AttachmentFiles, _ store: Store
+        _ conversations: ConversationFiles, _ attachments: AttachmentFiles, _ store: Store,
+        watch: AssignmentWatch, journalReaders: InFlightOperations
     ) -> [APIRoute] {
         [
             APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
@@ -33,7 +34,7 @@ enum ConversationRoutes {
                     APIParameter("before", number, "Lines before the one with this number."),
                     APIParameter("after", number, "Lines after the one with this number."), .limit,
                 ], "List the lines of a conversation's file", .lines
-            ) { request in try messages(request, conversations) },
+            ) { request in try messages(request, conversations, watch) },
             APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", .message) { request in
                 if let outcome = store.unwrittenOutcome(
                     of: MessageID(try request.path("id")), of: try request.business.id,
@@ -42,11 +43,13 @@ enum ConversationRoutes {
                     return queued(outcome)
                 }
                 let found = try message(request, conversations)
+                let reason = try await reason(of: found.line, request, store, journalReaders)
                 return APIAnswer { writer in
                     writer.field("outcome", found.line.outcome)
                     writer.field("status", found.line.status)
+                    writer.field("reason", reason)
                     writer.key("line")
-                    writer.raw(found.text)
+                    writer.raw(request.numbers.shown(line: Array(found.text)))
                     writer.files(found.attachedFiles)
                 }
             },
@@ -65,6 +68,18 @@ enum ConversationRoutes {
         ]
     }
 
+    /// Reads from the journal why a sent message was not accepted; nil for other messages, and when the journal
+    /// no longer has it.
+    private static func reason(
+        of line: ConversationLine, _ request: APIRequest, _ store: Store, _ journalReaders: InFlightOperations
+    ) async throws -> String? {
+        guard let outcome = line.outcome, outcome != ReplyState.Status.accepted.rawValue else { return nil }
+        let (business, record, id) = (try request.business.id, line.record, line.id)
+        return try await journalReaders.reading(for: request.token) {
+            try await store.reasonOfReply(id, to: record, of: business)
+        }
+    }
+
     /// The answer for a sent message that has no line yet.
     private static func queued(_ outcome: ReplyResult?) -> APIAnswer {
         APIAnswer { writer in
@@ -77,7 +92,7 @@ enum ConversationRoutes {
     }
 
     private static func messages(
-        _ request: APIRequest, _ conversations: ConversationFiles
+        _ request: APIRequest, _ conversations: ConversationFiles, _ watch: AssignmentWatch
     ) throws -> APIAnswer {
         let (before, after) = (request.integer("before"), request.integer("after"))
         let place =
@@ -86,12 +101,24 @@ enum ConversationRoutes {
             of: request.business.id, named: request.path("c"), place, maximum: request.limit,
             maximumBytes: maximumPageBytes)
         guard let page else { throw APIProblem(.notFound) }
+        // A token that may answer reads for a person: each message of the customer counts once as a sign of life.
+        if before == nil, request.token.rights.contains(.send),
+            let line = page.lines.reversed().lazy.compactMap({ ConversationLine($0) }).first(where: {
+                $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping
+            })
+        {
+            watch.recordReading(
+                of: line.sequence,
+                in: ConversationID(business: try request.business.id, customer: line.customer))
+        }
         // Lines have consecutive numbers, so the number of lines up to `before` follows from the first one.
         let wanted =
             after == nil ? page.lines.count : before.map { max(0, $0 - page.first) } ?? page.lines.count
         var answer = APIAnswer { writer in
             writer.key("lines")
-            writer.array { writer in for line in page.lines.prefix(wanted) { writer.raw(line) } }
+            writer.array { writer in
+                for line in page.lines.prefix(wanted) { writer.raw(request.numbers.shown(line: line)) }
+            }
         }
         let limit = request["limit"].map { [(name: "limit", value: $0)] } ?? []
         if after == nil, page.hasEarlier {
@@ -223,6 +250,7 @@ struct ConversationFacts {
             }
         }
         writer.field("reason", assignment.reason)
+        writer.field("note", assignment.note)
         writer.field("capabilities", lines.last { $0.capabilities != nil }?.capabilities)
         let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
         for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
@@ -241,7 +269,7 @@ struct ConversationFacts {
 
 extension ConversationLine {
     /// The maximum length of a summary, in characters.
-    private static let maximumSummary = 200
+    private static let maximumSummaryBytes = 400
 
     /// A short summary of the message for people; it contains customer text.
     var summary: String {
@@ -252,7 +280,7 @@ extension ConversationLine {
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         let event = InboundEvent.decode(message: document)
         let summary = event.offeredTitles ?? event.summary
-        return summary.count > Self.maximumSummary ? summary.prefix(Self.maximumSummary) + "…" : summary
+        return summary.shortened(toBytes: Self.maximumSummaryBytes)
     }
 }
 

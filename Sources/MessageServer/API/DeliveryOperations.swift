@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import HandlerKit
 import MessageStore
 import Synchronization
 
@@ -69,9 +70,9 @@ struct DeliveryOperations: Sendable {
             ) { request in
                 let retried = try await store.retry([reply(request)], of: request.business.id)
                 return APIAnswer { writer in
-                    writer.field("reply", retried.first.map { "\($0.reply)" })
+                    writer.field("reply", retried.first.map { request.numbers.shown($0.reply) })
                     writer.field("result", retried.first?.isRepetition == true ? "alreadyRetried" : "retried")
-                    writer.field("as", retried.first.map { Int(clamping: $0.record) })
+                    writer.field("as", retried.first.map { request.numbers.shown($0.record) as Int })
                 }
             },
             APIRoute(
@@ -82,7 +83,7 @@ struct DeliveryOperations: Sendable {
                 let before = try await store.drop(
                     [id], reason: ReplyRequest.operatorReason, of: request.business.id)
                 return APIAnswer { writer in
-                    writer.field("reply", "\(id)")
+                    writer.field("reply", request.numbers.shown(id))
                     writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")
                 }
             },
@@ -102,7 +103,9 @@ struct DeliveryOperations: Sendable {
         let page = try await journalReaders.reading(for: request.token) { try await store.deliveries(query) }
         var answer = APIAnswer { writer in
             writer.key("deliveries")
-            writer.array { writer in for event in page.events { Self.write(event, to: &writer) } }
+            writer.array { writer in
+                for event in page.events { Self.write(event, request.numbers, to: &writer) }
+            }
         }
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
@@ -117,9 +120,11 @@ struct DeliveryOperations: Sendable {
         case .unread: throw APIProblem.journalUnread
         case .found(let trace):
             return APIAnswer { writer in
-                Self.writeMembers(trace.event, to: &writer)
+                Self.writeMembers(trace.event, request.numbers, to: &writer)
                 writer.key("replies")
-                writer.array { writer in for reply in trace.replies { Self.write(reply, to: &writer) } }
+                writer.array { writer in
+                    for reply in trace.replies { Self.write(reply, request.numbers, to: &writer) }
+                }
             }
         }
     }
@@ -139,7 +144,7 @@ struct DeliveryOperations: Sendable {
             guard let record = value.int.flatMap(UInt64.init(exactly:)), record <= Self.maximumRecord else {
                 throw APIProblem(.badMember, "a record must be a whole number up to 2^53 - 1", at: value)
             }
-            return record
+            return request.numbers.record(record)
         }
         let results = try await change(records, request.business.id)
         return APIAnswer { writer in
@@ -147,9 +152,9 @@ struct DeliveryOperations: Sendable {
             writer.array { writer in
                 for (record, result) in results {
                     writer.object { writer in
-                        writer.field("record", Int(clamping: record))
+                        writer.field("record", request.numbers.shown(record) as Int)
                         writer.field("result", result.name)
-                        writer.field("as", result.replay.map { Int(clamping: $0) })
+                        writer.field("as", result.replay.map { request.numbers.shown($0) as Int })
                     }
                 }
             }
@@ -165,7 +170,9 @@ struct DeliveryOperations: Sendable {
         let page = try await journalReaders.reading(for: request.token) { try await store.replies(query) }
         var answer = APIAnswer { writer in
             writer.key("replies")
-            writer.array { writer in for reply in page.replies { Self.write(reply, to: &writer) } }
+            writer.array { writer in
+                for reply in page.replies { Self.write(reply, request.numbers, to: &writer) }
+            }
         }
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
@@ -173,34 +180,36 @@ struct DeliveryOperations: Sendable {
 
     private func reply(_ request: APIRequest) throws(APIProblem) -> ReplyID {
         guard let id = ReplyID(try request.path("id")) else { throw APIProblem(.notFound) }
-        return id
+        return request.numbers.reply(id)
     }
 
-    private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
+    private static func write(_ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
         writer.object { writer in
-            writeMembers(event, to: &writer)
+            writeMembers(event, numbers, to: &writer)
             writer.key("replies")
             writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
         }
     }
 
-    private static func writeMembers(_ event: JournalEvent, to writer: inout JSONWriter) {
-        writer.field("record", Int(clamping: event.record))
+    private static func writeMembers(
+        _ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter
+    ) {
+        writer.field("record", numbers.shown(event.record) as Int)
         writer.field("at", event.at.rfc3339)
         writer.field("conversation", ConversationFiles.name(of: event.customer))
         writer.field("message", event.id.rawValue)
-        writer.field("kind", event.kind?.rawValue)
+        writer.field("kind", event.isReplyFailure ? event.kind?.rawValue : event.subscription.name)
         writer.field("status", event.status.rawValue)
         writer.field("reason", event.reason)
         writer.field("attempts", event.attempts)
         writer.field("next", event.next?.rfc3339)
-        writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
-        writer.field("replayedAs", event.replayedAs.map { Int(clamping: $0) })
+        writer.field("replayOf", event.replayOf.map { numbers.shown($0) as Int })
+        writer.field("replayedAs", event.replayedAs.map { numbers.shown($0) as Int })
     }
 
-    private static func write(_ reply: JournalReply, to writer: inout JSONWriter) {
+    private static func write(_ reply: JournalReply, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.field("id", "\(reply.id)")
+            writer.field("id", numbers.shown(reply.id))
             writer.field("at", reply.decidedAt.rfc3339)
             writer.field("conversation", ConversationFiles.name(of: reply.customer))
             writer.field("message", reply.messageID.rawValue)

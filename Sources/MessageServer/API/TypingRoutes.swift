@@ -9,6 +9,7 @@ struct TypingRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
     let indicators: TypingIndicators
+    let watch: AssignmentWatch
 
     func routes() -> [APIRoute] {
         [
@@ -33,6 +34,7 @@ struct TypingRoutes: Sendable {
             return APIAnswer { $0.field("typing", false) }
         }
         guard try !store.isClosedByCustomer(name.business, customer) else { throw APIProblem(.closed) }
+        watch.recordSign(in: name)
         switch indicators.begin(in: name) {
         case .begun: return APIAnswer { $0.field("typing", true) }
         case .tooSoon:

@@ -26,9 +26,11 @@ extension AuthenticationConfiguration {
     static let keys = [
         "issuer", "authorizationURL", "tokenURL", "jwksURL", "userinfoURL", "subjectClaim", "clientID",
         "clientSecret", "clientAuthentication", "clientKeyFile", "clientKeyID", "scope", "pkce", "nonce",
-        "idTokenAlgorithms", "stateSeconds", "releaseSeconds", "confirm", "handTokens",
+        "idTokenAlgorithms", "otherAudiences", "authorizationResponseIss", "stateSeconds", "releaseSeconds",
+        "confirm", "handTokens",
         "recordSubject", "auditToken", "classic",
     ]
+    private static let maximumAudiences = 16
     private static let methods = ["client_secret_post", "client_secret_basic", "private_key_jwt", "none"]
 
     /// Reads `authentication`; nil after reporting a problem.
@@ -49,6 +51,8 @@ extension AuthenticationConfiguration {
         let usesPKCE = reader.flag("pkce") ?? true
         let usesNonce = reader.flag("nonce") ?? true
         let algorithms = algorithms(&reader)
+        let otherAudiences = otherAudiences(&reader, clientID: clientID)
+        let namesIssuer = reader.flag("authorizationResponseIss")
         let stateSeconds = reader.integer("stateSeconds", in: 60...86_400)
         let releaseSeconds = reader.integer("releaseSeconds", in: 10...600)
         let asksToConfirm = reader.flag("confirm") ?? true
@@ -59,6 +63,7 @@ extension AuthenticationConfiguration {
         let classic = classic(&reader, directory, secrets, besides: client?.authentication)
         let isOpenID = scope?.contains("openid") ?? false
         checkAddresses(&reader, isOpenID: isOpenID)
+        checkIssuer(&reader, isOpenID: isOpenID, namesIssuer: namesIssuer)
         if !usesPKCE, !usesNonce {
             reader.problem(
                 "switches \"pkce\" and \"nonce\" off, so a stolen code is accepted",
@@ -79,6 +84,8 @@ extension AuthenticationConfiguration {
         provider.usesPKCE = usesPKCE
         provider.usesNonce = usesNonce
         provider.idTokenAlgorithms = algorithms ?? provider.idTokenAlgorithms
+        provider.otherAudiences = otherAudiences
+        provider.namesIssuerInCallbacks = namesIssuer
         provider.returnsTokens = returnsTokens
         provider.allowsLoopback = secrets.allowsLoopback
         provider.classic = classic?.client
@@ -143,6 +150,40 @@ extension AuthenticationConfiguration {
             reader.report(name, "is not an algorithm that is verified", hint: "use RS256 or ES256")
         }
         return Set(names.compactMap { known[$0.text] })
+    }
+
+    /// Reads the audiences that an id_token may have besides the client.
+    private static func otherAudiences(_ reader: inout ObjectReader, clientID: String?) -> Set<String> {
+        guard let names = reader.texts("otherAudiences") else { return [] }
+        if names.count > maximumAudiences {
+            reader.report(
+                names[maximumAudiences], "is more than \(maximumAudiences) audiences",
+                hint: "name only the audiences that the provider puts into an id_token for this client")
+        }
+        for name in names {
+            if !(1...512).contains(name.text.utf8.count) {
+                reader.report(name, "is not 1 to 512 bytes", hint: "write it as in aud of the id_token")
+            } else if name.text == clientID {
+                reader.report(
+                    name, "is the client itself", hint: "remove it; the client is always an audience")
+            }
+        }
+        return Set(names.map(\.text))
+    }
+
+    private static func checkIssuer(
+        _ reader: inout ObjectReader, isOpenID: Bool, namesIssuer: Bool?
+    ) {
+        if namesIssuer == true, !reader.has("issuer") {
+            reader.problem(
+                "has \"authorizationResponseIss\" but no \"issuer\" to compare iss with",
+                hint: "add the provider's issuer")
+        }
+        if reader.has("otherAudiences"), reader.has("scope"), !isOpenID {
+            reader.problem(
+                "has \"otherAudiences\" without the scope openid, so there is no id_token",
+                hint: "add openid to \"scope\", or remove \"otherAudiences\"")
+        }
     }
 
     private static func checkAddresses(_ reader: inout ObjectReader, isOpenID: Bool) {

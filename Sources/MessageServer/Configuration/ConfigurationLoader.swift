@@ -49,6 +49,7 @@ package enum ConfigurationLoader {
             purpose == .server
             ? SecretFiles.warnings(about: secretFiles) + warnings
                 + businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970()) : []
+        if purpose == .server { configuration.warnings += configuration.warningsAboutSpelling(in: file) }
         if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
             configuration.warnings.append(
                 ConfigurationProblem(
@@ -192,6 +193,25 @@ package enum ConfigurationLoader {
         case .development: nil
         case .customer:
             reference.map { TLSFiles(certificateFile: $0.certificate.text, keyFile: $0.key.text) }
+        }
+    }
+}
+
+extension ServerConfiguration {
+    /// A warning for each identifier that is spelled otherwise than Apple's requests spell it.
+    fileprivate func warningsAboutSpelling(in file: String) -> [ConfigurationProblem] {
+        let identifiers =
+            [(file: file, key: "mspID", text: mspID)]
+            + businesses.map {
+                ("\($0.directory)/\($0.slug).json", "businessID", $0.businessID.rawValue)
+            }
+        return identifiers.compactMap { file, key, text in
+            SettingFormat.spellingOfApple(text).map { spelling in
+                ConfigurationProblem(
+                    at: .file(file),
+                    "has a \"\(key)\" in capitals or without dashes, which Apple's requests would not match",
+                    hint: "copy it from Apple Business Register, probably \(spelling)")
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 import BalloonPOSIX
 import BusinessMessages
-import Synchronization
 
 /// How long a business keeps what is stored, JSON: `retention` in the business's file.
 ///
@@ -30,26 +29,23 @@ package struct RetentionPeriods: Hashable, Sendable {
     }
 }
 
-/// The periods of all businesses; a reload replaces them.
-final class RetentionSettings: Sendable {
-    private let periods: Mutex<[BusinessID: RetentionPeriods]>
+/// The periods of all businesses in the configuration in effect.
+struct RetentionSettings: Sendable {
+    private let configuration: CurrentConfiguration
 
-    init(_ businesses: [BusinessConfiguration]) { periods = Mutex(Self.periods(businesses)) }
-
-    /// Replaces the periods.
-    func change(to businesses: [BusinessConfiguration]) { periods.withLock { $0 = Self.periods(businesses) } }
+    init(_ configuration: CurrentConfiguration) { self.configuration = configuration }
 
     /// The days for which each business keeps its messages, without the businesses that keep them for ever.
-    var messagesDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.messagesDays) } }
+    var messagesDays: [BusinessID: Int] { periods.compactMapValues(\.messagesDays) }
 
     /// The days for which attachments are kept, of the businesses that have a period of their own.
-    var attachmentsDays: [BusinessID: Int] { periods.withLock { $0.compactMapValues(\.attachmentsDays) } }
+    var attachmentsDays: [BusinessID: Int] { periods.compactMapValues(\.attachmentsDays) }
 
     /// The days after which dead letters are dropped.
-    var deadLettersDays: [BusinessID: Int] { periods.withLock { $0.mapValues(\.deadLettersDays) } }
+    var deadLettersDays: [BusinessID: Int] { periods.mapValues(\.deadLettersDays) }
 
-    private static func periods(_ businesses: [BusinessConfiguration]) -> [BusinessID: RetentionPeriods] {
-        Dictionary(businesses.map { ($0.businessID, $0.retention) }) { first, _ in first }
+    private var periods: [BusinessID: RetentionPeriods] {
+        Dictionary(configuration.businesses.map { ($0.businessID, $0.retention) }) { first, _ in first }
     }
 }
 

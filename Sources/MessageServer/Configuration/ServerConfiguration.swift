@@ -1,6 +1,7 @@
 package import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
+package import Payments
 
 /// The complete configuration of one server, parsed into usable types.
 ///
@@ -64,13 +65,17 @@ package struct ServerConfiguration: Sendable {
     package var webFolder: String?
     /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
+    /// The waits of payments; not configurable in the file.
+    package var paymentTimings = PaymentTimings()
     /// The time limit for stopping the server.
     package var shutdownTime = Duration.seconds(25)
     /// How long a stopping server keeps accepting connections while `/readyz` answers 503; JSON:
     /// `drainDelaySeconds`.
     ///
-    /// It is a part of `shutdownTime`.
-    package var drainDelay = Duration.seconds(5)
+    /// It is a part of `shutdownTime`. Nil means ``defaultDrainDelay`` when a probe was seen in the last minute,
+    /// and otherwise none.
+    package var drainDelay: Duration?
+    static let defaultDrainDelay = Duration.seconds(5)
     /// The sockets that a service manager opened; not configurable in the file.
     package var inheritedSockets = InheritedSockets()
     /// The time without a message after which a removed business's unfinished messages become dead letters.
@@ -85,31 +90,6 @@ package struct ServerConfiguration: Sendable {
     package var apps: [AppConfiguration] = []
     /// The businesses, sorted by slug, with unique slugs and identifiers.
     package var businesses: [BusinessConfiguration]
-
-    /// The keys that differ in `other` and need a restart; a reload applies every other key.
-    func settingsThatNeedRestart(comparedTo other: ServerConfiguration) -> [String] {
-        let handled = limits.withHandlers(of: other.limits)
-        let same: [(String, Bool)] = [
-            ("mspID", mspID == other.mspID),
-            ("publicURL", publicURL == other.publicURL), ("listen", listen == other.listen),
-            ("adminListen", adminListen == other.adminListen),
-            ("inspectorListen", inspector == other.inspector),
-            ("tls", tls == other.tls), ("dataDirectory", dataDirectory == other.dataDirectory),
-            (
-                "gateway",
-                gateway == other.gateway
-            ),
-            ("attachments", attachments == other.attachments), ("store", store == other.store),
-            ("limits", handled == other.limits), ("http", http == other.http),
-            ("shutdownSeconds", shutdownTime == other.shutdownTime),
-            ("drainDelaySeconds", drainDelay == other.drainDelay),
-            ("removedBusinessDays", removedBusinessAge == other.removedBusinessAge),
-            ("landing", hasLandingPage == other.hasLandingPage),
-            // A server that started without apps has no routes for apps.
-            ("apps", !apps.isEmpty || other.apps.isEmpty),
-        ]
-        return same.filter { !$0.1 }.map(\.0)
-    }
 
     /// Creates a configuration with the required values; the caller sets the optional ones afterwards.
     package init(mspID: String, secret: Secret, businesses: [BusinessConfiguration]) {

@@ -17,7 +17,7 @@ struct ServerFile {
     private(set) var limits = ServerLimits()
     private(set) var http = HTTPLimits()
     private(set) var api: APIReference?
-    private(set) var drainDelay = Duration.seconds(5)
+    private(set) var drainDelay: Duration?
     var shutdownTime = Duration.seconds(25)
     private(set) var removedBusinessAge = Duration.seconds(7 * 86_400)
     private(set) var hasLandingPage = false
@@ -72,7 +72,7 @@ struct ServerFile {
         http = reader.object("http", keys: HTTPLimits.keys, HTTPLimits.read) ?? http
         api = reader.object("api", keys: APIConfiguration.keys, APIConfiguration.read)
         reader.set(&shutdownTime, "shutdownSeconds", in: 1...3600)
-        reader.set(&drainDelay, "drainDelaySeconds", in: 0...300)
+        drainDelay = reader.integer("drainDelaySeconds", in: 0...300).map { .seconds($0) }
         if let days = reader.integer("removedBusinessDays", in: 1...3650) {
             removedBusinessAge = .seconds(days * 86_400)
         }

@@ -27,14 +27,6 @@ package struct ServerLimits: Sendable, Equatable {
         fairShare(of: referenceConcurrency, among: businesses)
     }
 
-    /// Returns these limits with the limits of handlers, which a reload can change, taken from `other`.
-    func withHandlers(of other: ServerLimits) -> ServerLimits {
-        var limits = self
-        limits.handlerDeadline = other.handlerDeadline
-        limits.handlerConcurrency = other.handlerConcurrency
-        return limits
-    }
-
     /// Uses the default values.
     package init() {}
 }

@@ -13,6 +13,21 @@ enum SettingFormat {
         return text
     }
 
+    /// How Apple spells a UUID that a setting has in capitals or without dashes; nil for another text.
+    ///
+    /// Webhook requests and tokens name identifiers as Apple spells them, and every byte is compared.
+    static func spellingOfApple(_ text: String) -> String? {
+        let digits = text.lowercased().filter { $0 != "-" }
+        // The error is dropped: another text is another kind of identifier.
+        guard (try? Hex.decode(digits.utf8))?.count == 16 else { return nil }
+        var spelling = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { spelling += "-" }
+            spelling.append(digit)
+        }
+        return spelling == text ? nil : spelling
+    }
+
     /// A business's identifier as messages contain it, without the prefix `urn:biz:`.
     static func businessID(_ text: String) throws(InvalidSetting) -> BusinessID {
         guard !text.lowercased().hasPrefix("urn:biz:") else {

@@ -9,7 +9,7 @@ struct AttachmentSweep: Sendable {
     let uploads: UploadedFiles
     let dataDirectory: String
     /// The period of businesses without one of their own; nil keeps files forever.
-    let retention: Duration?
+    let retention: @Sendable () -> Duration?
     /// The periods of businesses.
     let settings: RetentionSettings
     let logger: Logger
@@ -42,7 +42,7 @@ struct AttachmentSweep: Sendable {
     }
 
     private func sweep(at now: Int) {
-        let periods = AttachmentPeriods(retention, daysByBusiness: settings.attachmentsDays)
+        let periods = AttachmentPeriods(retention(), daysByBusiness: settings.attachmentsDays)
         if periods.keepAll { return }
         do {
             guard let permit = try FileChangePermit(dataDirectory: dataDirectory) else {

@@ -1,6 +1,8 @@
+import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
 import Logging
+import MessageStore
 import Synchronization
 
 /// One business's handlers under its current configuration, with their concurrency limits.
@@ -21,15 +23,42 @@ final class BusinessHandler: Sendable {
         let after: Duration
     }
 
+    /// The presence of one call about a payment, until ``leave()`` or the time limit.
+    final class PaymentPermit: Sendable {
+        private let hasLeft = OnceFlag()
+        private let business: BusinessHandler
+        private let ticket: UInt64
+
+        fileprivate init(_ business: BusinessHandler, within time: Duration) {
+            self.business = business
+            ticket = business.paymentDeadlines.nextTicket()
+            business.paymentDeadlines.add(ticket, after: time) { [self] in end() }
+        }
+
+        /// Counts the call as ended.
+        func leave() {
+            business.paymentDeadlines.remove(ticket)
+            end()
+        }
+
+        private func end() {
+            if hasLeft.claim() { business.leavePayment() }
+        }
+    }
+
     private struct State {
         /// The number of events that were started and have not ended.
         var inFlight = 0
+        /// The number of calls about payments that have not ended.
+        var payments = 0
         /// Whether no further events may start.
         var isRetired = false
         /// Kinds of received events to which the handler does not subscribe; the log warns once about each.
         var unhandled: Set<Kind> = []
         var isFallbackTold = false
         var idle: CheckedContinuation<Void, Never>?
+
+        var isIdle: Bool { inFlight == 0 && payments == 0 }
     }
 
     let business: BusinessID
@@ -45,7 +74,10 @@ final class BusinessHandler: Sendable {
     let deadline: Duration
     /// A logger with the business's own level.
     let logger: Logger
+    /// Claimed by the first warning about a quick reply without a text before it.
+    private let questionWarning = OnceFlag()
     private let state = Mutex(State())
+    private let paymentDeadlines = CallDeadlines()
 
     init(
         business: BusinessID, slug: String, fingerprint: [UInt8] = [], life: HandlerLifecycle?,
@@ -63,6 +95,14 @@ final class BusinessHandler: Sendable {
             let slots = HandlerSlots(maximumCount: concurrency)
             return Fallback(life: fallback.life, slots: slots, after: fallback.after)
         }
+    }
+
+    /// Warns once about an outcome that asks by a quick reply without a text before it.
+    func warnAboutQuestion(in outcome: Outcome, _ delivery: Delivery) {
+        guard outcome.asksWithoutText, questionWarning.claim() else { return }
+        logger.warning(
+            "a handler sends a quick reply without a text before it, so the customer sees no question; send the question as a text first. Later ones are not logged",
+            metadata: ["business": "\(slug)", "message": "\(delivery.id)"])
     }
 
     /// How many events the handler and its fallback process, including calls that overran their deadline.
@@ -85,9 +125,28 @@ final class BusinessHandler: Sendable {
 
     /// Counts an event as ended; the last one resumes the caller that waits for all events to end.
     func leave() {
+        end { $0.inFlight -= 1 }
+    }
+
+    /// Counts the start of a call about a payment; nil after ``retire()``, when no more calls may start.
+    ///
+    /// The handler is not replaced while it may charge, but no longer than `time`: a handler in this process
+    /// may never return.
+    func enterPayment(within time: Duration) -> PaymentPermit? {
+        let isEntered = state.withLock { state in
+            guard !state.isRetired else { return false }
+            state.payments += 1
+            return true
+        }
+        return isEntered ? PaymentPermit(self, within: time) : nil
+    }
+
+    private func leavePayment() { end { $0.payments -= 1 } }
+
+    private func end(_ change: (inout State) -> Void) {
         let idle = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.inFlight -= 1
-            guard state.inFlight == 0 else { return nil }
+            change(&state)
+            guard state.isIdle else { return nil }
             defer { state.idle = nil }
             return state.idle
         }
@@ -176,7 +235,7 @@ final class BusinessHandler: Sendable {
         fallback?.life.stopWaiting()
     }
 
-    /// Accepts no more events, waits for those in flight, and ends the handlers.
+    /// Accepts no more events and payments, waits for those in flight, and ends the handlers.
     ///
     /// An event that waits for a slot goes to the next handler. An event that overruns its deadline is interrupted and
     /// retried.
@@ -185,11 +244,18 @@ final class BusinessHandler: Sendable {
         stopWaiting()
         slots.close()
         fallback?.slots.close()
+        let payments = state.withLock(\.payments)
+        if payments > 0 {
+            logger.notice(
+                "handler is replaced when its payments have ended",
+                metadata: ["business": "\(slug)", "payments": "\(payments)"])
+        }
         // Every event in flight ends by its deadline: its slot then reports an overrun, even if the handler still runs.
+        // A program that charges is not ended, because nobody could say whether its provider charges.
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
-                if state.inFlight > 0 { state.idle = continuation }
-                return state.inFlight == 0
+                if !state.isIdle { state.idle = continuation }
+                return state.isIdle
             }
             if isIdle { continuation.resume() }
         }

@@ -211,19 +211,14 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> (BusinessHandler, BusinessHandler.Responder)? {
         let subscription = subscription(of: delivery, event)
         store.beginWaitingForHandler(delivery)
+        if let life = worker.current.life, life.isOutside || life.downSince != nil {
+            store.suspend(delivery, isOutside: life.isOutside)
+        }
         let found = try await handOffs.handler(for: delivery) {
             try await worker.responder(for: subscription)
         }
-        store.endWaitingForHandler(delivery)
-        guard let (business, responder) = found else { return nil }
-        do {
-            // An operator may have ended the delivery while it waited for a handler.
-            try store.checkLeased(delivery)
-        } catch {
-            business.leave()
-            throw error
-        }
-        return (business, responder)
+        await store.resume(delivery)
+        return found
     }
 
     /// The subscription that a handler needs for the event.
@@ -293,8 +288,10 @@ struct DeliveryPipeline: Sendable {
             switch checked.outcome {
             case .handled: handled = try await decide(delivery, .handled, checked, &stages)
             case .reject(let reason):
+                let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
                 handled = try await decide(delivery, .rejected(reason: reason), checked, &stages)
             case .handoff(let reason, _):
+                let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
                 handled = try await handOff(delivery, reason: reason, checked, &stages)
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
@@ -360,9 +357,10 @@ struct DeliveryPipeline: Sendable {
             "handler answer refused; nothing of it is sent",
             metadata: [
                 "business": "\(business.slug)", "delivery": "\(delivery.record)", "rule": "\(problem.rule)",
-                "pointer": "\(problem.pointer)", "found": "\(problem.loggableFound)",
-                "allowed": "\(problem.allowed)", "passage": "\(problem.passage)",
+                "place": "\(problem.place)", "passage": "\(problem.passage)",
                 "problems": "\(refusal.problems.count)",
+                "hint":
+                    "run balloon handlers logs \(business.slug), which shows the found and the allowed values",
             ])
     }
 
@@ -443,8 +441,11 @@ struct DeliveryPipeline: Sendable {
     ) async throws -> Result<CheckedAnswer, HandlerFailure> {
         let deadline = business.deadline
         let delay = levers?[delivery.business].delay ?? .zero
+        // A handler outside this process cannot crash it.
+        if handler is any EventHandler { store.suspend(delivery, isOutside: true) }
         let answer = try await slots.run(within: deadline, on: worker.threads) {
-            () async -> Result<Outcome, HandlerFailure> in
+            [store] () async -> Result<Outcome, HandlerFailure> in
+            guard store.beginCall(delivery) else { return .failure(.ended) }
             do {
                 // The deadline starts here, regardless of the wait for a slot.
                 let context = context.beginning(deadline: .now + deadline)
@@ -454,11 +455,14 @@ struct DeliveryPipeline: Sendable {
                 return .failure(HandlerFailure(error))
             }
         }
+        await store.resume(delivery)
         if let failure = context.conversation.failure { throw failure }
         switch answer {
+        case .failure(.ended)?: throw StoreError.notLeased(record: delivery.record)
         case nil: return .failure(.overran)
         case .failure(let failure)?: return .failure(failure)
         case .success(let outcome)?:
+            business.warnAboutQuestion(in: outcome, delivery)
             do {
                 let outcome = try CheckedAnswer.check(
                     outcome, context, for: try capabilities(of: delivery),
@@ -499,7 +503,7 @@ struct DeliveryPipeline: Sendable {
                     guard !error.error.isDiskWide, !error.error.mayPass else {
                         throw StoreError.unavailable(path: "attachments", error.error)
                     }
-                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes)
+                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes())
                 }
             } else {
                 do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(message) } catch {
@@ -578,6 +582,8 @@ struct DeliveryPipeline: Sendable {
     private func tryAgain(
         _ delivery: Delivery, _ reason: String, asked: Duration?, _ stages: inout DeliveryStages
     ) async throws {
+        // A requested stop costs no attempt: the stop may be what made the handler fail.
+        if store.isStopping { return release(delivery, reason, &stages) }
         guard let delay = retrySchedule.delay(after: delivery.attempt, asked: asked) else {
             return try await finish(delivery, .failed(reason: reason), &stages)
         }
@@ -628,7 +634,8 @@ struct DeliveryPipeline: Sendable {
                 case (.stop, _), (_, true): break
                 }
             default:
-                if !isStopping { return try await tryAgain(delivery, "\(error)", asked: nil, &stages) }
+                let reason = HandlerFailure(error).reason
+                if !isStopping { return try await tryAgain(delivery, reason, asked: nil, &stages) }
             }
         } catch let error as StoreError where error != .closed {
             // The delivery must end in some way, or it would stay leased until a restart.

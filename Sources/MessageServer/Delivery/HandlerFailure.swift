@@ -14,11 +14,13 @@ enum HandlerFailure: Error, Sendable, Equatable {
     case notAsked(SystemError)
     /// The handler is unavailable for every event; no attempt is counted.
     case unavailable(reason: String)
+    /// An operator ended the delivery before the handler was called.
+    case ended
     /// The answer breaks a rule, so that another attempt would fail too.
     case refused(AnswerRefusal)
 
     init(_ error: any Error) {
-        if let refusal = error as? AnswerRefusal {
+        if let refusal = AnswerRefusal(thrown: error) {
             self = .refused(refusal)
         } else if let error = error as? any HandlerUnavailableError {
             self = .unavailable(reason: error.reason)
@@ -37,6 +39,7 @@ enum HandlerFailure: Error, Sendable, Equatable {
         case .threw(let type): "the handler threw \(type)"
         case .failed(let reason), .unavailable(let reason): reason
         case .notAsked(let error): "\(error)"
+        case .ended: "an operator ended the delivery"
         case .refused(let refusal): refusal.reason
         }
     }

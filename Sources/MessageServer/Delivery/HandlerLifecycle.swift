@@ -33,6 +33,9 @@ final class HandlerLifecycle: Sendable {
         self.host = host
     }
 
+    /// Whether the handler's code is outside this process, so that it cannot crash this process.
+    var isOutside: Bool { bridge != nil }
+
     /// How many events the handler accepts at a time; nil when it names no limit.
     var maximumInFlight: Int? { bridge?.maximumInFlight }
 

@@ -14,7 +14,7 @@ final class HandlerSlots: Sendable {
     /// The slots are closed, because another handler replaces the handler that they limit.
     struct Closed: Error {}
 
-    private let maximumCount: Int
+    let maximumCount: Int
     private let permits: AsyncSemaphore
     /// The executor of all calls, created at the first call on its `threads`.
     private let executor = Mutex<BlockingTaskExecutor?>(nil)

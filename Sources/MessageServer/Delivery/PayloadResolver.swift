@@ -19,18 +19,16 @@ struct PayloadResolver: Sendable {
     let expired = Counter()
     /// The time limit of one payload, including all attempts.
     var deadline = Duration.seconds(20)
-    /// The maximum number of concurrent downloads for all businesses together; the store divides it among them.
-    var concurrency = ServerLimits().referenceConcurrency
 
     /// Resolves references until the store closes or the task is cancelled.
+    ///
+    /// The store limits the references that are leased at the same time, and divides them among businesses.
     func run() async {
         await withDiscardingTaskGroup { group in
-            for _ in 0..<concurrency {
+            while let reference = await store.nextReference() {
                 group.addTask {
-                    while let reference = await store.nextReference() {
-                        await resolve(reference)
-                        store.release(reference)
-                    }
+                    await resolve(reference)
+                    store.release(reference)
                 }
             }
         }

@@ -17,35 +17,26 @@ struct Pipelines: Sendable {
 
     /// Composes the pipelines for the messages of `store`.
     ///
-    /// `people` are the settings of the businesses' people, and `signIns` the settings of the businesses'
-    /// identity providers. Without `signInClient` no result of a sign-in is released, and without `payments`
-    /// no payment is requested. `reportsFailures` returns whether the handler of a business subscribes to
-    /// failed replies. Throws a ``TransportError`` when the process has too few file descriptors.
+    /// `signIns` are the settings of the businesses' identity providers. Without `signInClient` no result of a
+    /// sign-in is released, and without `payments` no payment is requested. `reportsFailures` returns whether
+    /// the handler of a business subscribes to failed replies. Throws a ``TransportError`` when the process has
+    /// too few file descriptors.
     init(
-        _ configuration: ServerConfiguration, store: Store, people: PeopleSettings = PeopleSettings(),
-        signIns: SignInSettings? = nil, signInClient: SignInClient? = nil, payments: PaymentServices? = nil,
-        inspector: Inspector? = nil,
-        observer: any StageObserver,
-        logger: Logger,
+        _ configuration: CurrentConfiguration, store: Store, signIns: SignInSettings? = nil,
+        signInClient: SignInClient? = nil, payments: PaymentServices? = nil, inspector: Inspector? = nil,
+        observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
-        var settings = GatewayConfiguration(
-            baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
-            downloadHosts: configuration.gateway.downloadHosts)
-        settings.agent = configuration.gateway.agent
-        settings.maximumAttachmentBytes = configuration.attachments.maximumBytes
         gateway = try GatewayClient(
-            configuration: settings,
+            configuration: GatewayConfiguration(configuration.value),
             uploads: KnownUploads(path: configuration.dataDirectory + "/uploads.jsonl"), logger: logger)
         // Handlers get these paths, and may have another working directory.
         let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
         let replyFiles = ReplyFiles(
-            gateway: gateway, files: files, maximumBytes: configuration.attachments.maximumBytes)
-        resolver = PayloadResolver(
-            store: store, gateway: gateway, observer: observer, logger: logger,
-            concurrency: configuration.limits.referenceConcurrency)
+            gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
+        resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
         watch = AssignmentWatch(
-            store: store, settings: people,
+            store: store, settings: PeopleSettings(configuration),
             presence: PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger),
             logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
@@ -57,7 +48,8 @@ struct Pipelines: Sendable {
         var deliveries = DeliveryPipeline(
             store: store,
             attachments: AttachmentFetcher(
-                gateway: gateway, files: files, logger: logger, deadline: configuration.attachments.deadline,
+                gateway: gateway, files: files, logger: logger,
+                deadline: { configuration.attachments.deadline },
                 slots: FairSlots(
                     configuration.attachments.concurrency,
                     share: configuration.attachments.share(among: configuration.businesses.count))),
@@ -74,7 +66,20 @@ struct Pipelines: Sendable {
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
             payments: payments?.parts, observer: observer, logger: logger,
-            lifetime: configuration.gateway.replyLifetime, reportsFailures: reportsFailures)
+            lifetime: configuration.gateway.replyLifetime,
+            businessCount: { configuration.businesses.count },
+            reportsFailures: reportsFailures)
+    }
+}
+
+extension GatewayConfiguration {
+    /// The configuration of the gateway client, from the server's.
+    init(_ configuration: ServerConfiguration) {
+        self.init(
+            baseURL: configuration.gateway.url, mspID: configuration.mspID, secret: configuration.secret,
+            downloadHosts: configuration.gateway.downloadHosts)
+        agent = configuration.gateway.agent
+        maximumAttachmentBytes = configuration.attachments.maximumBytes
     }
 }
 

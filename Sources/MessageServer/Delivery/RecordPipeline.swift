@@ -58,9 +58,11 @@ struct RecordPipeline: Sendable {
         guard let fingerprint = Repetition.fingerprint(of: event, in: message.business, message.customer),
             !recentChoices.isFirst(fingerprint, receivedAt: message.receivedAt)
         else { return nil }
+        // Read the queue first: a reply leaves it after its line is written.
+        let queued = store.queuedReplies(of: message.business, message.customer)
         let lines = try store.recentLines(
             of: message.business, message.customer, maximum: Repetition.maximumLines)
-        return Repetition.original(of: event, message, in: lines)
+        return Repetition.original(of: event, message, in: lines, queued: queued)
     }
 
     private func write(

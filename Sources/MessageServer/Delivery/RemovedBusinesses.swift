@@ -13,7 +13,7 @@ import MessageStore
 struct RemovedBusinesses: Sendable {
     let store: Store
     /// The minimum time since the removal of a business and since its latest message, before its messages are ended.
-    let age: Duration
+    let age: @Sendable () -> Duration
     /// Whether a business is in the configuration.
     let isServed: @Sendable (BusinessID) -> Bool
     let logger: Logger
@@ -22,7 +22,8 @@ struct RemovedBusinesses: Sendable {
     private var missedSince: [BusinessID: Timestamp]
 
     init(
-        store: Store, dataDirectory: String, age: Duration, logger: Logger,
+        store: Store, dataDirectory: String, age: @escaping @Sendable @autoclosure () -> Duration,
+        logger: Logger,
         isServed: @escaping @Sendable (BusinessID) -> Bool
     ) {
         self.store = store
@@ -47,6 +48,7 @@ struct RemovedBusinesses: Sendable {
             missing[business] = min(missedSince[business] ?? now, now)
         }
         keep(missing)
+        let age = age()
         let removed = Set(missing.filter { $0.value.advanced(by: age) <= now }.keys)
         do {
             let count = try await store.endPending(

@@ -28,13 +28,28 @@ enum Repetition {
     ///
     /// `lines` are the last lines of the conversation. A line that is itself a repetition is skipped, so that
     /// a customer who makes the same choice every few seconds still gets answers.
-    static func original(of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine])
-        -> MessageID?
-    {
+    ///
+    /// A choice is no repetition when the business asked the same question again after the earlier choice: by an accepted
+    /// message of `lines`, or by one of `queued`, which are the conversation's unsent replies. Reusable content has the
+    /// same `requestIdentifier` each time.
+    static func original(
+        of event: InboundEvent, _ message: UnrecordedMessage, in lines: [ConversationLine],
+        queued: [OutboxEntry] = []
+    ) -> MessageID? {
         guard let choice = Choice(event) else { return nil }
+        // Compare the records that the questions answer: a question's own line is written after its acceptance, when the
+        // customer may have answered already.
+        var questions = queued.filter { $0.id.record < message.record && choice.answers($0.reply.message) }
+            .map(\.id.record)
+        questions += lines.filter { line in
+            line.direction == .outbound && line.outcome == "accepted" && line.record < message.record
+                && choice.answers(Array(line.message.text))
+        }.map(\.record)
+        let lastQuestion = questions.max() ?? 0
         return lines.first { line in
             let age = message.receivedAt.milliseconds - line.at.milliseconds
             guard line.direction == .inbound, line.record < message.record, line.kind == event.kind,
+                line.record > lastQuestion,
                 line.id != message.id, line.repeats == nil, (0...windowMilliseconds).contains(age),
                 // The line's message was validated before it was written, so that parsing succeeds.
                 let earlier = try? JSONDocument(Array(line.message.text), limits: .stored)
@@ -84,5 +99,17 @@ private struct Choice: Equatable {
         }
         self.interaction = (interaction.sessionIdentifier, interaction.requestIdentifier)
         if self.interaction == (nil, nil) { return nil }
+    }
+
+    /// Whether a message of the business asks the question of this choice.
+    func answers(_ message: [UInt8]) -> Bool {
+        // The business's message was validated before it was recorded, so that parsing succeeds.
+        guard let data = (try? JSONDocument(message, limits: .stored))?.root["interactiveData"] else {
+            return false
+        }
+        guard let request = interaction.request else {
+            return data["sessionIdentifier"]?.string == interaction.session
+        }
+        return data["data"]?["requestIdentifier"]?.string == request
     }
 }

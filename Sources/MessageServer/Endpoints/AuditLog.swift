@@ -60,11 +60,11 @@ package final class AuditLog: Sendable {
     package static let fileName = "audit.jsonl"
 
     private let path: String
-    private let days: Int
+    private let days: @Sendable () -> Int
     private let logger: Logger
     private let queue = DispatchQueue(label: "balloon.audit")
 
-    init(dataDirectory: String, days: Int, logger: Logger) {
+    init(dataDirectory: String, days: @escaping @Sendable @autoclosure () -> Int, logger: Logger) {
         path = dataDirectory + "/" + Self.fileName
         self.days = days
         self.logger = logger
@@ -97,7 +97,7 @@ package final class AuditLog: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
                 do throws(SystemError) {
-                    try removeLines(before: now.advanced(by: .seconds(-86_400 * days)))
+                    try removeLines(before: now.advanced(by: .seconds(-86_400 * days())))
                 } catch {
                     logger.warning("old lines of the audit log stay", metadata: ["error": "\(error)"])
                 }

@@ -16,6 +16,9 @@ package import MessageStore
 ///   a replay that an earlier command made.
 /// - `POST /drop` and `/events/drop` take `{"job":"…","records":[12,13]}` and end with `{"records":[13]}`, the messages
 ///   that were dropped before.
+/// - Instead of their names, each of `/replay` and `/drop` takes a `select` (see ``MessageSelection``), and so do the two
+///   next: `{"job":"…","select":{"deadLetters":true,"business":"…"}}`. `/drop` then ends with the messages that it
+///   dropped. A failed job of this form may have changed some of the messages; its error says how many.
 /// - `POST /replies/drop` and `/replies/retry` take a ``ReplyRequest`` and end with a ``ReplyAnswer``.
 /// - `POST /reversals/drop` and `/reversals/retry` take a ``ReversalDecision`` and end with `{}`.
 /// - `POST /conversations/claim`, `/conversations/release` and `/conversations/close` take an ``AssignmentRequest`` and end with
@@ -114,10 +117,16 @@ package enum ControlRoutes {
                 }
             },
             route("/replay", jobs, read: ReplayRequest.init) { request in
-                try await ReplayAnswer(store.replay(request.messages)).json
+                guard let selection = request.selection else {
+                    return try await ReplayAnswer(store.replay(request.messages)).json
+                }
+                return try await ReplayAnswer(store.replay(where: selection.chooses)).json
             },
             route("/drop", jobs, read: DropRequest.init) { request in
-                try await DropRequest(records: store.dropDead(request.records).sorted()).json
+                guard let selection = request.selection else {
+                    return try await DropRequest(records: store.dropDead(request.records).sorted()).json
+                }
+                return try await DropRequest(records: store.dropDead(where: selection.chooses)).json
             },
             route("/events/drop", jobs, read: DropRequest.init) { request in
                 let dropped = try await store.dropPending(
@@ -125,11 +134,20 @@ package enum ControlRoutes {
                 return DropRequest(records: dropped.sorted()).json
             },
             route("/replies/drop", jobs, read: ReplyRequest.init) { request in
-                let dropped = try await store.drop(request.replies, reason: ReplyRequest.operatorReason)
-                return ReplyAnswer(dropped: dropped).json
+                guard let selection = request.selection else {
+                    let dropped = try await store.drop(request.replies, reason: ReplyRequest.operatorReason)
+                    return ReplyAnswer(dropped: dropped.sorted(), before: true).json
+                }
+                let dropped = try await store.dropReplies(
+                    where: selection.chooses, reason: ReplyRequest.operatorReason)
+                return ReplyAnswer(dropped: dropped, before: false).json
             },
             route("/replies/retry", jobs, read: ReplyRequest.init) { request in
-                try await ReplyAnswer(retried: store.retry(request.replies, as: request.edited)).json
+                guard let selection = request.selection else {
+                    return try await ReplyAnswer(retried: store.retry(request.replies, as: request.edited))
+                        .json
+                }
+                return try await ReplyAnswer(retried: store.retryReplies(where: selection.chooses)).json
             },
         ]
             + AssignmentRequest.Action.allCases.map { action in
@@ -165,13 +183,16 @@ package enum ControlRoutes {
             ]
     }
 
+    /// The maximum size of a request: the names in a command line of 2 MiB, the limit of Linux, take less.
+    private static let maximumRequestBytes = 16 << 20
+
     /// `change` returns the answer, and sets the conversations that the audit log names.
     private static func route<Request: Sendable>(
         _ path: String, _ jobs: ControlJobs, _ audit: AuditLog?,
         read: @escaping @Sendable ([UInt8]) -> Request?,
         _ change: @escaping @Sendable (Request, inout [String]) async throws -> [UInt8]
     ) -> HTTPRoute {
-        HTTPRoute(.post, path, body: .collected(maximumBytes: 1 << 20)) { request, responder in
+        HTTPRoute(.post, path, body: .collected(maximumBytes: maximumRequestBytes)) { request, responder in
             let body = Array(request.body)
             guard let id = ControlJobs.id(in: body), let wanted = read(body) else {
                 return HTTPResponse(.badRequest, text: "the body is not a request for \(path)\n")
@@ -225,15 +246,27 @@ extension AssignmentRequest: NamesConversations {
 
 /// The body of `POST /replay`, without the job.
 package struct ReplayRequest: Sendable {
-    /// The messages, each with the state that the operator saw.
+    /// The messages, each with the state that the operator saw; empty with a selection.
     package let messages: [NamedState]
+    /// The selection of the messages, if they are not named.
+    package let selection: MessageSelection?
 
     /// Creates a request for these messages.
-    package init(messages: [NamedState]) { self.messages = messages }
+    package init(messages: [NamedState]) { (self.messages, selection) = (messages, nil) }
+
+    /// Creates a request for the selected messages.
+    package init(_ selection: MessageSelection) { (messages, self.selection) = ([], selection) }
 
     /// Parses a body; nil when it is invalid.
     init?(_ json: [UInt8]) {
-        guard let values = (try? JSONDocument(json))?.root["messages"]?.elements else { return nil }
+        // A body that is not JSON names no messages.
+        guard let root = (try? JSONDocument(json))?.root else { return nil }
+        selection = MessageSelection(in: root)
+        if selection != nil {
+            messages = []
+            return
+        }
+        guard let values = root["messages"]?.elements else { return nil }
         let messages = values.compactMap(NamedState.init)
         guard messages.count == values.count else { return nil }
         self.messages = messages
@@ -243,6 +276,7 @@ package struct ReplayRequest: Sendable {
     package func json(job: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)
+            if let selection { return selection.write(to: &writer) }
             writer.key("messages")
             writer.array { writer in
                 for message in messages {
@@ -306,15 +340,27 @@ package struct ReplayAnswer: Sendable {
 
 /// The body of `POST /drop` without the job, and its answer.
 package struct DropRequest: Sendable {
-    /// The journal records of the messages to drop.
+    /// The journal records of the messages to drop; empty with a selection.
     package let records: [UInt64]
+    /// The selection of the messages, if they are not named.
+    package let selection: MessageSelection?
 
     /// Creates a request for these records.
-    package init(records: [UInt64]) { self.records = records }
+    package init(records: [UInt64]) { (self.records, selection) = (records, nil) }
+
+    /// Creates a request for the selected messages.
+    package init(_ selection: MessageSelection) { (records, self.selection) = ([], selection) }
 
     /// Parses a body; nil when it is invalid.
     package init?(_ json: [UInt8]) {
-        guard let values = (try? JSONDocument(json))?.root["records"]?.elements else { return nil }
+        // A body that is not JSON names no messages.
+        guard let root = (try? JSONDocument(json))?.root else { return nil }
+        selection = MessageSelection(in: root)
+        if selection != nil {
+            records = []
+            return
+        }
+        guard let values = root["records"]?.elements else { return nil }
         let records = values.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }
         guard records.count == values.count else { return nil }
         self.records = records
@@ -326,6 +372,7 @@ package struct DropRequest: Sendable {
     package func json(job: String?) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)
+            if let selection { return selection.write(to: &writer) }
             writer.key("records")
             writer.array { writer in for record in records { writer.raw(Array("\(record)".utf8)) } }
         }

@@ -112,7 +112,7 @@ package struct DeliveryAnswer: Sendable {
     package let isEnded: Bool
     /// The kind, once the message is decoded.
     package let kind: Kind?
-    /// The number of attempts that ended without an outcome.
+    /// The number of handler calls that have ended.
     package let attempts: Int
     /// The reason of the state, if known.
     package let reason: String?

@@ -40,7 +40,8 @@ package struct ErasureRequest: Sendable {
 }
 
 extension CustomerErasure.Report {
-    /// `{"conversations":2,"records":57,"contents":1,"unreached":["…"]}`.
+    /// `{"conversations":2,"records":57,"contents":1,"unreached":["…"],"linked":["tel:…"]}`; `linked` is absent when it
+    /// would be empty.
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.field("conversations", conversations)
@@ -48,6 +49,11 @@ extension CustomerErasure.Report {
             writer.field("contents", contents)
             writer.key("unreached")
             writer.array { writer in for path in unreached { writer.string(path) } }
+            guard !linked.isEmpty else { return }
+            writer.key("linked")
+            writer.array { writer in
+                for customer in linked.map(\.rawValue).sorted() { writer.string(customer) }
+            }
         }
     }
 
@@ -62,5 +68,6 @@ extension CustomerErasure.Report {
         self.records = records
         self.contents = contents
         self.unreached = unreached.compactMap(\.string)
+        linked = Set(root["linked"]?.elements.compactMap { $0.string.map { CustomerID($0) } } ?? [])
     }
 }

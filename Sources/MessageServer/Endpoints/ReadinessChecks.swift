@@ -6,10 +6,10 @@ import Synchronization
 /// Collects the `ReadinessFacts` of a running server.
 package final class ReadinessChecks: Sendable {
     private let store: Store
-    private let minimumFreeBytes: UInt64
-    private let maximumPendingDeliveries: Int
+    private let settings: @Sendable () -> StoreSettings
     private let phase: @Sendable () -> ReadinessFacts.Phase
     private let pauses: @Sendable () -> [GatewayHealth.Report]
+    private let unexplainedRefusals: @Sendable () -> GatewayHealth.UnexplainedRefusals?
     private let handlersDown: @Sendable () -> Int
     private let space = Mutex<(bytes: UInt64?, readAt: ContinuousClock.Instant)?>(nil)
     /// The queue that reads the free space, because the read may wait for a network file system, and a shard
@@ -18,22 +18,27 @@ package final class ReadinessChecks: Sendable {
 
     /// Creates the checks of a store alone: the server counts as running, and no free space is required.
     package convenience init(store: Store) {
-        var settings = StoreSettings()
-        settings.minimumFreeBytes = 0
-        self.init(store: store, settings: settings)
+        self.init(
+            store: store,
+            settings: {
+                var settings = StoreSettings()
+                settings.minimumFreeBytes = 0
+                return settings
+            })
     }
 
     init(
-        store: Store, settings: StoreSettings,
+        store: Store, settings: @escaping @Sendable () -> StoreSettings,
         phase: @escaping @Sendable () -> ReadinessFacts.Phase = { .running },
         pauses: @escaping @Sendable () -> [GatewayHealth.Report] = { [] },
+        unexplainedRefusals: @escaping @Sendable () -> GatewayHealth.UnexplainedRefusals? = { nil },
         handlersDown: @escaping @Sendable () -> Int = { 0 }
     ) {
         self.store = store
-        minimumFreeBytes = settings.minimumFreeBytes
-        maximumPendingDeliveries = settings.maximumPendingDeliveries
+        self.settings = settings
         self.phase = phase
         self.pauses = pauses
+        self.unexplainedRefusals = unexplainedRefusals
         self.handlersDown = handlersDown
     }
 
@@ -51,10 +56,12 @@ package final class ReadinessChecks: Sendable {
         facts.areDeliveriesPaused = store.isHeldUp
         facts.hasRecentJournalFailure = store.hasRecentSyncFailure
         facts.damage = store.journalDamage
-        facts.minimumFreeBytes = minimumFreeBytes
-        if minimumFreeBytes > 0 { facts.freeBytes = freeBytes }
-        facts.maximumPendingDeliveries = maximumPendingDeliveries
+        let settings = settings()
+        facts.minimumFreeBytes = settings.minimumFreeBytes
+        if facts.minimumFreeBytes > 0 { facts.freeBytes = freeBytes }
+        facts.maximumPendingDeliveries = settings.maximumPendingDeliveries
         facts.pauses = pauses()
+        facts.unexplainedRefusals = unexplainedRefusals()
         facts.handlersDown = handlersDown()
         return facts
     }

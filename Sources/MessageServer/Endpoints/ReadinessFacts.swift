@@ -22,6 +22,8 @@ struct ReadinessFacts: Sendable {
     var maximumPendingDeliveries = Int.max
     /// The pauses in sending replies; a pause for all businesses is the first.
     var pauses: [GatewayHealth.Report] = []
+    /// The replies that the gateway refuses for a cause that is not known yet.
+    var unexplainedRefusals: GatewayHealth.UnexplainedRefusals?
     /// The number of handlers that accept no events.
     var handlersDown = 0
 
@@ -104,7 +106,7 @@ struct ReadinessFacts: Sendable {
 
     private var outbox: ReadinessCheck.State {
         let others = pauses.filter { !$0.isCredentialRefused }
-        guard let pause = others.first else { return .ok }
+        guard let pause = others.first else { return refusals }
         let who =
             if pause.business == nil {
                 "no replies"
@@ -113,11 +115,20 @@ struct ReadinessFacts: Sendable {
             }
         let why =
             switch pause.cause {
-            case .refused(let status, _):
+            case .refused(let status, _) where pause.isExplained:
                 "the gateway refuses with \(status): check its registration with Apple"
+            case .refused(let status, _): "the gateway refuses with \(status), cause unknown: see the log"
             case .outage: "the gateway does not answer: see the log"
             }
         return .degraded(reason: "\(who) are sent, \(queuedText): \(why)")
+    }
+
+    /// The state of check `outbox` without a pause: degraded while replies are refused for an unknown cause.
+    private var refusals: ReadinessCheck.State {
+        guard let refusals = unexplainedRefusals else { return .ok }
+        let replies = refusals.count == 1 ? "1 reply" : "\(refusals.count) replies"
+        return .degraded(
+            reason: "the gateway refuses \(replies) with \(refusals.status), cause unknown: see the log")
     }
 
     private var queuedText: String {

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Records requests to `/readyz` of the public listener, which show that a load balancer will notice a stop.
+/// Records requests to `/readyz` and `/livez` of any listener, which show that a prober may notice a stop.
 package final class ReadinessWatch: Sendable {
-    /// The time without a request after which no load balancer is assumed.
+    /// The time without a request after which no prober is assumed.
     static let patience = Duration.seconds(60)
 
     private let asked = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Records a request to `/readyz`.
+    /// Records a probe.
     func recordQuestion(at now: ContinuousClock.Instant = .now) { asked.withLock { $0 = now } }
 
-    /// Whether `/readyz` was requested in the last minute.
+    /// Whether a probe came in the last minute.
     func isAsked(at now: ContinuousClock.Instant = .now) -> Bool {
         asked.withLock { $0 }.map { now - $0 < Self.patience } ?? false
     }

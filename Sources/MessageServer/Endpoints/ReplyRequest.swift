@@ -6,8 +6,10 @@ package import MessageStore
 ///
 /// A retry of one reply may have `"edited":{"id":"…","kind":"text","message":{…}}`, which replaces the reply.
 package struct ReplyRequest: Sendable {
-    /// The identifiers of the replies.
+    /// The identifiers of the replies; empty with a selection.
     package let replies: [ReplyID]
+    /// The selection of the replies, if they are not named.
+    package let selection: MessageSelection?
     /// The replacement of a single reply.
     package let edited: DecidedReply?
 
@@ -18,14 +20,25 @@ package struct ReplyRequest: Sendable {
     package init(_ replies: [ReplyID], edited: DecidedReply? = nil) {
         self.replies = replies
         self.edited = edited
+        selection = nil
+    }
+
+    /// Creates a request for the selected replies.
+    package init(_ selection: MessageSelection) {
+        (replies, edited) = ([], nil)
+        self.selection = selection
     }
 
     /// Parses a body; nil when it is invalid.
     init?(_ json: [UInt8]) {
         // A body that is not JSON names no replies.
-        guard let root = (try? JSONDocument(json))?.root, let names = root["replies"]?.elements else {
-            return nil
+        guard let root = (try? JSONDocument(json))?.root else { return nil }
+        selection = MessageSelection(in: root)
+        if selection != nil {
+            (replies, edited) = ([], nil)
+            return
         }
+        guard let names = root["replies"]?.elements else { return nil }
         replies = names.compactMap { $0.string.flatMap { ReplyID($0) } }
         guard replies.count == names.count else { return nil }
         guard let edited = root["edited"] else {
@@ -42,6 +55,7 @@ package struct ReplyRequest: Sendable {
     package func json(job: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("job", job)
+            if let selection { return selection.write(to: &writer) }
             writer.key("replies")
             writer.array { writer in for reply in replies { writer.string("\(reply)") } }
             guard let edited else { return }
@@ -60,13 +74,14 @@ package struct ReplyRequest: Sendable {
 /// `{"replies":[{"reply":"57.1","replay":91,"repetition":true}]}`.
 ///
 /// The answer to a retry names each reply and its new record; the answer to a drop names only the replies that an
-/// earlier command had dropped.
+/// earlier command had dropped; after a request with a selection, it names those that were dropped now.
 package struct ReplyAnswer: Sendable {
     private let replies: [(reply: ReplyID, replay: UInt64?, isRepetition: Bool)]
 
     init(retried: [ReplyRetry]) { replies = retried.map { ($0.reply, $0.record, $0.isRepetition) } }
 
-    init(dropped: Set<ReplyID>) { replies = dropped.sorted().map { ($0, nil, true) } }
+    /// With `before`, an earlier command dropped the replies.
+    init(dropped: [ReplyID], before: Bool) { replies = dropped.map { ($0, nil, before) } }
 
     /// Parses an answer; nil for other JSON.
     package init?(_ json: [UInt8]) {
@@ -90,6 +105,9 @@ package struct ReplyAnswer: Sendable {
             replay.map { ReplyRetry(reply: reply, record: $0, isRepetition: isRepetition) }
         }
     }
+
+    /// The replies that a request with a selection dropped.
+    package var dropped: [ReplyID] { replies.filter { !$0.isRepetition }.map(\.reply) }
 
     /// The replies that an earlier command had dropped.
     package var droppedBefore: Set<ReplyID> { Set(replies.filter(\.isRepetition).map(\.reply)) }

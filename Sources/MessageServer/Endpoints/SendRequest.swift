@@ -49,10 +49,11 @@ package struct SendRequest: Sendable {
 
     /// Parses a request; nil when it is invalid.
     init?(_ json: [UInt8]) {
-        guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
+        guard let root = (try? JSONDocument(json, limits: APIRequest.bodyLimits))?.root,
+            let business = root["business"]?.string,
             let customer = root["customer"]?.string, let message = root["message"],
             // A value inside valid JSON is valid JSON.
-            let document = try? JSONDocument(Array(message.text))
+            let document = try? JSONDocument(Array(message.text), limits: APIRequest.bodyLimits)
         else { return nil }
         let person = Person(root["person"])
         let isAutomatic = root["autoReply"]?.bool ?? false
@@ -126,7 +127,9 @@ package struct SendRequest: Sendable {
 
     private func withFiles(_ id: MessageID) throws(SendRefusal) -> DecidedReply {
         let root = message.root
-        guard root["type"]?.string == "text", root["attachments"] == nil else { throw .filesNotWithText }
+        guard root["type"]?.equals("text") ?? false, root["attachments"] == nil else {
+            throw .filesNotWithText
+        }
         let text = OutboundMessage.text(root["body"]?.string ?? "", files: files)
         return DecidedReply(
             id: id, kind: .text, message: text.encode(id: id, from: business, to: customer))

@@ -14,13 +14,13 @@ struct StatusRoute: Sendable {
     private let deadReversals: @Sendable () -> [BusinessID: Int]
     let registry: HandlerRegistry
     let connections: ListenerConnections
-    let minimumFreeBytes: UInt64
+    let minimumFreeBytes: @Sendable () -> UInt64
     private let began = ContinuousClock.now
 
     init(
         version: String, checks: ReadinessChecks, store: Store,
         deadReversals: @escaping @Sendable () -> [BusinessID: Int], registry: HandlerRegistry,
-        connections: ListenerConnections, minimumFreeBytes: UInt64
+        connections: ListenerConnections, minimumFreeBytes: @escaping @Sendable () -> UInt64
     ) {
         self.version = version
         self.checks = checks
@@ -55,7 +55,7 @@ struct StatusRoute: Sendable {
         status.journalBytes = Int(clamping: metrics.journalBytes)
         status.waitingBytes = statistics.waitingBytes
         status.freeBytes = metrics.freeBytes.map { Int(clamping: $0) }
-        status.minimumFreeBytes = Int(clamping: minimumFreeBytes)
+        status.minimumFreeBytes = Int(clamping: minimumFreeBytes())
         return status
     }
 

@@ -11,7 +11,7 @@ import MessageStore
 final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
-    private let limits: InboundLimits
+    private let configuration: CurrentConfiguration
     private let isServed: @Sendable (BusinessID) -> Bool
     private let store: Store
     private let observer: any StageObserver
@@ -23,12 +23,12 @@ final class InboundPipeline {
     private static let maximumKeptBytes = 256 << 10
 
     init(
-        authenticator: WebhookAuthenticator, limits: InboundLimits,
+        _ configuration: CurrentConfiguration,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
         store: Store, observer: any StageObserver, references: ReferenceSequence
     ) {
-        self.authenticator = authenticator
-        self.limits = limits
+        self.configuration = configuration
+        authenticator = WebhookAuthenticator(configuration)
         self.isServed = isServed
         self.store = store
         self.observer = observer
@@ -91,6 +91,7 @@ final class InboundPipeline {
             inflated += request.body
             return observe(clock)
         }
+        let limits = configuration.limits
         do throws(WireError) {
             try decompressor.decompress(
                 request.body, into: &inflated, maximumBytes: limits.maximumInflatedBytes,
@@ -138,12 +139,6 @@ final class InboundPipeline {
                 business: envelope?.business,
                 message: envelope?.id))
     }
-}
-
-/// The limits of receiving webhooks, in addition to the limits of the HTTP server.
-struct InboundLimits: Sendable {
-    var maximumInflatedBytes: Int
-    var maximumInflationRatio: Int
 }
 
 private let accepted = HTTPResponse(.ok)

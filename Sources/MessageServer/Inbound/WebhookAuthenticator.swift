@@ -9,27 +9,27 @@ import BalloonWire
 /// Business Chat API, "Authorizing Messages"). The algorithm is always HS256, and the token's header must
 /// name it.
 final class WebhookAuthenticator {
-    private let secrets: MSPSecrets
-    /// One verifier for each secret.
-    private var verifiers: [TokenVerifier] = []
-    /// The value of `secrets.changeCount` for which `verifiers` were created.
+    private let configuration: CurrentConfiguration
+    /// The value of `configuration.changeCount` for which the settings below were read.
     private var changeCount = -1
+    /// One verifier for the current secret and, during a change, one for the previous secret.
+    private var verifiers: [TokenVerifier] = []
     private let mspID: String
-    private let windowSeconds: Int
+    private var windowSeconds = 0
     /// The claims and their index; every request of the shard reuses their storage.
     private var claims: [UInt8] = []
     private var index = JSONMemory()
 
-    init(secrets: MSPSecrets, mspID: String, window: Duration) {
-        self.secrets = secrets
-        self.mspID = mspID
-        windowSeconds = Int(window.components.seconds)
+    init(_ configuration: CurrentConfiguration) {
+        self.configuration = configuration
+        mspID = configuration.mspID
     }
 
     /// Throws unless `authorization`, the header's value, is a valid bearer token; `now` is in seconds since
     /// 1970.
     func authenticate(_ authorization: ArraySlice<UInt8>?, now: Int) throws(InboundRefusal) {
         guard let authorization, let token = bearerToken(authorization) else { throw .missingBearer }
+        if changeCount != configuration.changeCount { readSettings() }
         try verify(token)
         // Signed claims that are not JSON are refused; the position of the syntax error is irrelevant.
         guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
@@ -46,14 +46,17 @@ final class WebhookAuthenticator {
         if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
     }
 
+    private func readSettings() {
+        // Read the count first: a change during the next lines leads to another reading.
+        changeCount = configuration.changeCount
+        let secrets = [configuration.secret] + [configuration.previousSecret].compactMap(\.self)
+        verifiers = secrets.map { TokenVerifier(secret: $0) }
+        windowSeconds = Int(configuration.limits.tokenAge.components.seconds)
+    }
+
     /// Verifies the signature with the current secret, and during a change of the secret also with the
     /// previous one.
     private func verify(_ token: ArraySlice<UInt8>) throws(InboundRefusal) {
-        if changeCount != secrets.changeCount {
-            let current = secrets.current
-            verifiers = current.secrets.map { TokenVerifier(secret: $0) }
-            changeCount = current.changeCount
-        }
         var failure = WireError.tokenSignatureMismatch
         for verifier in verifiers {
             do throws(WireError) { return try verifier.verify(token, into: &claims) } catch {

@@ -248,21 +248,26 @@ struct InspectorDeliveries: Sendable {
         return await handler.report.lines
     }
 
-    /// Returns a command that posts the message again; its user must set the variables of the address and the
-    /// token.
+    private static let url =
+        "${BALLOON_URL:?set it to the address of the server, the member server of dev.json}"
+    private static let authorization = "Bearer ${TOKEN:-$(balloon token sign)}"
+
+    /// Returns a command that posts the message again.
+    ///
+    /// Without its variables it names how to get the address, and signs a token where `balloon dev` runs.
     private static func curl(_ headers: [(name: String, value: String)], _ event: JournalEvent) -> String {
         let kept = headers.filter {
             !["content-encoding", "authorization", "id"].contains($0.name.lowercased())
         }
-        let fields = kept + [("id", event.id.rawValue), ("authorization", "Bearer $TOKEN")]
+        let fields = kept + [("id", event.id.rawValue), ("authorization", authorization)]
         let options = fields.map { " \\\n  -H \"\($0.name): \(quoted($0.value))\"" }.joined()
         let body = String(decoding: event.message.text, as: UTF8.self).replacing("'", with: "'\\''")
-        return "curl \"$BALLOON_URL/message\"" + options + " \\\n  --data-binary '\(body)'"
+        return "curl \"\(url)/message\"" + options + " \\\n  --data-binary '\(body)'"
     }
 
     /// Escapes a text for double quotes of a shell, except the variable of the token.
     private static func quoted(_ text: String) -> String {
-        if text == "Bearer $TOKEN" { return text }
+        if text == authorization { return text }
         return text.map { "\"$`\\".contains($0) ? "\\\($0)" : String($0) }.joined()
     }
 }

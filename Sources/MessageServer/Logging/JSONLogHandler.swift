@@ -5,7 +5,7 @@ package import Logging
 /// Writes log lines to standard error, each one JSON object.
 ///
 /// `{"at":"2026-11-21T10:00:00.123Z","level":"info","event":"message accepted", …}`. The metadata follow as
-/// members; a metadata name `at`, `level` or `event` gets an underscore appended. For systemd's journal a
+/// members, each cut to 4 KiB; a metadata name `at`, `level` or `event` gets an underscore appended. For systemd's journal a
 /// line begins with its priority, such as `<4>`.
 package struct JSONLogHandler: LogHandler {
     /// The metadata of every line.
@@ -46,6 +46,9 @@ package struct JSONLogHandler: LogHandler {
             describeDropped: isJournal ? Self.droppedInJournal : Self.dropped)
     }
 
+    /// The maximum bytes of one value in a line; the lines that a program writes have at most as many.
+    static let maximumValueBytes = 4 << 10
+
     static func dropped(_ count: Int) -> [UInt8] {
         line(at: .now(), .warning, "log lines dropped", ["count": "\(count)"])
     }
@@ -73,8 +76,8 @@ package struct JSONLogHandler: LogHandler {
 
     private static func write(_ value: Logger.Metadata.Value, to writer: inout JSONWriter) {
         switch value {
-        case .string(let text): writer.string(text)
-        case .stringConvertible(let value): writer.string("\(value)")
+        case .string(let text): writer.string(text.shortened(toBytes: maximumValueBytes))
+        case .stringConvertible(let value): writer.string("\(value)".shortened(toBytes: maximumValueBytes))
         case .array(let values):
             writer.array { writer in
                 for value in values { write(value, to: &writer) }

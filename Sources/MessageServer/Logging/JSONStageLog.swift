@@ -69,7 +69,7 @@ package struct JSONStageLog: StageObserver {
         writer.field("delivery", event.delivery.map { String($0) })
         writer.field("kind", event.kind?.rawValue)
         writer.field("message", event.message?.rawValue)
-        writer.field("reason", facts.reason)
+        writer.field("reason", facts.reason?.shortened(toBytes: JSONLogHandler.maximumValueBytes))
         writer.field("reference", event.reference)
         writer.field("result", facts.how)
         writer.field("stage", event.stage.rawValue)

@@ -30,6 +30,8 @@ package final class LogStream: Sendable {
         var isUrgent = false
         var dropped = 0
         var flushing: [DispatchSemaphore] = []
+        /// Whether a flush timed out, and nothing was written since.
+        var isStuck = false
 
         var isDue: Bool { isUrgent || !flushing.isEmpty || pending.count >= LogStream.batchBytes }
     }
@@ -91,8 +93,13 @@ package final class LogStream: Sendable {
             return state.advance()
         }
         begin(next)
-        return done.wait(timeout: .now() + time / .seconds(1)) == .success
+        if done.wait(timeout: .now() + max(.zero, time).dispatchInterval) == .success { return true }
+        state.withLock { $0.isStuck = true }
+        return false
     }
+
+    /// Whether a flush timed out, and the reader has not read since.
+    package var isStuck: Bool { state.withLock { $0.isStuck && $0.writer == .writing } }
 
     private func begin(_ writer: Writer?) {
         switch writer {
@@ -117,7 +124,10 @@ package final class LogStream: Sendable {
                 defer { state.flushing = [] }
                 return state.flushing
             }
-            if !lines.isEmpty { output(lines) }
+            if !lines.isEmpty {
+                output(lines)
+                state.withLock { $0.isStuck = false }
+            }
             for waiting in flushing { waiting.signal() }
             if lines.capacity > Self.maximumKeptBytes { lines = [] }
             lines.removeAll(keepingCapacity: true)

@@ -27,6 +27,7 @@ struct MetricsRoute: Sendable {
     }
 
     let version: String
+    let commit: String
     let stages: StageMetrics
     let labels: BusinessLabels
     let store: Store
@@ -89,8 +90,15 @@ struct MetricsRoute: Sendable {
                     samples.add([("use", "merchant"), ("business", label)], expiry)
                 }
             }
-            text.family("balloon_build_info", .gauge, "The version of the program; always 1.") {
-                $0.add([("version", version)], 1)
+            text.family(
+                "balloon_build_info", .gauge,
+                "The version of the program, its commit, and the format of the data directory; always 1."
+            ) {
+                $0.add(
+                    [
+                        ("version", version), ("commit", commit),
+                        ("data_format", "\(Store.dataFormat)"),
+                    ], 1)
             }
             text.addProcess()
             return text.bytes
@@ -177,12 +185,10 @@ extension MetricsText {
             family(
                 "balloon_disk_free_bytes", .gauge, "The free bytes on the disk of the data directory.", bytes)
         }
-        if let lastBackup = store.lastBackup {
-            family(
-                "balloon_backup_last_success_timestamp_seconds", .gauge,
-                "The time of the latest complete backup by the command backup.",
-                UInt64(clamping: lastBackup.milliseconds / 1000))
-        }
+        family(
+            "balloon_backup_last_success_timestamp_seconds", .gauge,
+            "The time of the latest complete backup by the command backup; 0 without one.",
+            UInt64(clamping: (store.lastBackup?.milliseconds ?? 0) / 1000))
         family(
             "balloon_conversations_quarantined", .gauge,
             "Damaged conversations that need the command conversations rebuild.",

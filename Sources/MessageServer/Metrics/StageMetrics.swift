@@ -82,18 +82,20 @@ final class StageMetrics: StageObserver {
         }
     }
 
-    /// The number of webhooks by the status of the answer.
+    /// The number of webhooks by each status, also by one that was not answered yet: the increase from 0 to 1 is then
+    /// visible.
     var webhookCounts: [(status: String, count: UInt64)] {
-        webhooks.enumerated().compactMap { index, counter in
-            let status = index < Self.statuses.count ? "\(Self.statuses[index])" : "other"
-            return counter.value > 0 ? (status, counter.value) : nil
+        webhooks.enumerated().map { index, counter in
+            (index < Self.statuses.count ? "\(Self.statuses[index])" : "other", counter.value)
         }
     }
 
-    /// The number of recorded messages by label and kind.
+    /// The number of recorded messages by label and kind, for each configured business and each kind.
     var messageCounts: [(label: String, kind: Kind, count: UInt64)] {
-        messages.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { label, kinds in
-            Kind.allCases.compactMap { kind in kinds[kind].map { (label, kind, $0) } }
+        let messages = messages.withLock { $0 }
+        let known = Set(labels.all.map(\.label)).union(messages.keys)
+        return known.sorted().flatMap { label in
+            Kind.allCases.map { (label, $0, messages[label]?[$0] ?? 0) }
         }
     }
 

@@ -16,10 +16,8 @@ extension GatewayHealth {
 
     /// The question that a probe answers; a probe is an attempt whose result shows the state of the gateway.
     enum Probe: Sendable, Hashable {
-        /// Whether an earlier 401 or 403 for another reply, the suspect, concerned that reply alone.
-        case question
         /// Whether the gateway accepts replies again.
-        case pause
+        case everything
         /// Whether the gateway accepts replies of this business again.
         case business(BusinessID)
     }
@@ -35,33 +33,43 @@ extension GatewayHealth {
         /// The attempt shows nothing about the gateway: for example, no message was sent, or a file was not
         /// uploaded.
         case unsent
+
+        /// The cause of a pause after this answer; nil after an answer that pauses nothing.
+        var cause: OutboxPause.Cause? {
+            switch self {
+            case .accepted, .messageRefused, .unsent: nil
+            case .credentialRefused(let status, let reason): .refused(status: status, reason: reason)
+            case .outage(let reason, _): .outage(reason: reason)
+            }
+        }
     }
 
-    /// The next step for a reply whose attempt ended.
+    /// A consequence of a finished attempt.
     enum Action: Sendable, Equatable {
-        /// The reply keeps its lease until the cause of the refusal is known.
-        case hold(ReplyID)
-        /// The reply returns to its place in the queue and is retried; the attempt does not count.
-        case release(ReplyID)
-        /// The reply ends as refused.
-        case refuse(ReplyID, status: Int, reason: String)
+        /// The reply of the attempt ends as refused, because the gateway refuses this message alone.
+        case refuse
         /// Sending resumes for this business, or for all businesses when the value is nil.
-        case resumed(BusinessID?)
+        ///
+        /// With `isAnnounced`, a log line has named the pause.
+        case resumed(BusinessID?, isAnnounced: Bool)
     }
 
-    /// The reply to lease now, or the time until which no reply may be leased.
-    enum Next: Sendable, Equatable {
-        case lease(OutboxSelection, probe: Probe?)
-        /// No reply may be sent before this time; nil means before an attempt in progress has ended.
-        case wait(until: Timestamp?)
-    }
-}
+    /// The reply to lease now.
+    struct Lease: Sendable, Equatable {
+        let selection: OutboxSelection
+        /// The question that the reply's attempt answers; nil when it is no probe.
+        let probe: Probe?
 
-extension GatewayHealth.Attempt {
-    struct Conversation: Sendable, Hashable {
-        let business: BusinessID
-        let customer: CustomerID
+        init(_ selection: OutboxSelection, _ probe: Probe?) {
+            self.selection = selection
+            self.probe = probe
+        }
     }
 
-    var conversation: Conversation { Conversation(business: business, customer: customer) }
+    /// The replies that the gateway refuses for an unknown cause, each of which waits alone.
+    struct UnexplainedRefusals: Sendable, Equatable {
+        let count: Int
+        /// The status of the latest refusal.
+        let status: Int
+    }
 }

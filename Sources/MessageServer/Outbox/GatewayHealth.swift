@@ -7,308 +7,231 @@ import MessageStore
 /// It is a value without side effects.
 ///
 /// ```
-///              401/403, also with a fresh token            neither is accepted
-///   sending ───────────────────────────────────> asking ─────────────────────────> paused
-///      ^                                          │  │                               │
-///      │   another conversation of the business   │  │  another business is accepted │
-///      ├── is accepted: the reply is tried again ─┘  └─ the business is paused       │
-///      └──────────────────────── a reply is accepted ────────────────────────────────┘
+///             two conversations of a business            two businesses
+///   sending ─────────────────────────────────> paused ────────────────────> paused
+///      ^           are refused                (business)     are refused    (everything)
+///      └────────────────────── the reply of a probe is accepted ───────────────┘
 /// ```
 ///
-/// A reply that got a 401 or 403 becomes a dead letter only when it is refused again after a reply of another
-/// conversation was accepted. If the credential is repaired between the attempts, for example by setting the
-/// clock, no reply becomes a dead letter.
+/// A reply that gets a 401 or 403 waits alone, for longer after each attempt. It becomes a dead letter only
+/// when it is refused again after a reply of another conversation of its business was accepted. If the
+/// credential is repaired between the attempts, for example by setting the clock, no reply becomes a dead
+/// letter.
 ///
-/// An outage at twenty consecutive replies of several conversations also leads from sending to paused. While
-/// sending is paused, one reply at a time is sent as a probe, with 1 to 60 s between two probes. If possible,
-/// each probe is from another conversation.
+/// The refusals count only since the last acceptance, and pause nothing within a minute after one. So a
+/// refused reply of one business delays no reply of another. With a single business, a pause of that
+/// business is a pause of everything.
+///
+/// Twenty network errors, 429 or 5xx in a row lead to the same pauses, when they concern two conversations or
+/// two businesses. While sending is paused, one reply at a time is sent as a probe, with 1 to 60 s between two
+/// probes. If possible, each probe is from another conversation.
 struct GatewayHealth: Sendable {
-    /// A 401 or 403 whose cause is unknown: the reply, the business or the credential.
-    private struct Question: Sendable {
-        let suspect: Attempt
-        let status: Int
-        let reason: String
-        var asksOtherBusinesses = false
-        var isProbing = false
-        /// The number of probes so far whose result did not answer the question.
-        var inconclusive = 0
-    }
-
-    private enum Phase: Sendable {
-        case sending
-        case asking(Question)
-        case paused(OutboxPause)
-
-        var isSending: Bool { if case .sending = self { true } else { false } }
-    }
-
     private struct Acceptance: Sendable {
         let customer: CustomerID
         let begunAt: Timestamp
     }
 
+    private struct Refusal: Sendable {
+        let customer: CustomerID
+        let status: Int
+        let at: Timestamp
+    }
+
+    /// Failures in a row, without any answer of the gateway between them.
+    private struct FailureRun<Source: Hashable & Sendable>: Sendable {
+        private var count = 0
+        private var sources: Set<Source> = []
+
+        /// Whether enough failures of two sources show an outage.
+        var isOutage: Bool { count >= GatewayHealth.maximumFailures && sources.count >= 2 }
+
+        mutating func add(_ source: Source) {
+            count = min(count + 1, GatewayHealth.maximumFailures)
+            if sources.count < 2 { sources.insert(source) }
+        }
+    }
+
+    /// The latest answers to the replies of one business.
+    private struct Evidence: Sendable {
+        var acceptance: Acceptance?
+        /// The latest 401 or 403 of each reply that has not ended otherwise.
+        var refusals: [ReplyID: Refusal] = [:]
+        var failures = FailureRun<CustomerID>()
+
+        /// The refusals after `start`.
+        func refusals(after start: Timestamp) -> some Sequence<Refusal> {
+            refusals.values.lazy.filter { $0.at > start }
+        }
+    }
+
     static let maximumFailures = 20
-    private static let minimumFailingConversations = 2
-    /// The number of inconclusive probes after which the question is decided as if a probe had got a 401 or
-    /// 403.
-    private static let maximumInconclusive = 3
     /// The time for which an accepted reply proves that the credential is valid.
     private static let evidenceLifetime = Duration.seconds(60)
-    /// The maximum number of replies whose latest 401 or 403 is remembered.
+    /// The time for which a refusal counts: several of the longest waits for the next attempt of its reply.
+    private static let refusalLifetime = Duration.seconds(120)
+    /// The maximum number of replies of a business whose latest 401 or 403 is remembered.
     private static let maximumRefusals = 256
 
-    private var phase = Phase.sending
+    private var pause: OutboxPause?
     private var pausedBusinesses: [BusinessID: OutboxPause] = [:]
-    private var failures = 0
-    private var failingConversations: Set<Attempt.Conversation> = []
-    private var refusals: [ReplyID: Timestamp] = [:]
-    private var acceptances: [BusinessID: Acceptance] = [:]
+    private var evidence: [BusinessID: Evidence] = [:]
+    /// The begin of the latest accepted attempt of any business.
+    private var lastAcceptance: Timestamp?
+    private var failures = FailureRun<BusinessID>()
+    /// The time of the last log line about a pause of each business, and of everything (nil).
+    private var reportedAt: [BusinessID?: Timestamp] = [:]
+    /// The pauses that a log line has named and whose end none has named yet.
+    private var announced: Set<BusinessID?> = []
 
-    /// Returns the reply to lease now, or the time to wait; called before every lease.
-    mutating func next(at now: Timestamp) -> Next {
-        switch phase {
-        case .asking(let question):
-            guard !question.isProbing else { return .wait(until: nextReport) }
-            let suspect = question.suspect
-            let selection: OutboxSelection =
-                question.asksOtherBusinesses
-                ? .anotherBusiness(than: Set(pausedBusinesses.keys).union([suspect.business]))
-                : .anotherConversation(of: suspect.business, than: suspect.customer)
-            return .lease(selection, probe: .question)
-        case .paused(let pause):
-            guard !pause.isProbing else { return .wait(until: nextReport) }
-            guard pause.probeAt <= now else { return .wait(until: earliest(pause.probeAt, nextReport)) }
-            return .lease(.probe(excludingBusinesses: Set(pausedBusinesses.keys)), probe: .pause)
-        case .sending:
-            guard !pausedBusinesses.isEmpty else { return .lease(.any(), probe: nil) }
-            let due = pausedBusinesses.first { !$0.value.isProbing && $0.value.probeAt <= now }
-            if let due {
-                return .lease(.anotherConversation(of: due.key, than: nil), probe: .business(due.key))
-            }
-            return .lease(.any(excludingBusinesses: Set(pausedBusinesses.keys)), probe: nil)
+    /// Returns the rule for the next lease; nil while no reply may be leased.
+    ///
+    /// Called before every lease.
+    mutating func next(at now: Timestamp) -> Lease? {
+        if let pause { return pause.isDue(at: now) ? Lease(.probe(of: nil), .everything) : nil }
+        if let due = pausedBusinesses.first(where: { $0.value.isDue(at: now) })?.key {
+            return Lease(.probe(of: due), .business(due))
         }
+        return Lease(.any(excludingBusinesses: Set(pausedBusinesses.keys)), nil)
     }
 
     /// The time of the next check if no attempt ends and no reply is added before; nil when none is needed.
     var nextLook: Timestamp? {
-        var next = nextReport
-        if case .paused(let pause) = phase, !pause.isProbing { next = earliest(next, pause.probeAt) }
-        if case .sending = phase {
-            for pause in pausedBusinesses.values where !pause.isProbing {
-                next = earliest(next, pause.probeAt)
-            }
-        }
-        return next
+        let pauses = pause.map { [$0] } ?? Array(pausedBusinesses.values)
+        return (pauses.filter { !$0.isProbing }.map(\.probeAt) + [nextReport].compactMap(\.self)).min()
     }
 
     /// Records that a reply was leased for this probe; does nothing without a probe.
     mutating func begin(_ probe: Probe?) {
-        switch (probe, phase) {
-        case (nil, _): break
-        case (.question, .asking(var question)):
-            question.isProbing = true
-            phase = .asking(question)
-        case (.pause, .paused(var pause)):
-            pause.isProbing = true
-            phase = .paused(pause)
-        case (.business(let business), _): pausedBusinesses[business]?.isProbing = true
-        // The phase has changed since the lease, so the attempt is no longer a probe.
-        case (.question, _), (.pause, _): break
+        switch probe {
+        case nil: break
+        case .everything: pause?.isProbing = true
+        case .business(let business): pausedBusinesses[business]?.isProbing = true
         }
     }
 
-    /// Records that no reply was available for this probe, and returns the actions that follow from it.
-    mutating func foundNothing(for probe: Probe, at now: Timestamp) -> [Action] {
-        switch (probe, phase) {
-        case (.question, .asking(var question)):
-            guard question.asksOtherBusinesses else {
-                question.asksOtherBusinesses = true
-                phase = .asking(question)
-                return []
-            }
-            return pause(after: question, at: now)
-        case (.pause, .paused(var pause)):
-            pause.backOff(at: now)
-            phase = .paused(pause)
-        case (.business(let business), _): pausedBusinesses[business]?.backOff(at: now)
-        case (.question, _), (.pause, _): break
+    /// Records that no reply was available for this probe.
+    mutating func foundNothing(for probe: Probe, at now: Timestamp) {
+        switch probe {
+        case .everything: pause?.backOff(at: now)
+        case .business(let business): pausedBusinesses[business]?.backOff(at: now)
         }
-        return []
     }
 
     /// Processes the result of an attempt, and returns the actions that follow from it.
-    mutating func decide(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> [Action] {
-        switch answer {
-        case .accepted, .messageRefused, .credentialRefused: (failures, failingConversations) = (0, [])
-        case .outage: countFailure(attempt)
-        case .unsent: break
-        }
-        if case .accepted = answer { remember(attempt) }
-        switch (attempt.probe, phase) {
-        case (.question, .asking(let question)) where question.isProbing:
-            return decide(question, attempt, answer, at: now)
-        case (.pause, .paused(let pause)) where pause.isProbing:
-            return decide(pause, attempt, answer, at: now)
-        case (.business(let business), _) where pausedBusinesses[business]?.isProbing == true:
-            return decide(business, attempt, answer, at: now)
-        default: return decide(attempt, answer, at: now, isSending: phase.isSending)
-        }
-    }
-
-    /// Processes the result of an attempt that was not a probe.
-    private mutating func decide(
-        _ attempt: Attempt, _ answer: Answer, at now: Timestamp, isSending: Bool
-    ) -> [Action] {
-        switch answer {
-        case .accepted, .messageRefused, .unsent: return []
-        case .outage(let reason, _):
-            let isOutage =
-                failures >= Self.maximumFailures
-                && failingConversations.count >= Self.minimumFailingConversations
-            if isSending, isOutage { phase = .paused(OutboxPause(.outage(reason: reason), at: now)) }
-            return []
-        case .credentialRefused(let status, let reason):
-            let isAboutMessage = isAboutMessage(attempt, at: now)
-            recordRefusal(of: attempt, at: now)
-            if isAboutMessage {
-                refusals[attempt.id] = nil
-                return [.refuse(attempt.id, status: status, reason: reason)]
-            }
-            guard isSending, pausedBusinesses[attempt.business] == nil else { return [.release(attempt.id)] }
-            phase = .asking(Question(suspect: attempt, status: status, reason: reason))
-            return [.hold(attempt.id)]
-        }
-    }
-
-    private mutating func decide(
-        _ question: Question, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
-    ) -> [Action] {
-        var question = question
-        question.isProbing = false
-        let suspect = question.suspect
-        switch answer {
-        case .accepted where question.asksOtherBusinesses:
-            phase = .sending
-            pausedBusinesses[suspect.business] = OutboxPause(
-                .refused(status: question.status, reason: question.reason), at: now)
-            return [.release(suspect.id)]
-        case .accepted:
-            phase = .sending
-            return [.release(suspect.id)]
-        case .credentialRefused:
-            recordRefusal(of: attempt, at: now)
-            guard question.asksOtherBusinesses else {
-                question.asksOtherBusinesses = true
-                question.inconclusive = 0
-                phase = .asking(question)
-                return [.release(attempt.id)]
-            }
-            return [.release(attempt.id)] + pause(after: question, at: now)
-        case .outage, .messageRefused, .unsent:
-            question.inconclusive += 1
-            if question.inconclusive >= Self.maximumInconclusive {
-                if question.asksOtherBusinesses { return pause(after: question, at: now) }
-                question.asksOtherBusinesses = true
-                question.inconclusive = 0
-            }
-            phase = .asking(question)
-            return []
-        }
-    }
-
-    private mutating func decide(
-        _ pause: OutboxPause, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
-    ) -> [Action] {
-        var pause = pause
-        defer { if case .paused = phase { phase = .paused(pause) } }
-        switch answer {
-        case .accepted:
-            phase = .sending
-            return [.resumed(nil)]
-        case .messageRefused:
-            // The gateway works, but it may have refused the message before it checked the credential.
-            if case .outage = pause.cause {
-                phase = .sending
-                return [.resumed(nil)]
-            }
-            pause.backOff(at: now)
-        case .credentialRefused(let status, let reason):
-            recordRefusal(of: attempt, at: now)
-            pause.cause = .refused(status: status, reason: reason)
-            pause.backOff(at: now)
-            return [.release(attempt.id)]
-        case .outage(let reason, let retryAfter):
-            pause.cause = .outage(reason: reason)
-            pause.backOff(at: now, atLeast: retryAfter)
-        case .unsent: pause.probeAgain(at: now)
-        }
-        return []
-    }
-
-    private mutating func decide(
-        _ business: BusinessID, _ attempt: Attempt, _ answer: Answer, at now: Timestamp
-    ) -> [Action] {
-        switch answer {
-        case .accepted:
-            pausedBusinesses[business] = nil
-            return [.resumed(business)]
-        case .credentialRefused:
-            recordRefusal(of: attempt, at: now)
-            pausedBusinesses[business]?.backOff(at: now)
-            return [.release(attempt.id)]
-        case .outage(_, let retryAfter):
-            pausedBusinesses[business]?.backOff(at: now, atLeast: retryAfter)
-            return decide(attempt, answer, at: now, isSending: phase.isSending)
-        case .messageRefused: pausedBusinesses[business]?.backOff(at: now)
-        case .unsent: pausedBusinesses[business]?.probeAgain(at: now)
-        }
-        return []
-    }
-
-    /// Pauses sending for all businesses, because no business's reply was accepted.
     ///
-    /// The credential is invalid, or a proxy refuses the requests before they reach Apple.
-    private mutating func pause(after question: Question, at now: Timestamp) -> [Action] {
-        phase = .paused(OutboxPause(.refused(status: question.status, reason: question.reason), at: now))
-        return [.release(question.suspect.id)]
+    /// With `isOnlyBusiness`, the server has no other business than that of the attempt.
+    mutating func decide(
+        _ attempt: Attempt, _ answer: Answer, isOnlyBusiness: Bool, at now: Timestamp
+    ) -> [Action] {
+        let concernsMessage = record(attempt, answer, at: now)
+        var actions: [Action] = concernsMessage ? [.refuse] : []
+        switch attempt.probe {
+        case .everything where pause?.isProbing == true:
+            if pause?.endsWith(answer, at: now) == true {
+                pause = nil
+                actions.append(resumed(nil))
+            }
+        case .business(let business) where pausedBusinesses[business]?.isProbing == true:
+            if pausedBusinesses[business]?.endsWith(answer, at: now) == true {
+                pausedBusinesses[business] = nil
+                actions.append(resumed(business))
+            }
+        // The attempt is no probe, or the pause that it probes has ended.
+        case .everything, .business, nil: break
+        }
+        if !concernsMessage, let cause = answer.cause {
+            pauseIfNeeded(cause, after: attempt, isOnlyBusiness: isOnlyBusiness, at: now)
+        }
+        return actions
     }
 
-    /// Whether a reply was refused both before and after the gateway accepted a reply of another conversation
-    /// of the business.
-    ///
-    /// Without this check, one refused reply would pause all replies again at each of its attempts when few
-    /// other replies are sent.
-    private func isAboutMessage(_ attempt: Attempt, at now: Timestamp) -> Bool {
-        guard let earlier = refusals[attempt.id], let acceptance = acceptances[attempt.business],
-            acceptance.customer != attempt.customer
+    /// Records an answer as evidence; returns whether it shows that the gateway refuses this message alone.
+    private mutating func record(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> Bool {
+        var evidence = evidence[attempt.business] ?? Evidence()
+        defer { self.evidence[attempt.business] = evidence }
+        switch answer {
+        case .unsent: return false
+        case .outage:
+            evidence.failures.add(attempt.customer)
+            failures.add(attempt.business)
+            return false
+        case .accepted, .messageRefused, .credentialRefused:
+            (evidence.failures, failures) = (FailureRun(), FailureRun())
+        }
+        guard case .credentialRefused(let status, _) = answer else {
+            evidence.refusals[attempt.id] = nil
+            if case .accepted = answer {
+                evidence.acceptance = Acceptance(customer: attempt.customer, begunAt: attempt.begunAt)
+                lastAcceptance = max(lastAcceptance ?? attempt.begunAt, attempt.begunAt)
+            }
+            return false
+        }
+        if let earlier = evidence.refusals[attempt.id], let acceptance = evidence.acceptance,
+            acceptance.customer != attempt.customer, earlier.at <= acceptance.begunAt,
+            now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
+        {
+            evidence.refusals[attempt.id] = nil
+            return true
+        }
+        if evidence.refusals[attempt.id] == nil, evidence.refusals.count >= Self.maximumRefusals {
+            let oldest = now.advanced(by: .zero - Self.refusalLifetime)
+            evidence.refusals = evidence.refusals.filter { $0.value.at > oldest }
+            // Without room, the next 401 or 403 of this reply counts as its first.
+            guard evidence.refusals.count < Self.maximumRefusals else { return false }
+        }
+        evidence.refusals[attempt.id] = Refusal(customer: attempt.customer, status: status, at: now)
+        return false
+    }
+
+    /// Pauses the business of a failed attempt, or everything, when the evidence is sufficient.
+    private mutating func pauseIfNeeded(
+        _ cause: OutboxPause.Cause, after attempt: Attempt, isOnlyBusiness: Bool, at now: Timestamp
+    ) {
+        guard pause == nil else { return }
+        let (areBusinessesAffected, isBusinessAffected) =
+            switch cause {
+            case .refused: (areSeveralBusinessesRefused(at: now), isRefused(attempt.business, at: now))
+            case .outage: (failures.isOutage, evidence[attempt.business]?.failures.isOutage == true)
+            }
+        if areBusinessesAffected || isBusinessAffected && isOnlyBusiness {
+            pause = OutboxPause(cause, at: now)
+            // The probes are of all businesses now.
+            announced.subtract(pausedBusinesses.keys.map(Optional.some))
+            pausedBusinesses = [:]
+        } else if isBusinessAffected, pausedBusinesses[attempt.business] == nil {
+            pausedBusinesses[attempt.business] = OutboxPause(cause, at: now)
+        }
+    }
+
+    /// Whether two conversations of a business were refused since its last acceptance, which is older than a
+    /// minute.
+    private func isRefused(_ business: BusinessID, at now: Timestamp) -> Bool {
+        guard let evidence = evidence[business],
+            let start = Self.start(after: evidence.acceptance?.begunAt, at: now)
         else { return false }
-        return earlier <= acceptance.begunAt
-            && now <= acceptance.begunAt.advanced(by: Self.evidenceLifetime)
+        return Set(evidence.refusals(after: start).map(\.customer)).count >= 2
     }
 
-    /// Records an accepted attempt if any refusals are remembered to compare it with.
-    private mutating func remember(_ attempt: Attempt) {
-        refusals[attempt.id] = nil
-        if refusals.isEmpty {
-            acceptances = [:]
-        } else {
-            acceptances[attempt.business] = Acceptance(customer: attempt.customer, begunAt: attempt.begunAt)
-        }
+    /// Whether replies of two businesses were refused since the last acceptance, which is older than a minute.
+    private func areSeveralBusinessesRefused(at now: Timestamp) -> Bool {
+        guard let start = Self.start(after: lastAcceptance, at: now) else { return false }
+        return evidence.values.lazy.filter { !$0.refusals(after: start).isEmpty }.prefix(2).count == 2
     }
 
-    private mutating func recordRefusal(of attempt: Attempt, at now: Timestamp) {
-        // A reply whose refusal is dropped here is treated as refused for the first time at its next 401 or
-        // 403.
-        if refusals.count >= Self.maximumRefusals { refusals = [:] }
-        refusals[attempt.id] = now
+    /// Returns the time after which refusals count; nil when an acceptance is so recent that none count.
+    private static func start(after acceptance: Timestamp?, at now: Timestamp) -> Timestamp? {
+        let oldest = now.advanced(by: .zero - refusalLifetime)
+        guard let acceptance else { return oldest }
+        return acceptance.advanced(by: evidenceLifetime) < now ? max(oldest, acceptance) : nil
     }
 
-    private mutating func countFailure(_ attempt: Attempt) {
-        failures = min(failures + 1, Self.maximumFailures)
-        if failingConversations.count < Self.minimumFailingConversations {
-            failingConversations.insert(attempt.conversation)
-        }
+    private mutating func resumed(_ business: BusinessID?) -> Action {
+        .resumed(business, isAnnounced: announced.remove(business) != nil)
     }
+}
+
+extension Sequence {
+    fileprivate var isEmpty: Bool { first { _ in true } == nil }
 }
 
 extension GatewayHealth {
@@ -318,41 +241,58 @@ extension GatewayHealth {
         let business: BusinessID?
         let cause: OutboxPause.Cause
         let since: Timestamp
+        /// Whether it is known what the gateway refuses; always true for an outage.
+        let isExplained: Bool
     }
 
-    /// All pauses in effect; a pause of all businesses is the first.
+    /// All pauses in effect; a pause of all businesses is the only one.
     var pauses: [Report] {
-        var reports: [Report] = []
-        if case .paused(let pause) = phase {
-            reports.append(Report(business: nil, cause: pause.cause, since: pause.since))
-        }
-        return reports
-            + pausedBusinesses.sorted { $0.key.rawValue < $1.key.rawValue }
-            .map { Report(business: $0.key, cause: $0.value.cause, since: $0.value.since) }
+        if let pause { return [report(nil, pause)] }
+        return pausedBusinesses.sorted { $0.key.rawValue < $1.key.rawValue }.map { report($0.key, $0.value) }
     }
 
-    /// Returns the pauses that are due for a log line, and marks them as reported; each is due once a minute.
-    mutating func reports(at now: Timestamp) -> [Report] {
-        var due: [Report] = []
-        if case .paused(var pause) = phase, pause.isReportDue(at: now) {
-            phase = .paused(pause)
-            due.append(Report(business: nil, cause: pause.cause, since: pause.since))
+    private func report(_ business: BusinessID?, _ pause: OutboxPause) -> Report {
+        Report(
+            business: business, cause: pause.cause, since: pause.since,
+            isExplained: business.map { isExplained(pause, of: $0) } ?? true)
+    }
+
+    /// Whether another business was accepted while this one is refused, so that the credential is valid.
+    private func isExplained(_ pause: OutboxPause, of business: BusinessID) -> Bool {
+        guard case .refused = pause.cause else { return true }
+        return evidence.contains { other, evidence in
+            other != business
+                && evidence.acceptance.map { $0.begunAt.advanced(by: Self.evidenceLifetime) > pause.since }
+                    == true
         }
-        for (business, pause) in pausedBusinesses where pause.nextReport <= now {
-            guard pausedBusinesses[business]?.isReportDue(at: now) == true else { continue }
-            due.append(Report(business: business, cause: pause.cause, since: pause.since))
+    }
+
+    /// The replies that were refused lately without a pause, and for a cause that is not known yet.
+    func unexplained(at now: Timestamp) -> UnexplainedRefusals? {
+        guard pause == nil else { return nil }
+        let oldest = now.advanced(by: .zero - Self.refusalLifetime)
+        let refusals = evidence.filter { pausedBusinesses[$0.key] == nil }
+            .flatMap { $0.value.refusals(after: oldest) }
+        return refusals.max { $0.at < $1.at }.map {
+            UnexplainedRefusals(count: refusals.count, status: $0.status)
+        }
+    }
+
+    /// Returns the pauses that are due for a log line, and marks them as reported.
+    ///
+    /// A business, and everything, is due once a minute, also when sending was resumed meanwhile.
+    mutating func reports(at now: Timestamp) -> [Report] {
+        let due = pauses.filter { nextReport(of: $0) <= now }
+        for report in due {
+            reportedAt[report.business] = now
+            announced.insert(report.business)
         }
         return due
     }
 
-    private var nextReport: Timestamp? {
-        var next = pausedBusinesses.values.map(\.nextReport).min()
-        if case .paused(let pause) = phase { next = earliest(next, pause.nextReport) }
-        return next
+    private func nextReport(of pause: Report) -> Timestamp {
+        reportedAt[pause.business]?.advanced(by: OutboxPause.reportInterval) ?? pause.since
     }
-}
 
-private func earliest(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
-    guard let one, let other else { return one ?? other }
-    return min(one, other)
+    private var nextReport: Timestamp? { pauses.map(nextReport).min() }
 }

@@ -14,19 +14,40 @@ struct OutboxPause: Sendable, Equatable {
     /// The time between two log lines about a pause.
     static let reportInterval = Duration.seconds(60)
 
-    var cause: Cause
+    private(set) var cause: Cause
     let since: Timestamp
     /// The time of the next probe.
     private(set) var probeAt: Timestamp
     /// Whether a probe is in progress.
     var isProbing = false
     private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
-    private var reportedAt: Timestamp?
 
     init(_ cause: Cause, at now: Timestamp) {
         self.cause = cause
         since = now
         probeAt = now.advanced(by: backoff.fail())
+    }
+
+    /// Whether the next probe may be sent now.
+    func isDue(at now: Timestamp) -> Bool { !isProbing && probeAt <= now }
+
+    /// Processes the result of a probe: returns whether the pause ends, and else sets the time of the next probe.
+    mutating func endsWith(_ answer: GatewayHealth.Answer, at now: Timestamp) -> Bool {
+        switch answer {
+        case .accepted: return true
+        case .messageRefused:
+            // The gateway works, but it may have refused the message before it checked the credential.
+            if case .outage = cause { return true }
+            backOff(at: now)
+        case .credentialRefused(let status, let reason):
+            cause = .refused(status: status, reason: reason)
+            backOff(at: now)
+        case .outage(let reason, let retryAfter):
+            cause = .outage(reason: reason)
+            backOff(at: now, atLeast: retryAfter)
+        case .unsent: probeAgain(at: now)
+        }
+        return false
     }
 
     /// Doubles the wait before the next probe, after a probe that failed or for which no reply was available.
@@ -36,19 +57,9 @@ struct OutboxPause: Sendable, Equatable {
     }
 
     /// Allows another probe at once, after an attempt that showed nothing about the gateway.
-    mutating func probeAgain(at now: Timestamp) {
+    private mutating func probeAgain(at now: Timestamp) {
         isProbing = false
         probeAt = now
-    }
-
-    /// The time of the next log line about the pause.
-    var nextReport: Timestamp { reportedAt?.advanced(by: Self.reportInterval) ?? since }
-
-    /// Whether a log line is due; if so, records that it is written now.
-    mutating func isReportDue(at now: Timestamp) -> Bool {
-        guard nextReport <= now else { return false }
-        reportedAt = now
-        return true
     }
 }
 

@@ -13,7 +13,7 @@ import HandlerKit
 struct ReplyFiles: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
-    var maximumBytes = AttachmentSettings().maximumBytes
+    var maximumBytes: @Sendable () -> Int = { AttachmentSettings().maximumBytes }
 
     /// Copies the files that a business's message names by path, and returns the message with their hashes.
     ///
@@ -23,7 +23,7 @@ struct ReplyFiles: Sendable {
             guard let path = attachment["path"]?.string else { return nil }
             let stored = try await onDisk {
                 do throws(SystemError) {
-                    return try files.copy(path, maximumBytes: maximumBytes, into: hold)
+                    return try files.copy(path, maximumBytes: maximumBytes(), into: hold)
                 } catch {
                     throw UnreadableFile(attachment: index, error: error)
                 }

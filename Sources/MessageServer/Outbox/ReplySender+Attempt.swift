@@ -74,6 +74,7 @@ extension ReplySender {
         var options = SendOptions()
         options.isNotification = entry.reply.kind == .invitation
         options.isAutomatic = !entry.isFromPerson
+        store.countPost(entry)
         guard entry.reply.kind == .authentication else {
             return try await gateway.send(
                 message, id: entry.reply.id, from: entry.business, to: entry.customer, options: options)

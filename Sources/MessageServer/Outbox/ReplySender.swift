@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// ```
 ///   outbox ──lease──> closed? ──> upload files ──> check ──> gateway ──┬─ settle: accepted, refused, dropped
-///     ^                                                                ├─ postpone: it is retried later
-///     └──────────────── release ────────── GatewayHealth <── answer ───┘
+///     ^                                                                │
+///     └──────────── postpone: it is retried later ─────────────────────┘
 /// ```
 ///
 /// The gateway client makes one attempt; the outbox schedules retries. ``GatewayHealth`` decides how an
@@ -28,11 +28,16 @@ final class ReplySender: Sendable {
     private let observer: any StageObserver
     private let logger: Logger
     /// The time from the decision of a reply until it expires.
-    private let lifetime: Duration
+    private let lifetime: @Sendable () -> Duration
     /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
     /// The longest wait that the gateway's `Retry-After` may cause.
     private let maximumRetryAfter: Duration
+    /// The waits after a 401 or 403; the longest is half of the time for which the acceptance of another reply
+    /// is evidence.
+    private let refusalBackoff: Backoff
+    /// The number of businesses of the server.
+    private let businessCount: @Sendable () -> Int
     /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
     /// The executor for reading conversations and files, whose threads may block on the disk.
@@ -40,8 +45,6 @@ final class ReplySender: Sendable {
 
     private struct State {
         var health = GatewayHealth()
-        /// The replies that got a 401 or 403; they stay leased until the cause of the refusal is known.
-        var held: [ReplyID: Attempt] = [:]
         /// The time at which the latest timer fires.
         var wakesAt: Timestamp?
     }
@@ -62,9 +65,11 @@ final class ReplySender: Sendable {
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil, observer: any StageObserver,
         logger: Logger,
-        lifetime: Duration = .seconds(72 * 3600),
+        lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
+        refusalBackoff: Backoff = Backoff(from: .seconds(1), to: .seconds(30), jitter: 0.5...1),
+        businessCount: @escaping @Sendable () -> Int = { 1 },
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
     ) {
         self.store = store
@@ -77,11 +82,18 @@ final class ReplySender: Sendable {
         self.lifetime = lifetime
         self.backoff = backoff
         self.maximumRetryAfter = maximumRetryAfter
+        self.refusalBackoff = refusalBackoff
+        self.businessCount = businessCount
         self.reportsFailures = reportsFailures
     }
 
     /// The pauses of sending that are in effect; empty when sending is not paused.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
+
+    /// The replies that the gateway refuses for a cause that is not known yet; nil when there are none.
+    var unexplainedRefusals: GatewayHealth.UnexplainedRefusals? {
+        state.withLock { $0.health.unexplained(at: SteadyClock.now()) }
+    }
 
     /// Sets `action`, which is called for each message to a customer that Apple accepts, and must return
     /// quickly.
@@ -94,7 +106,7 @@ final class ReplySender: Sendable {
         await withTaskExecutorPreference(executor) {
             await withDiscardingTaskGroup { group in
                 for await _ in store.replyWakeups {
-                    while let entry = store.leaseExpiredReply(after: lifetime) {
+                    while let entry = store.leaseExpiredReply(after: lifetime()) {
                         group.addTask(executorPreference: executor) { await self.expire(entry) }
                     }
                     while let attempt = next() {
@@ -120,37 +132,30 @@ final class ReplySender: Sendable {
     private func next() -> Attempt? {
         while true {
             let now = SteadyClock.now()
-            guard case .lease(let selection, let probe) = state.withLock({ $0.health.next(at: now) })
-            else { return nil }
-            if let entry = store.leaseReply(selection) {
-                state.withLock { $0.health.begin(probe) }
-                return Attempt(entry, probe)
+            guard let lease = state.withLock({ $0.health.next(at: now) }) else { return nil }
+            if let entry = store.leaseReply(lease.selection) {
+                state.withLock { $0.health.begin(lease.probe) }
+                return Attempt(entry, lease.probe)
             }
-            guard let probe else { return nil }
-            // Only releases are possible here: an action ends a reply as refused only after the gateway
-            // answered an attempt.
-            for action in state.withLock({ $0.health.foundNothing(for: probe, at: now) }) {
-                if case .release(let id) = action { takeHeld(id).map { store.release($0.entry) } }
-            }
-            if probe == .pause { return nil }
+            guard let probe = lease.probe else { return nil }
+            state.withLock { $0.health.foundNothing(for: probe, at: now) }
+            if probe == .everything { return nil }
         }
     }
 
     /// Makes one attempt to send a reply and records the result.
     ///
-    /// The reply ends, is retried later, or is held until the cause of a 401 or 403 is known.
+    /// The reply ends, or is retried later.
     func send(_ attempt: Attempt) async {
         let entry = attempt.entry
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let decision = await decision(about: entry)
         let answer = GatewayHealth.Answer(decision)
-        let actions = state.withLock { state in
-            let actions = state.health.decide(attempt.facts, answer, at: SteadyClock.now())
-            // Hold the reply under the same lock: after an unlock, the answer to another reply may already
-            // end this one.
-            for case .hold(let id) in actions { state.held[id] = attempt }
-            return actions
+        let isOnlyBusiness = businessCount() <= 1
+        let actions = state.withLock {
+            $0.health.decide(
+                attempt.facts, answer, isOnlyBusiness: isOnlyBusiness, at: SteadyClock.now())
         }
         switch decision {
         case .ended(let result): await settle(entry, result, stages)
@@ -161,42 +166,28 @@ final class ReplySender: Sendable {
             if entry.reply.kind.isTyping {
                 await settle(entry, .dropped(reason: "typing is tried once: \(reason)"), stages)
             } else {
-                postpone(entry, atLeast: atLeast, reason, stages)
+                postpone(entry, by: backoff, atLeast: atLeast, reason, stages)
             }
+        case .tried(.credentialRefused(let status, let reason)) where actions.contains(.refuse):
+            await settle(entry, .refused(status: status, reason: reason), stages)
         case .tried(.credentialRefused(let status, _)):
-            stages.end(.released(reason: "the gateway refused with \(status)"))
+            postpone(entry, by: refusalBackoff, "the gateway refused with \(status)", stages)
         case .tried(.interrupted):
             store.release(entry)
             stages.end(.released(reason: "interrupted; the reply is sent after a restart"))
         }
-        await perform(actions, after: attempt)
-    }
-
-    /// Applies the actions for this attempt's reply, and for a held reply that waited for this attempt's result.
-    private func perform(_ actions: [GatewayHealth.Action], after attempt: Attempt) async {
-        for action in actions {
-            switch action {
-            case .hold:
-                // Wake the sender, so that the reply that answers the question is attempted now.
-                store.wakeReplySender()
-            case .release(let id): store.release((takeHeld(id) ?? attempt).entry)
-            case .refuse(let id, let status, let reason):
-                let entry = (takeHeld(id) ?? attempt).entry
-                var stages = DeliveryStages(entry, observer)
-                stages.begin(.reply)
-                await settle(entry, .refused(status: status, reason: reason), stages)
-            case .resumed(let business):
+        for case .resumed(let business, let isAnnounced) in actions {
+            if isAnnounced {
                 logger.notice(
                     "sending of replies resumed", metadata: business.map { ["business": "\($0.rawValue)"] })
-                store.wakeReplySender()
             }
+            store.wakeReplySender()
         }
     }
 
-    private func takeHeld(_ id: ReplyID) -> Attempt? { state.withLock { $0.held.removeValue(forKey: id) } }
-
     private func postpone(
-        _ entry: OutboxEntry, atLeast: Duration?, _ reason: String, _ stages: DeliveryStages
+        _ entry: OutboxEntry, by backoff: Backoff, atLeast: Duration? = nil, _ reason: String,
+        _ stages: DeliveryStages
     ) {
         let delay = backoff.delay(
             after: entry.attempts + 1, atLeast: atLeast, limit: maximumRetryAfter)
@@ -208,7 +199,7 @@ final class ReplySender: Sendable {
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let reason =
-            "not sent within \(lifetime.components.seconds / 3600) hours, in \(entry.attempts) attempts"
+            "not sent within \(lifetime().components.seconds / 3600) hours, in \(store.tries(entry)) attempts"
         await settle(entry, .expired(reason: reason), stages)
     }
 

@@ -2,7 +2,7 @@ package import BusinessMessages
 import MessageStore
 package import Payments
 
-/// An attempt to pay whose charge must be reversed, was reversed, or was not reversed in time.
+/// An attempt to pay whose charge may have to be reversed, was reversed, or was not reversed in time.
 ///
 /// It is read from the attempt's open request.
 package struct AttemptReversal: Sendable {
@@ -41,7 +41,7 @@ package struct AttemptReversal: Sendable {
 extension PaymentAttempt {
     fileprivate var isReversal: Bool {
         switch state {
-        case .reversing, .reversed, .unreversed, .dropped: true
+        case .uncertain, .reversing, .reversed, .unreversed, .dropped: true
         case .begun, .succeeded, .failed: false
         }
     }

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import HandlerKit
 import Logging
 import MessageStore
 import Payments
@@ -10,7 +11,7 @@ import Synchronization
 ///
 /// An attempt is durable before the handler is called, and its outcome is durable before the device gets the
 /// answer. Equal gateway calls share one call of the handler and its answer. Updates of one request run one
-/// after another.
+/// after another, each until its answer was sent or lost, and a gateway call waits for them.
 final class PaymentFlow: Sendable {
     /// The answer to a device.
     enum Answer: Sendable, Equatable {
@@ -33,10 +34,6 @@ final class PaymentFlow: Sendable {
         var wasDelivered: (@Sendable (Bool) -> Void)?
     }
 
-    /// The time limit of a callback; Apple waits for 30 seconds.
-    static let timeLimit = Duration.seconds(25)
-    /// The time after ``timeLimit`` in which a late outcome is still accepted before the attempt is reversed.
-    static let lateLimit = Duration.seconds(60)
     /// The maximum number of callbacks at a time; further ones get 503.
     static let maximumCallbacks = 2048
     /// The maximum number of updates of one request at a time.
@@ -94,13 +91,14 @@ final class PaymentFlow: Sendable {
     private let records: PaymentRecords
     private let tokens: PaymentTokens
     private let clock: PaymentClock
+    private let timings: PaymentTimings
     private let logger: Logger
     private let state = Mutex(State())
 
     init(
         requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
         reversals: PaymentReversals, records: PaymentRecords, tokens: PaymentTokens = PaymentTokens(),
-        clock: PaymentClock = PaymentClock(), logger: Logger
+        clock: PaymentClock = PaymentClock(), timings: PaymentTimings = PaymentTimings(), logger: Logger
     ) {
         self.requests = requests
         self.settings = settings
@@ -109,6 +107,7 @@ final class PaymentFlow: Sendable {
         self.records = records
         self.tokens = tokens
         self.clock = clock
+        self.timings = timings
         self.logger = logger
     }
 
@@ -124,7 +123,9 @@ final class PaymentFlow: Sendable {
         let found: Found?
         do { found = try await find(callback, key: key) } catch {
             log("payment callback failed; the request cannot be read", key: nil, "\(error)")
-            return Reply(answer: kind == .paymentGateway ? .json(Payment.failure) : .json(Self.updateFailure))
+            return Reply(
+                answer: .json(
+                    kind == .paymentGateway ? PaymentFailure.uncertain.answer : Self.updateFailure))
         }
         // While the callbacks of a handler that is down are unknown, the call is made and fails.
         guard let found, handlers.callbacks(of: found.business.id)?.contains(kind) ?? true else {
@@ -134,14 +135,14 @@ final class PaymentFlow: Sendable {
         case .paymentGateway: return await gateway(callback, found)
         case .orderTracking: return Reply(answer: await track(callback, found))
         case .paymentMethodUpdate, .shippingMethodUpdate, .shippingContactUpdate:
-            return Reply(answer: .json(await update(callback, found)))
+            return await update(callback, found)
         }
     }
 
-    /// Returns the identifier and the business of the request that a key or a query names; nil for an unknown
-    /// request.
+    /// Returns the identifier, the business and the standing of the request that a key or a query names; nil
+    /// for an unknown request.
     func fallback(key: String, request: String?) async throws -> (
-        identifier: String, business: PaymentSettings.Business
+        identifier: String, business: PaymentSettings.Business, standing: Payment.Standing
     )? {
         let isConstant = settings.business(slug: key) != nil
         guard let secret = isConstant ? request : key else { return nil }
@@ -149,7 +150,8 @@ final class PaymentFlow: Sendable {
         guard let open = try await onDisk({ [requests] in try requests.find(name) }), open.kind == .payment,
             let business = settings[open.business], !isConstant || business.slug == key
         else { return nil }
-        return (open.requestIdentifier, business)
+        // A payment that cannot be read may have charged.
+        return (open.requestIdentifier, business, open.paymentPayload?.payment.standing ?? .unclear)
     }
 
     /// The number of gateway calls whose answer is not decided or not delivered yet.
@@ -178,7 +180,8 @@ final class PaymentFlow: Sendable {
                     reversals.beginCall(id)
                     let answer = await attempt(id, callback, found)
                     self.state.withLock { $0.attempts[id] = nil }
-                    reversals.endCall(id)
+                    // A success stays open until it is recorded whether the device got it.
+                    if !answer.isSuccess { reversals.endCall(id) }
                     return answer
                 }
             state.attempts[id] = shared
@@ -188,7 +191,10 @@ final class PaymentFlow: Sendable {
         let (answer, isSuccess) = await shared.task.value
         return Reply(answer: .json(answer)) { [self] isDelivered in
             guard let wasDelivered = shared.leave(isDelivered: isDelivered), isSuccess else { return }
-            Task { @concurrent in await tell(id, found, isDelivered: wasDelivered) }
+            Task { @concurrent in
+                await tell(id, found, isDelivered: wasDelivered)
+                reversals.endCall(id)
+            }
         }
     }
 
@@ -197,51 +203,65 @@ final class PaymentFlow: Sendable {
         _ id: String, _ callback: PaymentCallback, _ found: Found
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         let clock = clock
+        let begun = clock.now()
         let shippingMethod = callback.shippingMethod?.identifier
         let decryption = found.business.applePay.decryption
         var token: PaymentTokens.Opened?
         if let decryption {
             do { token = try await open(callback, id, found, with: decryption) } catch {
                 log("payment token refused; the device gets a failure", key: found, "\(error)")
-                return (Payment.failure, false)
+                return (PaymentFailure.notCharged.answer, false)
             }
         }
         let opened = token
-        let decided: (decision: Payment.GatewayDecision, payload: PaymentPayload)?
+        let decided: (decision: Payment.GatewayDecision, payload: PaymentPayload, request: OpenRequest)?
         do {
-            decided = try await requests.update(found.name) { request, _ in
-                guard var payload = request?.paymentPayload else { return nil }
-                let now = clock.now()
-                let sheet = PaymentSheet(json: payload.payment.sheet)
-                let decision = payload.payment.begin(
-                    attempt: id, transaction: opened?.transaction, shippingMethod: shippingMethod, at: now
-                ) { total in
-                    guard decryption != nil else { return true }
-                    guard let opened, let sheet else { return false }
-                    return opened.isFor(total, on: sheet)
+            // The sum is known when the answer of a running update was sent or lost. Half of the device's
+            // time remains for the charge.
+            let afterUpdates = try await afterUpdates(of: found.name, within: timings.answer / 2) {
+                try await requests.update(found.name) {
+                    request, _ -> (
+                        decision: Payment.GatewayDecision, payload: PaymentPayload, request: OpenRequest
+                    )? in
+                    guard let open = request, var payload = open.paymentPayload else { return nil }
+                    let now = clock.now()
+                    let sheet = PaymentSheet(json: payload.payment.shown.sheet)
+                    let decision = payload.payment.begin(
+                        attempt: id, transaction: opened?.transaction, shippingMethod: shippingMethod, at: now
+                    ) { total in
+                        guard decryption != nil else { return true }
+                        guard let opened, let sheet else { return false }
+                        return opened.isFor(total, on: sheet)
+                    }
+                    // This process has no call for the attempt, so an earlier process began it.
+                    if case .join = decision { _ = payload.payment.settle(id, .lost, at: now) }
+                    request?.set(payload)
+                    return (decision, payload, open)
                 }
-                // This process has no call for the attempt, so an earlier process began it.
-                if case .join = decision { _ = payload.payment.recover(at: now) }
-                request?.set(payload)
-                return (decision, payload)
             }
+            guard let afterUpdates else {
+                log("payment not begun; an update of its sheet has not ended", key: found, "update")
+                return (PaymentFailure.totalChanged.answer, false)
+            }
+            decided = afterUpdates
         } catch {
             log("payment not begun; the device gets a failure", key: found, "\(error)")
-            return (Payment.failure, false)
+            return (PaymentFailure.notCharged.answer, false)
         }
-        guard let decided else { return (Payment.failure, false) }
+        guard let decided else { return (PaymentFailure.ended.answer, false) }
         switch decided.decision {
         case .call(let attempt):
             await records.append(
-                line(attempt, callback, found, decided.payload.payment), slug: found.business.slug)
-            return await call(attempt, callback, found, decided.payload, opened)
+                line(attempt, callback, found, decided.payload.payment), of: decided.request,
+                slug: found.business.slug)
+            return await call(attempt, callback, found, decided.payload, opened, since: begun)
         case .repeated(let answer): return (answer, decided.payload.payment.paid?.id == id)
         case .join:
             reversals.wake()
-            return (Payment.failure, false)
+            return (PaymentFailure.uncertain.answer, false)
         case .refused(let refusal):
             log("payment refused without a call of the handler", key: found, refusal.rawValue)
-            return (Payment.failure, false)
+            return (refusal.failure.answer, false)
         }
     }
 
@@ -258,94 +278,103 @@ final class PaymentFlow: Sendable {
 
     private func call(
         _ attempt: PaymentAttempt, _ callback: PaymentCallback, _ found: Found, _ payload: PaymentPayload,
-        _ token: PaymentTokens.Opened?
+        _ token: PaymentTokens.Opened?, since begun: Timestamp
     ) async -> (answer: [UInt8], isSuccess: Bool) {
-        guard let sheet = PaymentSheet(json: payload.payment.sheet) else {
-            return await settle(attempt.id, .unknown, callback, found, nil)
+        guard let sheet = PaymentSheet(json: payload.payment.shown.sheet) else {
+            return await settle(attempt.id, .notCalled, callback, found, nil)
         }
         let call = PaymentHandlerCall(
             business: found.business.id, customer: found.customer,
             message: payload.message,
             requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
             sheet: sheet, attempt: attempt, decryptedToken: token?.json)
-        let task = Task { @concurrent [self] in await outcome(of: call, found) }
-        let inTime = await clock.run(within: Self.timeLimit) { isDecided -> Payment.Outcome? in
+        let departure = OnceFlag()
+        // This task is not cancelled after its departure: only the call itself can say what it charged.
+        let task = Task { @concurrent [self] in await outcome(of: call, departure, found) }
+        let waited = Duration.milliseconds(clock.now().milliseconds - begun.milliseconds)
+        let rest = min(timings.answer, max(.zero, timings.answer - waited))
+        let inTime = await clock.run(within: rest) { isDecided -> Payment.Outcome? in
             let value = await task.value
             return isDecided.claim() ? value : nil
         }
         if let inTime { return await settle(attempt.id, inTime, callback, found, sheet) }
-        task.cancel()
-        log("payment handler was too late; its charge is reversed", key: found, "25 s")
-        // Delay the reversal until the call has ended: an earlier reversal could find no charge, and the call
-        // could then still make the charge.
+        if departure.claim() {
+            // The call still waits for the handler or for a slot, and now never departs.
+            task.cancel()
+            log("payment handler not available in time; nothing was charged", key: found, "\(timings.answer)")
+            return await settle(attempt.id, .notCalled, callback, found, sheet)
+        }
+        log(
+            "payment handler is late; the device gets a failure, and a reversal is requested", key: found,
+            "\(timings.answer)")
         reversals.beginCall(attempt.id)
-        let answer = await settle(attempt.id, .unknown, callback, found, sheet)
+        let answer = await settle(attempt.id, .late, callback, found, sheet)
         Task { @concurrent [self] in
-            let late = await clock.run(within: Self.lateLimit) { isDecided -> Payment.Outcome? in
-                let value = await task.value
-                return isDecided.claim() ? value : nil
-            }
-            if let late, case .charged = late {
-                _ = await settle(attempt.id, late, callback, found, sheet)
-            }
+            let late = await task.value
+            _ = await settle(attempt.id, late, callback, found, sheet, isLate: true)
             reversals.endCall(attempt.id)
         }
         return answer
     }
 
-    /// Returns the handler's outcome after all checks; the outcome is unknown when the handler threw.
-    private func outcome(of call: PaymentHandlerCall, _ found: Found) async -> Payment.Outcome {
+    /// Calls the handler and returns the outcome after all checks.
+    private func outcome(
+        of call: PaymentHandlerCall, _ departure: OnceFlag, _ found: Found
+    ) async -> Payment.Outcome {
         let outcome: PaymentOutcome
-        do { outcome = try await handlers.pay(call) } catch {
-            log("payment handler failed; its charge is reversed", key: found, "\(type(of: error))")
-            return .unknown
+        do { outcome = try await handlers.pay(call, departure: departure) } catch {
+            // Any other error is the handler's own: its call has ended.
+            let end = (error as? any PaymentCallError)?.callEnd ?? .seen
+            log("payment handler gave no answer", key: found, "\(end.words) (\(type(of: error)))")
+            return Payment.Outcome(end)
         }
         do throws(PaymentAnswerProblem) { try outcome.check(for: call.sheet) } catch {
-            log("payment handler's answer refused", key: found, "\(error)")
-            switch outcome {
-            case .success(_, let reference):
-                // An empty amount makes the settlement reverse the charge, even if only the reference was
-                // invalid.
-                return .charged(amount: "", reference: reference, answer: Payment.failure)
-            case .failure: return .declined(answer: Payment.failure)
-            }
+            log("payment handler's answer refused; a reversal is requested", key: found, error.loggable)
+            guard case .success(_, let reference) = outcome else { return .misanswered(reference: nil) }
+            return .misanswered(reference: reference)
         }
         switch outcome {
         case .success(let charged, let reference):
             return .charged(amount: charged, reference: reference, answer: outcome.answer)
-        case .failure: return .declined(answer: outcome.answer)
+        case .failure(let errors):
+            return .declined(answer: errors.isEmpty ? PaymentFailure.declined.answer : outcome.answer)
         }
     }
 
-    /// Makes an outcome durable and returns the answer; returns a failure when the outcome cannot be written.
+    /// Makes an outcome durable and returns the answer.
     ///
-    /// The charge is then reversed.
+    /// `isLate` says that the device was told of a failure before, even if that could not be written. When the
+    /// outcome cannot be written, it is lost: the attempt on disk is uncertain from the end of its call.
     private func settle(
         _ id: String, _ outcome: Payment.Outcome, _ callback: PaymentCallback, _ found: Found,
-        _ sheet: PaymentSheet?
+        _ sheet: PaymentSheet?, isLate: Bool = false
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         let clock = clock
         do {
             let settled = try await requests.update(found.name) {
-                request, _ -> (Payment.Settlement, Payment)? in
-                guard var payload = request?.paymentPayload else { return nil }
-                let settlement = payload.payment.settle(id, outcome, at: clock.now()) { charged, asked in
+                request, _ -> (Payment.Settlement, Payment, OpenRequest)? in
+                guard let open = request, var payload = open.paymentPayload else { return nil }
+                let now = clock.now()
+                if isLate { _ = payload.payment.settle(id, .late, at: now) }
+                let settlement = payload.payment.settle(id, outcome, at: now) { charged, asked in
                     guard let units = sheet?.minorUnits(of: charged) else { return false }
                     return units == sheet?.minorUnits(of: asked)
                 }
                 request?.set(payload)
-                return (settlement, payload.payment)
+                return (settlement, payload.payment, open)
             }
-            guard let (settlement, payment) = settled else { return (Payment.failure, false) }
+            guard let (settlement, payment, open) = settled else {
+                return (PaymentFailure.uncertain.answer, false)
+            }
             if let attempt = payment.attempts.first(where: { $0.id == id }) {
-                await records.append(line(attempt, callback, found, payment), slug: found.business.slug)
+                await records.append(
+                    line(attempt, callback, found, payment), of: open, slug: found.business.slug)
             }
             if settlement.needsReversal { reversals.wake() }
             return (settlement.answer, payment.paid?.id == id)
         } catch {
-            log("payment outcome not recorded; it is reversed", key: found, "\(error)")
-            // The attempt on disk is still begun; it becomes a reversal when its call has ended.
-            return (Payment.failure, false)
+            log("payment outcome not recorded; a reversal is requested", key: found, "\(error)")
+            return (PaymentFailure.uncertain.answer, false)
         }
     }
 
@@ -383,27 +412,44 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    private func update(_ callback: PaymentCallback, _ found: Found) async -> [UInt8] {
-        guard let turn = enterLane(found.name) else { return Self.updateFailure }
-        defer { leaveLane(found.name) }
-        let answer = await clock.run(within: Self.timeLimit) { [self] isDecided -> [UInt8]? in
+    /// The answer to an update; the update's turn ends when it is known whether the device got the answer.
+    private struct Update: Sendable {
+        let answer: [UInt8]
+        /// The sheet of the answer; nil when the answer is a failure.
+        let proposed: Payment.Shown?
+    }
+
+    private func update(_ callback: PaymentCallback, _ found: Found) async -> Reply {
+        guard let turn = enterLane(found.name) else { return Reply(answer: .json(Self.updateFailure)) }
+        let prepared = await clock.run(within: timings.answer) { [self] isDecided -> Update? in
             guard await turn.acquire() else { return nil }
-            defer { turn.release() }
-            return await update(callback, found, isDecided)
+            let prepared = await update(callback, found, isDecided)
+            if prepared?.proposed == nil { turn.release() }
+            return prepared
         }
-        return answer ?? Self.updateFailure
+        guard let prepared, let proposed = prepared.proposed else {
+            leaveLane(found.name)
+            return Reply(answer: .json(prepared?.answer ?? Self.updateFailure))
+        }
+        return Reply(answer: .json(prepared.answer)) { [self] isSent in
+            Task { @concurrent in
+                await resolve(proposed, isSent: isSent, found)
+                turn.release()
+                leaveLane(found.name)
+            }
+        }
     }
 
     private func update(
         _ callback: PaymentCallback, _ found: Found, _ isDecided: OnceFlag
-    ) async -> [UInt8]? {
+    ) async -> Update? {
         let clock = clock
         do {
             guard
                 let payload = try await onDisk({ [requests] in try requests.find(found.name) })?
                     .paymentPayload,
                 payload.payment.acceptsUpdates(at: clock.now()),
-                let sheet = PaymentSheet(json: payload.payment.sheet)
+                let sheet = PaymentSheet(json: payload.payment.newest.sheet)
             else { return nil }
             let call = PaymentHandlerCall(
                 business: found.business.id, customer: found.customer,
@@ -417,10 +463,14 @@ final class PaymentFlow: Sendable {
             let method =
                 chosen
                 ?? (update.shippingMethods == nil
-                    ? payload.payment.shippingMethod : next.shippingMethods.first?.identifier)
+                    ? payload.payment.newest.shippingMethod : next.shippingMethods.first?.identifier)
             guard isDecided.claim() else { return nil }
-            let isInForce = await put(next, shippingMethod: method, found)
-            return isInForce ? next.answer(to: update) : Self.updateFailure
+            let proposed = Payment.Shown(
+                total: next.total.amount, shippingMethod: method, sheet: next.json)
+            guard await propose(proposed, found) else {
+                return Update(answer: Self.updateFailure, proposed: nil)
+            }
+            return Update(answer: next.answer(to: update), proposed: proposed)
         } catch {
             let reason = (error as? PaymentAnswerProblem).map { "\($0)" } ?? "\(type(of: error))"
             log("payment update not answered by the handler", key: found, reason)
@@ -428,16 +478,13 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Records a sheet as the one in force before its answer is sent; false when the answer must not be sent.
-    private func put(_ sheet: PaymentSheet, shippingMethod: String?, _ found: Found) async -> Bool {
+    /// Records a sheet before its answer is sent; false when the answer must not be sent.
+    private func propose(_ sheet: Payment.Shown, _ found: Found) async -> Bool {
         let clock = clock
-        let json = sheet.json
         do {
             return try await requests.update(found.name) { request, _ in
                 guard var payload = request?.paymentPayload,
-                    payload.payment.update(
-                        total: sheet.total.amount, shippingMethod: shippingMethod, sheet: json,
-                        at: clock.now())
+                    payload.payment.propose(sheet, at: clock.now())
                 else { return false }
                 request?.set(payload)
                 return true
@@ -448,10 +495,25 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    private func enterLane(_ name: RequestName) -> AsyncSemaphore? {
+    /// Records whether the device got the answer of an update.
+    private func resolve(_ sheet: Payment.Shown, isSent: Bool, _ found: Found) async {
+        do {
+            try await requests.update(found.name) { request, _ in
+                guard var payload = request?.paymentPayload else { return }
+                payload.payment.resolve(sheet, isSent: isSent)
+                request?.set(payload)
+            }
+        } catch {
+            log(
+                "delivery of a payment update not recorded; both sheets stay possible", key: found, "\(error)"
+            )
+        }
+    }
+
+    private func enterLane(_ name: RequestName, isUpdate: Bool = true) -> AsyncSemaphore? {
         state.withLock { state in
             var lane = state.lanes[name] ?? Lane()
-            guard lane.users < Self.maximumUpdates else { return nil }
+            guard !isUpdate || lane.users < Self.maximumUpdates else { return nil }
             lane.users += 1
             state.lanes[name] = lane
             return lane.turn
@@ -466,11 +528,28 @@ final class PaymentFlow: Sendable {
         }
     }
 
+    /// Runs `body` when the request's updates have ended; nil when they have not ended within `time`.
+    private func afterUpdates<Value: Sendable>(
+        of name: RequestName, within time: Duration, _ body: () async throws -> Value
+    ) async rethrows -> Value? {
+        guard let turn = enterLane(name, isUpdate: false) else { return nil }
+        defer { leaveLane(name) }
+        let hasTurn = await clock.run(within: time) { isDecided -> Bool? in
+            guard await turn.acquire() else { return nil }
+            if isDecided.claim() { return true }
+            turn.release()
+            return nil
+        }
+        guard hasTurn == true else { return nil }
+        defer { turn.release() }
+        return try await body()
+    }
+
     private func track(_ callback: PaymentCallback, _ found: Found) async -> Answer {
-        let isTracked = await clock.run(within: Self.timeLimit) { [self] isDecided -> Bool? in
+        let isTracked = await clock.run(within: timings.answer) { [self] isDecided -> Bool? in
             guard
                 let payload = try? await onDisk({ [requests] in try requests.find(found.name) })?
-                    .paymentPayload, let sheet = PaymentSheet(json: payload.payment.sheet)
+                    .paymentPayload, let sheet = PaymentSheet(json: payload.payment.shown.sheet)
             else { return nil }
             let call = PaymentHandlerCall(
                 business: found.business.id, customer: found.customer,

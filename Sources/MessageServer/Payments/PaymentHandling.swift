@@ -1,5 +1,7 @@
+import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import HandlerKit
 import Payments
 
 /// The calls about payments of a business's handler, which is in this process or in another program.
@@ -9,7 +11,11 @@ protocol PaymentHandling: Sendable {
     func callbacks(of business: BusinessID) -> Set<PaymentCallback.Kind>?
 
     /// Charges the customer; called at most once for an attempt.
-    func pay(_ call: PaymentHandlerCall) async throws -> PaymentOutcome
+    ///
+    /// Claims `departure` immediately before the handler is called, and does not call the handler when the flag
+    /// is already claimed. Cancelling the task before that ends the wait for the handler. An error says with
+    /// `PaymentCallError` how the call ended; any other error is the handler's own.
+    func pay(_ call: PaymentHandlerCall, departure: OnceFlag) async throws -> PaymentOutcome
 
     /// Reverses the charge of an attempt, if there is one; returns only when no charge remains.
     func reverse(_ call: PaymentHandlerCall) async throws
@@ -39,4 +45,16 @@ struct PaymentHandlerCall: Sendable {
     let attempt: PaymentAttempt?
     /// The decrypted token as JSON; nil unless the business decrypts tokens.
     var decryptedToken: Secret?
+}
+
+extension Payment.Outcome {
+    /// The outcome of a call without a usable answer.
+    init(_ end: PaymentCallEnd) {
+        switch end {
+        case .neverLeft: self = .notCalled
+        case .seen: self = .ended
+        case .unseen: self = .lost
+        case .misanswered: self = .misanswered(reference: nil)
+        }
+    }
 }

@@ -39,7 +39,7 @@ struct PaymentParts: Sendable {
 
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
-        payment(of: message)?["endpoints"]?.string == SignInRequest.placeholder
+        payment(of: message)?["endpoints"]?.equals(SignInRequest.placeholder) ?? false
     }
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.
@@ -128,8 +128,8 @@ struct PaymentParts: Sendable {
         guard isNew else {
             return try await requests.update(of: entry.id) { request, _ in
                 guard request?.phase == .waiting, let stored = request?.paymentPayload?.payment,
-                    stored.attempts.isEmpty, stored.total == payload.payment.total,
-                    stored.shippingMethod == payload.payment.shippingMethod
+                    stored.attempts.isEmpty, stored.shown.total == payload.payment.shown.total,
+                    stored.shown.shippingMethod == payload.payment.shown.shippingMethod
                 else { return false }
                 request?.set(payload)
                 return true

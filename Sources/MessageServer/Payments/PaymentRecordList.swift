@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 
 /// The recorded attempts of a data directory, for a command that only reads; a server may run meanwhile.
 package struct PaymentRecordList: Sendable {
@@ -9,7 +10,7 @@ package struct PaymentRecordList: Sendable {
         package let slug: String
         /// The time of the latest change, as `2026-11-21T10:00:00.123Z`.
         package let at: String
-        /// The identifier of the request.
+        /// The beginning of the request's identifier, which is a secret.
         package let request: String
         /// The key of the attempt at the payment provider.
         package let attempt: String
@@ -50,10 +51,10 @@ package struct PaymentRecordList: Sendable {
                         unreadable += 1
                         continue
                     }
-                    if let place = places[entry.request + entry.attempt] {
+                    if let place = places[entry.attempt] {
                         found[place] = entry
                     } else {
-                        places[entry.request + entry.attempt] = found.count
+                        places[entry.attempt] = found.count
                         found.append(entry)
                     }
                 }
@@ -72,7 +73,9 @@ extension PaymentRecordList.Entry {
             let currency = root["currency"]?.string, let customer = root["customer"]?.string
         else { return nil }
         self.init(
-            slug: slug, at: at, request: request, attempt: attempt, state: state, amount: amount,
+            // An earlier version wrote the whole identifier.
+            slug: slug, at: at, request: String(request.prefix(InboundEvent.shownIdentifierLength)),
+            attempt: attempt, state: state, amount: amount,
             currency: currency, reference: root["reference"]?.string, customer: customer)
     }
 }

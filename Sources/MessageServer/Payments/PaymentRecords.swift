@@ -4,11 +4,13 @@ import BalloonWire
 import BusinessMessages
 import Dispatch
 import Logging
+import MessageStore
 import Payments
 
 /// The attempts of payments, one JSON line for each change in `DATA/payments/SLUG/payments-YYYY-MM-DD.jsonl`.
 ///
-/// A line has no token, no card and no contact; the customer is a hash. The server acts on the open request
+/// A line has no token, no card and no contact; the customer is a hash, and the request is the beginning of
+/// its identifier. The server acts on the open request
 /// only; the lines are for accounting, and at the start for the transactions that were used.
 final class PaymentRecords: Sendable {
     private static let prefix = "payments-"
@@ -32,7 +34,9 @@ final class PaymentRecords: Sendable {
         var json: [UInt8] {
             JSONWriter.object { writer in
                 writer.field("at", at.rfc3339)
-                writer.field("request", requestIdentifier)
+                // The whole identifier reaches the payment's endpoints.
+                writer.field(
+                    "request", String(requestIdentifier.prefix(InboundEvent.shownIdentifierLength)))
                 writer.field("attempt", attempt.id)
                 writer.field("amount", attempt.amount)
                 writer.field("currency", currency)
@@ -44,9 +48,12 @@ final class PaymentRecords: Sendable {
         }
     }
 
-    /// Appends a line and syncs the file; a failure is only logged, because the open request has the state
-    /// too.
-    func append(_ line: Line, slug: String) async {
+    /// Appends a line about an attempt of this request, unless the customer was erased with the lines of
+    /// payments; syncs the file.
+    ///
+    /// A failure is only logged, because the open request has the state too.
+    func append(_ line: Line, of request: OpenRequest, slug: String) async {
+        guard request.keepsRecords else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             queue.async { [self] in
                 do { try write(line, slug) } catch {

@@ -19,18 +19,17 @@ struct PaymentResults: Sendable {
         guard case .applePay(let applePay) = event.content,
             let identifier = applePay.interaction.requestIdentifier, settings[event.business] != nil
         else { return nil }
-        let (customer, id, clock, isPaid) = (
-            event.customer, event.id, clock, applePay.state == .paid
-        )
-        let payment = try await requests.update(identifier, of: event.business) { request, _ -> Payment? in
-            guard request?.customer == customer, var payload = request?.paymentPayload else { return nil }
+        let (id, clock, isPaid) = (event.id, clock, applePay.state == .paid)
+        let claim = RequestClaim(.payment, identifier: identifier, of: event.business, event.customer)
+        let claimed = try await requests.update(claim) { request, _ -> Payment? in
+            guard var payload = request?.paymentPayload else { return nil }
             let now = clock.now()
             payload.payment.finish(byEventOfPaid: isPaid, at: now)
             request?.endPayment(by: id, at: now)
             request?.set(payload)
             return payload.payment
         }
-        guard let payment else { return nil }
+        guard case .agreed(let payment?) = claimed else { return nil }
         if !payment.reversals.isEmpty { reversals.wake() }
         return PaymentResult(payment, isShownAsPaid: isPaid)
     }
@@ -48,7 +47,8 @@ struct PaymentResults: Sendable {
     /// Ends a request that is not paid; false when the request is unknown, has ended, or is paid.
     func withdraw(_ identifier: String, of business: BusinessID) async throws -> Bool {
         let clock = clock
-        return try await requests.update(identifier, of: business) { request, _ in
+        let claim = RequestClaim(.payment, identifier: identifier, of: business, nil)
+        let claimed = try await requests.update(claim) { request, _ in
             guard var payload = request?.paymentPayload, payload.payment.acceptsUpdates(at: clock.now())
             else {
                 return false
@@ -58,6 +58,7 @@ struct PaymentResults: Sendable {
             request?.set(payload)
             return true
         }
+        return claimed.value ?? false
     }
 }
 
@@ -71,6 +72,7 @@ extension PaymentResult {
             switch attempt?.state {
             case nil: .unpaid
             case .begun: .pending
+            case .uncertain: .uncertain
             case .succeeded: .paid
             case .failed: .declined
             case .reversing: .reversing
@@ -80,7 +82,7 @@ extension PaymentResult {
             case .unreversed, .dropped: .unreversed
             }
         self.init(
-            state: state, amount: attempt?.amount ?? payment.total, currency: payment.currency,
+            state: state, amount: attempt?.amount ?? payment.shown.total, currency: payment.currency,
             reference: attempt?.reference, attempt: attempt?.id,
             agrees: isShownAsPaid == (state == .paid))
     }

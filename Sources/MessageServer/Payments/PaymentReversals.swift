@@ -7,17 +7,31 @@ import Synchronization
 
 /// Asks handlers to reverse attempts whose charge may exist although the device was told of a failure.
 ///
-/// The attempts are in the open requests, so that the work continues after a restart. A failed reversal is
+/// The attempts are in the open requests, so that the work continues after a restart. The reversal of an
+/// uncertain attempt is requested at once, so that the handler can refuse the later charge, and decides
+/// nothing. When the attempt can no longer charge, a reversal is requested again. A failed reversal is
 /// retried with growing waits until the handler confirms it. When the lifetime of replies is over, the
 /// reversal becomes a dead letter, and an operator must look at the payment provider.
 final class PaymentReversals: Sendable {
+    /// The reversals of an attempt in one of its states; a reversal decides only about its own round.
+    private struct Round: Hashable {
+        let attempt: String
+        let turn: Int
+
+        init(_ attempt: PaymentAttempt) { (self.attempt, turn) = (attempt.id, attempt.turn) }
+    }
+
     private struct State {
-        /// The attempts that are being reversed, each by a task.
-        var running: Set<String> = []
-        /// The attempts that must not be reversed yet, because a call of the handler may still charge.
+        /// The rounds that have a task.
+        var running: Set<Round> = []
+        /// The attempts with a call of the handler, or an answer to the device, that has not ended.
         ///
         /// The value is the number of ``beginCall(_:)`` without an ``endCall(_:)``.
         var calls: [String: Int] = [:]
+        /// The uncertain attempts whose reversal the handler has confirmed, so that it is not asked again yet.
+        var forewarned: Set<Round> = []
+        /// The start of the server; a clock behind it begins the wait after a start again.
+        var start: Timestamp
         /// The number of dead letters by business, as of the latest search.
         var deadLetters: [BusinessID: Int] = [:]
     }
@@ -28,20 +42,19 @@ final class PaymentReversals: Sendable {
     private let records: PaymentRecords
     private let clock: PaymentClock
     private let logger: Logger
-    private let lifetime: Duration
+    private let lifetime: @Sendable () -> Duration
     private let backoff: Backoff
-    private let state = Mutex(State())
+    private let timings: PaymentTimings
+    private let state: Mutex<State>
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-
-    /// The interval between searches for attempts to reverse.
-    private static let interval = Duration.seconds(30)
 
     init(
         requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
         records: PaymentRecords, clock: PaymentClock = PaymentClock(),
-        lifetime: Duration = .seconds(72 * 3600),
-        backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1), logger: Logger
+        lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
+        backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
+        timings: PaymentTimings = PaymentTimings(), logger: Logger
     ) {
         self.requests = requests
         self.settings = settings
@@ -50,6 +63,8 @@ final class PaymentReversals: Sendable {
         self.clock = clock
         self.lifetime = lifetime
         self.backoff = backoff
+        self.timings = timings
+        state = Mutex(State(start: clock.now()))
         self.logger = logger
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -60,10 +75,10 @@ final class PaymentReversals: Sendable {
     /// The number of dead letters by business, as of the latest search; a search runs every 30 s.
     var deadLetters: [BusinessID: Int] { state.withLock(\.deadLetters) }
 
-    /// Delays the reversal of an attempt while its handler's call may run, until ``endCall(_:)``.
+    /// Delays the decision about an attempt while its handler's call may charge, until ``endCall(_:)``.
     func beginCall(_ attempt: String) { state.withLock { $0.calls[attempt, default: 0] += 1 } }
 
-    /// Allows the reversal of an attempt whose call has ended.
+    /// Allows the decision about an attempt whose call has ended.
     func endCall(_ attempt: String) {
         state.withLock { state in
             let users = (state.calls[attempt] ?? 1) - 1
@@ -74,20 +89,24 @@ final class PaymentReversals: Sendable {
 
     /// Reverses charges until ``stop()``.
     ///
-    /// An attempt that was begun but has no call in this process becomes a reversal. This happens after a
+    /// An attempt that was begun but has no call in this process becomes uncertain. This happens after a
     /// crash or an error of the disk.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { [self] in
-                // A cancelled sleep ends the loop.
-                while (try? await clock.sleep(Self.interval)) != nil { wake() }
-            }
             wake()
+            var timer: Task<Void, Never>?
             for await _ in wakeUps {
-                for (name, attempt) in await search() {
-                    group.addTask { [self] in await reverse(attempt, of: name) }
+                timer?.cancel()
+                let (found, rest) = await search()
+                for (name, round) in found {
+                    group.addTask { [self] in await reverse(round, of: name) }
+                }
+                timer = Task { [self] in
+                    // A cancelled sleep means that a search came earlier.
+                    if (try? await clock.sleep(rest)) != nil { wake() }
                 }
             }
+            timer?.cancel()
             group.cancelAll()
         }
     }
@@ -95,59 +114,110 @@ final class PaymentReversals: Sendable {
     /// Ends ``run()``; open reversals continue after a restart.
     func stop() { wakeUp.finish() }
 
-    /// Returns the attempts that must be reversed and have no task yet.
-    private func search() async -> [(RequestName, String)] {
-        var found: [(RequestName, String)] = []
+    /// The state of one request's attempts after the passing of time.
+    private struct Look: Sendable {
+        var business: BusinessID?
+        var request: OpenRequest?
+        var changed: [PaymentRecords.Line] = []
+        var uncertain: [Round] = []
+        var reversing: [Round] = []
+        var dead = 0
+        var next: Timestamp?
+    }
+
+    /// Returns the attempts that must be reversed and have no task yet, and the time until the next search.
+    private func search() async -> (found: [(RequestName, Round)], rest: Duration) {
+        var found: [(RequestName, Round)] = []
+        var uncertain: Set<Round> = []
+        var rest = timings.search
         do {
             var deadLetters: [BusinessID: Int] = [:]
             for name in try await requests.busyPayments() {
-                let (business, due, dead) = try await due(name)
-                found += due.map { (name, $0) }
-                if let business, dead > 0 { deadLetters[business, default: 0] += dead }
+                let look = try await look(at: name)
+                guard let request = look.request else { continue }
+                for line in look.changed {
+                    await records.append(
+                        line, of: request, slug: look.business.flatMap { settings[$0]?.slug } ?? "removed")
+                }
+                uncertain.formUnion(look.uncertain)
+                found += (look.uncertain + look.reversing).map { (name, $0) }
+                if let business = look.business, look.dead > 0 {
+                    deadLetters[business, default: 0] += look.dead
+                }
+                if let next = look.next {
+                    rest = min(rest, max(.zero, .milliseconds(next.milliseconds - clock.now().milliseconds)))
+                }
             }
             state.withLock { [deadLetters] in $0.deadLetters = deadLetters }
         } catch {
             logger.warning(
                 "payments to reverse cannot be read; reading is retried", metadata: ["error": "\(error)"])
         }
-        return state.withLock { state in
-            found.filter { _, id in state.calls[id] == nil && state.running.insert(id).inserted }
+        let due = state.withLock { state in
+            state.forewarned.formIntersection(uncertain)
+            return found.filter { _, round in
+                !state.forewarned.contains(round) && state.running.insert(round).inserted
+            }
         }
+        return (due, rest)
     }
 
-    /// Returns the attempts of a request that must be reversed, and the number of its dead letters.
-    private func due(
-        _ name: RequestName
-    ) async throws -> (business: BusinessID?, attempts: [String], dead: Int) {
-        let clock = clock
+    /// Applies the passing of time to a request's attempts.
+    private func look(at name: RequestName) async throws -> Look {
+        let (clock, timings, lifetime) = (clock, timings, lifetime())
         return try await requests.update(name) { [self] request, _ in
-            guard var payload = request?.paymentPayload else { return (nil, [], 0) }
+            var look = Look()
+            guard let open = request, var payload = open.paymentPayload else { return look }
             let now = clock.now()
             // Read the calls inside the update, because no attempt of this request can begin meanwhile.
-            let calls = Set(state.withLock(\.calls).keys)
-            let isRecovered = payload.payment.recover(at: now, except: calls)
-            let isOverdue = payload.payment.reverseUntold(at: now)
-            if isOverdue || isRecovered { request?.set(payload) }
-            let dead = payload.payment.attempts.count { $0.state == .unreversed }
-            return (request?.business, payload.payment.reversals.map(\.id), dead)
+            let (calls, start) = state.withLock { state in
+                state.start = min(state.start, now)
+                return (Set(state.calls.keys), state.start)
+            }
+            let before = payload.payment
+            let changed = payload.payment.advance(
+                at: now, since: start, open: calls, lifetime: lifetime, timings)
+            let payment = payload.payment
+            if payment != before { request?.set(payload) }
+            (look.business, look.request) = (open.business, open)
+            look.changed = changed.map {
+                PaymentRecords.Line(
+                    at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
+                    currency: payment.currency, attempt: $0)
+            }
+            for attempt in payment.attempts {
+                switch attempt.state {
+                case .uncertain: look.uncertain.append(Round(attempt))
+                case .reversing: look.reversing.append(Round(attempt))
+                case .unreversed: look.dead += 1
+                case .begun, .succeeded, .failed, .reversed, .dropped: break
+                }
+            }
+            look.next = payment.nextAdvance(since: start, open: calls, lifetime: lifetime, timings)
+            return look
         }
     }
 
-    private func reverse(_ id: String, of name: RequestName) async {
-        defer { state.withLock { _ = $0.running.remove(id) } }
+    /// Asks for the reversal until it is confirmed, or until the attempt changes.
+    private func reverse(_ round: Round, of name: RequestName) async {
+        defer { state.withLock { _ = $0.running.remove(round) } }
         var failures = 0
         while !Task.isCancelled {
             do {
                 guard let (request, payload) = try await open(name),
-                    let attempt = payload.payment.attempts.first(where: { $0.id == id }),
-                    attempt.state == .reversing
+                    let attempt = payload.payment.attempts.first(where: { Round($0) == round })
                 else { return }
                 failures = max(failures, attempt.failures)
                 let isConfirmed = await ask(request, payload, attempt)
                 if Task.isCancelled { return }
-                let isLast = clock.now() >= attempt.changedAt.advanced(by: lifetime)
-                try await record(id, name, request, isConfirmed: isConfirmed, isLast: isLast)
-                if isConfirmed || isLast { return }
+                if attempt.state == .reversing {
+                    let isLast = clock.now() >= attempt.changedAt.advanced(by: lifetime())
+                    try await record(round, name, request, isConfirmed: isConfirmed, isLast: isLast)
+                    if isConfirmed || isLast { return }
+                } else if isConfirmed {
+                    state.withLock { _ = $0.forewarned.insert(round) }
+                    return
+                }
             } catch {
                 logger.warning(
                     "reversal of a charge could not be recorded; recording is retried",
@@ -168,12 +238,12 @@ final class PaymentReversals: Sendable {
     private func ask(_ request: OpenRequest, _ payload: PaymentPayload, _ attempt: PaymentAttempt) async
         -> Bool
     {
-        guard let sheet = PaymentSheet(json: payload.payment.sheet) else { return false }
+        guard let sheet = PaymentSheet(json: payload.payment.shown.sheet) else { return false }
         let call = PaymentHandlerCall(
             business: request.business, customer: request.customer,
             message: payload.message, requestIdentifier: request.requestIdentifier, request: payload.request,
             callback: nil, sheet: sheet, attempt: attempt)
-        let isConfirmed = await clock.run(within: PaymentFlow.timeLimit) { [handlers] isDecided -> Bool? in
+        let isConfirmed = await clock.run(within: timings.answer) { [handlers] isDecided -> Bool? in
             do { try await handlers.reverse(call) } catch { return nil }
             return isDecided.claim() ? true : nil
         }
@@ -181,35 +251,39 @@ final class PaymentReversals: Sendable {
     }
 
     private func record(
-        _ id: String, _ name: RequestName, _ request: OpenRequest, isConfirmed: Bool, isLast: Bool
+        _ round: Round, _ name: RequestName, _ request: OpenRequest, isConfirmed: Bool, isLast: Bool
     ) async throws {
-        let clock = clock
-        let payment = try await requests.update(name) { request, _ -> Payment? in
+        let (clock, id, turn) = (clock, round.attempt, round.turn)
+        let changed = try await requests.update(name) { request, _ -> (OpenRequest, Payment)? in
             guard var payload = request?.paymentPayload else { return nil }
-            payload.payment.reverse(id, isConfirmed: isConfirmed, isLast: isLast, at: clock.now())
+            payload.payment.reverse(
+                id, begunIn: turn, isConfirmed: isConfirmed, isLast: isLast, at: clock.now())
             request?.set(payload)
-            return payload.payment
+            return request.map { ($0, payload.payment) }
         }
         let slug = settings[request.business]?.slug ?? "removed"
-        guard let payment, let attempt = payment.attempts.first(where: { $0.id == id }) else { return }
-        if isConfirmed || isLast {
-            await records.append(
-                PaymentRecords.Line(
-                    at: clock.now(), requestIdentifier: request.requestIdentifier, customer: request.customer,
-                    currency: payment.currency, attempt: attempt), slug: slug)
-        }
+        guard let (request, payment) = changed,
+            let attempt = payment.attempts.first(where: { $0.id == id })
+        else { return }
         let metadata: Logger.Metadata = [
             "business": "\(slug)", "attempt": "\(id)", "failures": "\(attempt.failures)",
         ]
-        if isConfirmed {
-            logger.notice("payment reversed", metadata: metadata)
-        } else if isLast {
+        guard attempt.turn != turn else {
+            return logger.warning("handler did not reverse a charge; it is asked again", metadata: metadata)
+        }
+        // Only this call or a late answer of the attempt's own call has changed the state.
+        await records.append(
+            PaymentRecords.Line(
+                at: clock.now(), requestIdentifier: request.requestIdentifier, customer: request.customer,
+                currency: payment.currency, attempt: attempt), of: request, slug: slug)
+        switch attempt.state {
+        case .reversed: logger.notice("payment reversed", metadata: metadata)
+        case .unreversed:
             wake()
             logger.error(
                 "payment not reversed; look for the attempt at the payment provider, then run balloon deadletters retry or drop",
                 metadata: metadata)
-        } else {
-            logger.warning("handler did not reverse a charge; it is asked again", metadata: metadata)
+        case .begun, .uncertain, .succeeded, .failed, .reversing, .dropped: break
         }
     }
 }

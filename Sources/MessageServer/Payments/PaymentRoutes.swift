@@ -1,6 +1,8 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
+import Logging
+import Payments
 
 /// The payment routes for devices and Apple: the endpoints, the fallback page, and the file that verifies the
 /// domain.
@@ -10,6 +12,7 @@ import BusinessMessages
 struct PaymentRoutes: Sendable {
     let flow: PaymentFlow
     let settings: PaymentSettings
+    let logger: Logger
 
     private static let associationPath = "/.well-known/apple-developer-merchantid-domain-association"
     /// The maximum bytes of a callback's body; payment tokens have about 4 KiB.
@@ -73,7 +76,9 @@ struct PaymentRoutes: Sendable {
             let response: HTTPResponse
             do {
                 let found = try await flow.fallback(key: key, request: identifier)
-                response = found.map { Self.page($0.identifier, $0.business) } ?? Self.response(.notFound)
+                response =
+                    found.map { Self.page($0.identifier, $0.business, $0.standing) }
+                    ?? Self.response(.notFound)
             } catch {
                 response = Self.unavailable
             }
@@ -83,20 +88,31 @@ struct PaymentRoutes: Sendable {
         return nil
     }
 
-    private static func page(_ identifier: String, _ business: PaymentSettings.Business) -> HTTPResponse {
+    private static func page(
+        _ identifier: String, _ business: PaymentSettings.Business, _ standing: Payment.Standing
+    ) -> HTTPResponse {
         if let address = business.applePay.fallbackURL {
             let separator = address.contains("?") ? "&" : "?"
             return HTTPResponse(
                 .found,
                 fields: PublicPage.fields + [("Location", "\(address)\(separator)request=\(identifier)")])
         }
-        return PaymentPage.page(business: business.name).response()
+        return PaymentPage.page(business: business.name, standing).response()
     }
 
     private func association(_ request: HTTPRequest) -> HTTPResponse {
         guard let host = request.field(Self.host),
             let file = settings.domainAssociation(host: String(decoding: host, as: UTF8.self))
-        else { return Self.response(.notFound) }
+        else {
+            guard settings.hasDomainAssociation else { return Self.response(.notFound) }
+            logger.notice(
+                "a request for the Apple Pay domain association was refused: its Host is the domainName of no business with a domainAssociationFile; let the proxy pass Host unchanged"
+            )
+            return HTTPResponse(
+                .notFound, contentType: "text/plain",
+                body: Array("Host is not the domainName of a business with a domainAssociationFile\n".utf8),
+                fields: PublicPage.fields)
+        }
         return HTTPResponse(.ok, contentType: "text/plain", body: file, fields: PublicPage.fields)
     }
 

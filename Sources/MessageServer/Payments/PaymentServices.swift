@@ -19,14 +19,15 @@ struct PaymentServices: Sendable {
 
     /// Composes the parts; throws a ``TransportError`` when no file descriptors are left.
     init(
-        _ configuration: ServerConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
+        _ configuration: CurrentConfiguration, store: Store, handlers: any PaymentHandling, logger: Logger,
         clock: PaymentClock = PaymentClock()
     ) throws {
-        let settings = PaymentSettings(configuration.businesses, publicURL: configuration.publicURL)
+        let settings = PaymentSettings(configuration)
         let records = PaymentRecords(dataDirectory: configuration.dataDirectory, logger: logger)
         let reversals = PaymentReversals(
             requests: store.requests, settings: settings, handlers: handlers, records: records, clock: clock,
-            lifetime: configuration.gateway.replyLifetime, logger: logger)
+            lifetime: configuration.gateway.replyLifetime, timings: configuration.paymentTimings,
+            logger: logger)
         let tokens = PaymentTokens()
         let now = clock.now()
         for business in settings.all where business.applePay.decryption != nil {
@@ -50,7 +51,8 @@ struct PaymentServices: Sendable {
         routes = PaymentRoutes(
             flow: PaymentFlow(
                 requests: store.requests, settings: settings, handlers: handlers, reversals: reversals,
-                records: records, tokens: tokens, clock: clock, logger: logger), settings: settings)
+                records: records, tokens: tokens, clock: clock, timings: configuration.paymentTimings,
+                logger: logger), settings: settings, logger: logger)
     }
 
     /// The number of reversals that are dead letters, by business.
@@ -79,12 +81,11 @@ struct PaymentServices: Sendable {
         sweep.cancel()
     }
 
-    /// Replaces the settings of all businesses.
+    /// Forbids core dumps when a business of the configuration in effect decrypts tokens.
     ///
     /// A process that has decrypted tokens has card numbers in its memory. Once a business decrypts tokens,
     /// the process therefore writes no core dump until it ends.
-    func change(to businesses: [BusinessConfiguration]) {
-        settings.change(to: businesses)
+    func forbidCoreDumps() {
         guard settings.decryptsTokens else { return }
         do { try CoreDumpLimit.forbid() } catch {
             logger.error(

@@ -80,7 +80,7 @@ package struct ReversalDecision: Sendable {
         for id in attempts {
             guard let name = names[id] else { continue }
             let line = try await requests.update(name) {
-                [action] request, _ -> (BusinessID, PaymentRecords.Line)? in
+                [action] request, _ -> (OpenRequest, PaymentRecords.Line)? in
                 guard var payload = request?.paymentPayload, let open = request else { return nil }
                 let isChanged =
                     switch action {
@@ -94,11 +94,11 @@ package struct ReversalDecision: Sendable {
                 let line = PaymentRecords.Line(
                     at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
                     currency: payload.payment.currency, attempt: attempt)
-                return (open.business, line)
+                return (open, line)
             }
             // Another command has changed the attempt since the search.
-            guard let (business, line) = line else { throw ReversalNotDead(attempt: id) }
-            await records.append(line, slug: slug(business, id) ?? "removed")
+            guard let (open, line) = line else { throw ReversalNotDead(attempt: id) }
+            await records.append(line, of: open, slug: slug(open.business, id) ?? "removed")
         }
     }
 }

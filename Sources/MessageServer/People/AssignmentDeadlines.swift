@@ -19,25 +19,32 @@ struct AssignmentDeadlines: Sendable {
         case waitAgain(lastSeen: Timestamp)
     }
 
+    /// How long a person who types is expected to send a message.
+    static let typingTime = Duration.seconds(60)
+
     /// The business's settings; nil for a business without `people`, which uses the default times and sends no texts.
     let people: PeopleConfiguration?
 
     /// Returns the due steps in the order in which to take them, including steps that the caller has already
     /// taken.
     ///
+    /// `sign` is the last sign of life of a person that is not in the assignment. While it is newer than
+    /// ``typingTime``, no text is due: the person answers just now.
+    ///
     /// For a conversation that has waited too long, the only step is the return to its handler. The texts for
     /// waiting customers would then be wrong.
-    func steps(for assignment: Assignment, at now: Timestamp) -> [Step] {
+    func steps(for assignment: Assignment, at now: Timestamp, sign: Timestamp? = nil) -> [Step] {
         guard let since = assignment.since else { return [] }
         let people = people ?? PeopleConfiguration(text: "")
         switch assignment.state {
         case .handler, .closed: return []
         case .person:
-            let lastSeen = assignment.lastSeen ?? since
+            let lastSeen = max(assignment.lastSeen ?? since, sign ?? since)
             return lastSeen.advanced(by: people.silentTime) <= now ? [.waitAgain(lastSeen: lastSeen)] : []
         case .waiting:
             if since.advanced(by: people.returnTime) <= now { return [.returnToHandler] }
             if self.people == nil { return [] }
+            if let sign, sign.advanced(by: Self.typingTime) > now { return [] }
             let isLate = people.unclaimedText != nil && since.advanced(by: people.unclaimedTime) <= now
             return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : [])
         }

@@ -20,6 +20,13 @@ final class AssignmentWatch: Sendable {
         var failed: Set<AssignmentDeadlines.Step> = []
     }
 
+    /// The last sign of life of a person in a conversation that the journal does not have.
+    private struct Sign {
+        var at: Timestamp
+        /// The number of the last line of the customer's that counts as read.
+        var readLine = 0
+    }
+
     let settings: PeopleSettings
     let presence: PeoplePresence
     /// The deliveries that wait for their handler.
@@ -27,6 +34,7 @@ final class AssignmentWatch: Sendable {
     private let store: Store
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
+    private let signs = Mutex<[ConversationID: Sign]>([:])
     private let startedAt = Timestamp.now()
     private let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -58,6 +66,26 @@ final class AssignmentWatch: Sendable {
     /// Returns how many conversations of a business wait for a person, and how many a person has.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
 
+    /// Records that a person types in a conversation, or claims it again.
+    ///
+    /// Such signs are kept in memory only: a restart forgets them.
+    func recordSign(in name: ConversationID, at now: Timestamp = .now()) {
+        signs.withLock { $0[name, default: Sign(at: now)].at = now }
+    }
+
+    /// Records that a person reads a conversation up to this line of its customer; a line counts once.
+    func recordReading(of line: Int, in name: ConversationID, at now: Timestamp = .now()) {
+        signs.withLock { signs in
+            var sign = signs[name] ?? Sign(at: now)
+            guard line > sign.readLine else { return }
+            (sign.readLine, sign.at) = (line, now)
+            signs[name] = sign
+        }
+    }
+
+    /// The last sign of life that the journal does not have; nil without one.
+    private func sign(in name: ConversationID) -> Timestamp? { signs.withLock { $0[name]?.at } }
+
     /// Makes ``run()`` check the assigned conversations now.
     func wakeUp() { wake.yield() }
 
@@ -86,7 +114,7 @@ final class AssignmentWatch: Sendable {
             waits.end(in: name)
             let assignment = conversation.assignment
             let steps = AssignmentDeadlines(people: settings[conversation.business])
-                .steps(for: assignment, at: now)
+                .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {
                 do {
                     try await take(step, in: name, assignment)
@@ -227,6 +255,11 @@ final class AssignmentWatch: Sendable {
             guard told.count > assigned.count else { return }
             let names = Set(assigned.map { ConversationID(business: $0.business, customer: $0.customer) })
             told = told.filter { names.contains($0.key) }
+        }
+        signs.withLock { signs in
+            guard signs.count > assigned.count else { return }
+            let names = Set(assigned.map { ConversationID(business: $0.business, customer: $0.customer) })
+            signs = signs.filter { names.contains($0.key) }
         }
     }
 }

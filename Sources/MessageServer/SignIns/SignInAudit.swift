@@ -58,11 +58,13 @@ struct SignInAudit: Sendable {
     ///
     /// Reads one file. Throws the disk's errors.
     func isValid(_ question: Question, slug: String) throws(StoreError) -> Bool {
-        guard let business = settings.business(slug: slug),
-            let request = try requests.find(RequestName(of: question.key)),
-            request.kind == .signIn, request.business == business.id, request.isUsable(at: .now()),
-            let payload = ClassicSignInPayload(request.payload), payload.key == question.key
+        guard let business = settings.business(slug: slug) else { return false }
+        let name = RequestName(of: question.key)
+        let claim = RequestClaim(
+            .classicSignIn, named: name, of: business.id, question.customer.map { CustomerID($0) })
+        guard let request = try requests.find(name), claim.agrees(with: request),
+            request.isUsable(at: .now()), let payload = ClassicSignInPayload(request.payload)
         else { return false }
-        return question.customer.map { $0 == request.customer.rawValue } ?? true
+        return payload.key == question.key
     }
 }

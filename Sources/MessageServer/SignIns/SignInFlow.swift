@@ -122,11 +122,10 @@ final class SignInFlow: Sendable {
             let parts = value.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let name = RequestName(parts[0]) else { throw .state }
             let confirmation = Self.hash(String(parts[1]))
-            let isConfirmed = try await update(name) { request, now in
-                guard request?.business == business.id else { return false }
-                return request?.confirm(confirmation, at: now) ?? false
+            let isConfirmed = try await update(RequestClaim(.signIn, named: name, of: business.id)) {
+                request, now in request?.confirm(confirmation, at: now) ?? false
             }
-            guard isConfirmed else { throw .state }
+            guard isConfirmed == true else { throw .state }
             return .success
         } catch {
             return answer(to: error, slug)
@@ -139,8 +138,8 @@ final class SignInFlow: Sendable {
         let provider = business.authentication.provider
         let callback: SignInCallback
         do throws(SignInFailure) { callback = try SignInCallback(text) } catch { throw .provider(error) }
-        let name = RequestName(of: callback.state)
-        let attempt = try await find(name, of: business)
+        let claim = RequestClaim(.signIn, named: RequestName(of: callback.state), of: business.id)
+        let attempt = try await find(claim)
         do throws(SignInFailure) {
             try await client.checkIssuer(of: callback, for: attempt, at: provider, before: deadline)
         } catch {
@@ -148,57 +147,54 @@ final class SignInFlow: Sendable {
         }
         // Stop before the request is consumed, so that the customer can use the request after the restart.
         if Task.isCancelled { throw .provider(.stopping) }
-        guard try await update(name, { request, now in request?.consume(at: now) ?? false }) else {
+        guard try await update(claim, { request, now in request?.consume(at: now) ?? false }) == true else {
             throw .state
         }
         switch await client.exchange(callback, of: attempt, at: provider, before: deadline) {
-        case .success(let identity): return try await record(identity, name, business)
+        case .success(let identity):
+            return try await record(identity, claim, RequestName(of: callback.state), business)
         case .failure(let failure):
-            try await record(failure, name)
+            try await record(failure, claim)
             throw .provider(failure)
         }
     }
 
-    /// Returns the secrets of the open request with this name; fails when the request is of another business.
-    private func find(
-        _ name: RequestName, of business: SignInSettings.Business
-    ) async throws(Failure) -> SignInAttempt {
-        let payload = try await update(name) { request, now -> [UInt8]? in
-            guard let request, request.kind == .signIn, request.business == business.id,
-                !request.isLate(at: now)
-            else { return nil }
-            return request.payload
+    /// Returns the secrets of the open request that a callback claims; fails when no request agrees.
+    private func find(_ claim: RequestClaim) async throws(Failure) -> SignInAttempt {
+        let payload = try await update(claim) { request, now -> [UInt8]? in
+            request.flatMap { $0.isLate(at: now) ? nil : $0.payload }
         }
-        guard let attempt = SignInPayload(payload)?.attempt else { throw .state }
+        guard let attempt = SignInPayload(payload ?? nil)?.attempt else { throw .state }
         return attempt
     }
 
     private func record(
-        _ identity: Identity, _ name: RequestName, _ business: SignInSettings.Business
+        _ identity: Identity, _ claim: RequestClaim, _ name: RequestName, _ business: SignInSettings.Business
     ) async throws(Failure) -> Answer {
         guard let result = SignInResult(identity) else {
             throw .provider(.answerRefused(.userinfo, .notJSON))
         }
         let value = business.authentication.asksToConfirm ? Self.randomValue() : nil
-        let isRecorded = try await update(name) { request, now in
+        let isRecorded = try await update(claim) { request, now in
             request?.record(result.json, confirmation: value.map(Self.hash), at: now) ?? false
         }
-        guard isRecorded else { throw .state }
+        guard isRecorded == true else { throw .state }
         guard let value else { return .success }
         return .confirmation(value: name.digits + "." + value, business: business.name)
     }
 
-    private func record(_ failure: SignInFailure, _ name: RequestName) async throws(Failure) {
+    private func record(_ failure: SignInFailure, _ claim: RequestClaim) async throws(Failure) {
         let result: SignInResult = failure == .denied ? .declined : .failed(code: "\(failure.code)")
-        _ = try await update(name) { request, now in
+        _ = try await update(claim) { request, now in
             request?.record(result.json, confirmation: nil, at: now) ?? false
         }
     }
 
+    /// Changes the request that a callback claims; nil when no request agrees.
     private func update<Value: Sendable>(
-        _ name: RequestName, _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
-    ) async throws(Failure) -> Value {
-        do { return try await requests.update(name, change) } catch {
+        _ claim: RequestClaim, _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws(Failure) -> Value? {
+        do { return try await requests.update(claim, change).value } catch {
             throw .disk(error as? StoreError ?? .closed)
         }
     }

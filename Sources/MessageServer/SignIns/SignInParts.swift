@@ -27,12 +27,12 @@ struct SignInParts: Sendable {
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
         guard let oauth2 = oauth2(of: message) else { return false }
-        return oauth2["redirectURI"]?.string == SignInRequest.placeholder || isClassic(oauth2)
+        return oauth2["redirectURI"]?.equals(SignInRequest.placeholder) ?? false || isClassic(oauth2)
     }
 
     /// Whether the server adds a key of version 1.
     private static func isClassic(_ oauth2: JSONValue) -> Bool {
-        oauth2["responseEncryptionKey"]?.string == SignInRequest.placeholder
+        oauth2["responseEncryptionKey"]?.equals(SignInRequest.placeholder) ?? false
     }
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.
@@ -89,7 +89,7 @@ struct SignInParts: Sendable {
             return .refused(reason: "not sent: \(error.reason)")
         }
         let drawn = SignInPayload(attempt, additionalParameters: parameters)
-        let request = try await request(entry, parts, named: attempt.state, drawn.json)
+        let request = try await request(.signIn, entry, parts, named: attempt.state, drawn.json)
         guard let payload = SignInPayload(request.payload) else { return .refused(reason: Self.used) }
         var members = [
             "state": Self.text(payload.attempt.state), "redirectURI": Self.text(payload.attempt.redirectURI),
@@ -112,7 +112,7 @@ struct SignInParts: Sendable {
         guard let pair = drawn ?? nil else { throw NoKeyPair() }
         let scope = parts.scope.isEmpty ? parts.authentication.provider.scope : parts.scope
         let new = ClassicSignInPayload(pair, scope: scope)
-        let request = try await request(entry, parts, named: new.key, new.json)
+        let request = try await request(.classicSignIn, entry, parts, named: new.key, new.json)
         guard let payload = ClassicSignInPayload(request.payload) else { return .refused(reason: Self.used) }
         return .message(
             Self.message(
@@ -126,14 +126,15 @@ struct SignInParts: Sendable {
 
     /// Returns the open request of a queued reply; the first attempt to send the reply creates it.
     private func request(
-        _ entry: OutboxEntry, _ parts: Parts, named name: String, _ payload: [UInt8]
+        _ kind: OpenRequest.Kind, _ entry: OutboxEntry, _ parts: Parts, named name: String,
+        _ payload: [UInt8]
     ) async throws -> OpenRequest {
         let (identifier, authentication) = (parts.identifier, parts.authentication)
         return try await requests.request(of: entry.id) { now in
             (
                 name,
                 OpenRequest(
-                    .signIn, business: entry.business, customer: entry.customer,
+                    kind, business: entry.business, customer: entry.customer,
                     requestIdentifier: identifier, entry: entry.id, payload: payload,
                     stateLifetime: authentication.stateLifetime,
                     releaseLifetime: authentication.releaseLifetime, at: now)

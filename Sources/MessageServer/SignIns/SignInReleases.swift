@@ -46,12 +46,33 @@ struct SignInReleases: Sendable {
                 return try await meaning(of: event, identifier, token: token, authentication, business)
             }
         }
-        let (customer, id) = (event.customer, event.id)
-        let release = try await requests.update(identifier, of: event.business) { request, now in
-            // An ended request was removed; the event then comes too late, or an operator replays it.
-            request?.release(to: customer, by: id, at: now) ?? .expired
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
+        let released = try await requests.update(claim) { request, now in
+            request?.release(by: id, at: now) ?? .expired
         }
-        return Self.meaning(of: release, authentication)
+        return Self.meaning(of: released, authentication)
+    }
+
+    /// Returns the claim of an event on the request of its kind, version, business and customer.
+    private static func claim(
+        on identifier: String, _ event: InboundEvent, _ authentication: Authentication
+    ) -> RequestClaim {
+        RequestClaim(
+            authentication.version == .one ? .classicSignIn : .signIn, identifier: identifier,
+            of: event.business, event.customer)
+    }
+
+    /// Returns the meaning of an event from what it released, if anything.
+    private static func meaning(
+        of released: ClaimedRequest<OpenRequest.Release>, _ authentication: Authentication
+    ) -> Meaning {
+        switch released {
+        case .agreed(.result(let json)): .result(result(json, authentication))
+        case .agreed(.repetition(let original)): .repetition(of: original)
+        case .other: .result(.unproven)
+        // An ended request is removed after a day; the event then comes too late, or an operator replays it.
+        case .agreed(.expired), .unknown: .result(.expired)
+        }
     }
 
     /// Returns the meaning of an event that contains a token of version 1.
@@ -59,26 +80,28 @@ struct SignInReleases: Sendable {
         of event: InboundEvent, _ identifier: String, token: String, _ authentication: Authentication,
         _ business: SignInSettings.Business
     ) async throws -> Meaning {
-        let (customer, id) = (event.customer, event.id)
-        let begin = try await requests.update(identifier, of: event.business) { request, now in
-            request?.begin(for: customer, by: id, at: now) ?? .ended(.expired)
-        }
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
         let payload: [UInt8]
-        switch begin {
-        case .ended(let release): return Self.meaning(of: release, authentication)
-        case .payload(let bytes): payload = bytes
+        switch try await requests.update(
+            claim,
+            { request, now in
+                request?.begin(by: id, at: now) ?? .ended(.expired)
+            })
+        {
+        case .agreed(.payload(let bytes)): payload = bytes
+        case .agreed(.ended(let release)): return Self.meaning(of: .agreed(release), authentication)
+        case .other: return Self.meaning(of: .other, authentication)
+        case .unknown: return Self.meaning(of: .unknown, authentication)
         }
         let result = try await result(of: token, payload, business)
-        try await requests.update(identifier, of: event.business) { request, _ in
-            request?.end(with: result.json, by: id)
-        }
+        _ = try await requests.update(claim) { request, _ in request?.end(with: result.json, by: id) }
         return .result(result)
     }
 
     private func result(
         of token: String, _ payload: [UInt8], _ business: SignInSettings.Business
     ) async throws -> SignInResult {
-        // A request of version 2 has no key, so nothing proves the token.
+        // Without the key, which only a damaged file lacks, nothing proves the token.
         guard let payload = ClassicSignInPayload(payload) else { return .unproven }
         let exchanged = await client.exchange(
             classicToken: token, scalar: payload.scalar, at: business.authentication.provider,
@@ -106,27 +129,14 @@ struct SignInReleases: Sendable {
             result: result.name, issuer: identity.issuer, subject: recordsSubject ? identity.subject : nil)
     }
 
-    /// Removes the request of an event whose delivery has ended.
+    /// Removes the result of an event whose delivery has ended.
     func end(_ event: InboundEvent) async {
         guard case .authentication(let authentication) = event.content,
             let identifier = authentication.interaction.requestIdentifier, settings[event.business] != nil
         else { return }
-        let id = event.id
-        // When the disk fails here, the request is removed a day later, after its time has passed.
-        try? await requests.update(identifier, of: event.business) { request, _ in
-            if request?.releasedBy == id { request = nil }
-        }
-    }
-
-    private static func meaning(
-        of release: OpenRequest.Release, _ authentication: Authentication
-    ) -> Meaning {
-        switch release {
-        case .result(let json): .result(result(json, authentication))
-        case .unproven: .result(.unproven)
-        case .expired: .result(.expired)
-        case .repetition(let original): .repetition(of: original)
-        }
+        let (claim, id) = (Self.claim(on: identifier, event, authentication), event.id)
+        // When the disk fails here, the result is removed a day later, after its time has passed.
+        _ = try? await requests.update(claim) { request, now in request?.forgetResult(of: id, at: now) }
     }
 
     /// The result for the handler, from the recorded result and the status that the device reports.

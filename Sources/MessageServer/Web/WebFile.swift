@@ -40,7 +40,7 @@ struct WebFile: Sendable, Hashable {
     static func read(from folder: String) -> [WebFile] {
         names.map { name in
             // A file may be absent for a moment while an editor saves it.
-            let bytes = try? File(folder + "/" + name, for: .reading).readAll()
+            let bytes = try? File(folder + "/" + name, for: .readingGiven).readAll()
             return WebFile(name: name, bytes: bytes ?? [])
         }
     }

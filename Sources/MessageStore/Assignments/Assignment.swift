@@ -56,13 +56,15 @@ package struct Assignment: Hashable, Sendable {
     package internal(set) var person: Person?
     /// The reason of the hand-off; nil when none was given.
     package internal(set) var reason: String?
-    /// The note of the last release; nil when none was given.
+    /// The note of the last release, for the next person; nil when none was given.
     package internal(set) var note: String?
     /// The point at which the handler stopped answering; nil once the handler has received a later event.
     package internal(set) var began: Beginning?
     /// The time of the person's latest activity: the claim, or a message that the person wrote.
     package internal(set) var lastSeen: Timestamp?
-    /// Whether the handler sent replies with the hand-off; if so, the server need not tell the customer.
+    /// Whether the customer knows that a person answers, so that the server sends no text about it.
+    ///
+    /// The handler sent replies with the hand-off, or a person released the conversation to another one.
     package internal(set) var isAnnounced = false
 
     /// The assignment of a conversation in which the handler always answered.

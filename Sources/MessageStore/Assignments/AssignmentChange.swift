@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonPOSIX
 
 /// A change of the assignment of a conversation.
@@ -96,8 +97,7 @@ extension Assignment {
         case (.handler, .handOff(let reason, let isAnnounced)),
             (.closed, .handOff(let reason, let isAnnounced)):
             var next = self.next(.waiting, at)
-            next.reason = reason?.cut
-            next.note = nil
+            next.reason = reason?.cut(toBytes: Self.maximumTextBytes)
             next.isAnnounced = isAnnounced
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged
@@ -105,7 +105,6 @@ extension Assignment {
         case (.handler, .claim(let person, _)), (.closed, .claim(let person, _)):
             var next = claimed(by: person, at)
             next.reason = nil
-            next.note = nil
             return .to(next)
         case (.waiting, .claim(let person, _)): return .to(claimed(by: person, at))
         case (.person, .claim(let person, let takes)):
@@ -116,11 +115,13 @@ extension Assignment {
         case (.person, .releaseToHandler(let note)), (.waiting, .releaseToHandler(let note)):
             var next = self.next(.handler, at)
             next.reason = nil
-            next.note = note?.cut
+            next.note = note?.cut(toBytes: Self.maximumTextBytes)
             return .to(next)
         case (.person, .releaseToWaiting(let note)):
             var next = self.next(.waiting, at)
-            next.note = note?.cut
+            next.note = note?.cut(toBytes: Self.maximumTextBytes)
+            // The customer talks with a person already, so no text about that is sent again.
+            next.isAnnounced = true
             return .to(next)
         case (.waiting, .releaseToWaiting): return .unchanged
         case (.handler, .releaseToHandler), (.handler, .releaseToWaiting), (.closed, .releaseToHandler),
@@ -164,18 +165,5 @@ extension Assignment {
         next.lastSeen = nil
         next.isAnnounced = false
         return next
-    }
-}
-
-extension String {
-    /// The text, truncated to `Assignment.maximumTextBytes` between two characters.
-    fileprivate var cut: String {
-        if utf8.count <= Assignment.maximumTextBytes { return self }
-        var text = ""
-        for character in self {
-            if text.utf8.count + character.utf8.count > Assignment.maximumTextBytes { break }
-            text.append(character)
-        }
-        return text
     }
 }

@@ -146,11 +146,14 @@ struct AssignmentTable: Sendable {
         dropOldest(unfinished)
     }
 
-    /// Removes the entry of a conversation, unless a record after `through` made the entry.
-    mutating func remove(_ key: ConversationKey, through: UInt64) {
-        guard let entry = entries[key], entry.assignment.record <= through else { return }
-        if entry.assignment.isAssigned { assignedCount -= 1 }
-        entries[key] = nil
+    /// Removes the entries that satisfy `isErased`; returns their conversations.
+    mutating func remove(where isErased: (ConversationKey, Assignment) -> Bool) -> [ConversationKey] {
+        let erased = entries.filter { isErased($0.key, $0.value.assignment) }
+        for (key, entry) in erased {
+            if entry.assignment.isAssigned { assignedCount -= 1 }
+            entries[key] = nil
+        }
+        return Array(erased.keys)
     }
 
     /// Records that the handler got an event of the conversation, which makes the entry quiet.

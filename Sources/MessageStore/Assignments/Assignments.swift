@@ -82,17 +82,14 @@ final class Assignments: Sendable {
         if isChanged { files.update([key], from: self) }
     }
 
-    /// Removes the entries of the conversations that satisfy `isErased`, and their files.
-    ///
-    /// Entries that a record after `through` made stay.
-    func remove(through: UInt64, where isErased: @Sendable (ConversationKey) -> Bool) {
+    /// Removes the entries that satisfy `isErased`, and their files; returns whether there were any.
+    func remove(where isErased: @Sendable (ConversationKey, Assignment) -> Bool) -> Bool {
         let keys = state.withLock { state in
-            let keys = state.table.entries.keys.filter(isErased)
-            for key in keys { state.table.remove(key, through: through) }
-            recount(state)
-            return keys
+            defer { recount(state) }
+            return state.table.remove(where: isErased)
         }
         files.update(keys, from: self)
+        return !keys.isEmpty
     }
 
     /// Removes one or all quiet entries, except those on which an unfinished event depends.

@@ -463,6 +463,8 @@ extension ConversationQueues.Conversation {
         head = .leased
         let first = 0
         pending[first].attempt += 1
+        pending[first].waitsForHandler = false
+        pending[first].isCalled = false
         if hasGap, !pending[first].isParked {
             pending[first].isAfterGap = true
             hasGap = false

@@ -100,7 +100,9 @@ package enum ReplyResult: Hashable, Sendable {
     package var reason: String? {
         switch self {
         case .accepted, .erased: nil
-        case .refused(_, let reason), .expired(let reason), .dropped(let reason), .failed(let reason): reason
+        case .refused(_, let reason), .expired(let reason), .dropped(let reason), .failed(let reason):
+            // A gateway may refuse without a text.
+            reason.isEmpty ? nil : reason
         }
     }
 

@@ -27,7 +27,7 @@ extension DeliveryScheduler {
                 // waiter in the list.
                 handOver(
                     ready.withLock {
-                        Task.isCancelled ? waiter.handover : $0.next(of: business, or: waiter)
+                        Task.isCancelled ? .end(waiter) : $0.next(of: business, or: waiter)
                     })
             }
         } onCancel: {
@@ -99,15 +99,20 @@ extension DeliveryScheduler {
     /// Counts a message that cannot be read back, which blocks its conversation.
     func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
 
-    /// Removes a leased delivery that has ended; nil when it is not leased.
-    func finish(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
+    /// Removes a leased delivery that has ended; nil when it is not leased, or when `mayEnd` returns false for
+    /// it.
+    func finish(
+        _ record: UInt64, of key: ConversationKey, where mayEnd: (PendingDelivery) -> Bool = { _ in true }
+    ) -> PendingDelivery? {
         let now = SystemClock.nanoseconds()
         let finished = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
-            guard let (finished, progress) = queues.finish(record, of: key) else { return (nil, []) }
+            guard let leased = queues.leased(record, of: key), mayEnd(leased),
+                let (finished, progress) = queues.finish(record, of: key)
+            else { return (nil, []) }
             return (finished, progress)
         }
         guard let finished else { return nil }
-        if finished.isSuspect { handOver(ready.withLock { $0.endTrial(isFinished: true).handovers }) }
+        if finished.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
         if finished.isParked { parked.subtract(1, ordering: .relaxed) }
@@ -123,12 +128,17 @@ extension DeliveryScheduler {
     func handOver(_ handover: ReadyConversations.Handover?) {
         var handover = handover
         while let next = handover {
-            let waiter = next.waiter
-            guard let key = next.conversation else { return waiter.continuation.resume(returning: nil) }
+            let (key, waiter, isTrial): (ConversationKey, LeaseWaiter, Bool)
+            switch next {
+            case .end(let waiter): return waiter.continuation.resume(returning: nil)
+            case .turn(let turn, let isAlone): return turn.continuation.resume(returning: isAlone)
+            case .lease(let conversation, let waits, let isAlone):
+                (key, waiter, isTrial) = (conversation, waits, isAlone)
+            }
             let lease = withQueues(of: key) { $0.lease(key) }
             // An operator may have ended the suspect after it was chosen.
-            let isCancelled = next.isTrial && lease?.pending.isSuspect != true
-            let others = isCancelled ? ready.withLock { $0.cancelTrial() } : []
+            let suspect = lease.flatMap { $0.pending.isSuspect ? $0.pending.record : nil }
+            let others = isTrial ? ready.withLock { $0.beginTrial(of: suspect) } : []
             if let lease {
                 waiter.continuation.resume(returning: lease)
                 return handOver(others)

@@ -47,7 +47,7 @@ final class DeliveryScheduler: Sendable {
     /// The growing pauses after a lease was released without an attempt, and after a message could not be
     /// recorded.
     let releaseBackoff: Backoff
-    /// How long, after a crash, all other deliveries wait while no suspect runs.
+    /// How long, after a crash, all other deliveries wait for suspects at most.
     let suspectPatience: Duration
 
     init(
@@ -140,15 +140,17 @@ final class DeliveryScheduler: Sendable {
 
     /// Removes an unfinished delivery, so that the next delivery of its conversation can be leased.
     ///
-    /// Returns false when the delivery is absent, or is leased and `evenLeased` is false.
-    func remove(_ record: UInt64, of key: ConversationKey, evenLeased: Bool) -> Bool {
-        if evenLeased, finish(record, of: key) != nil { return true }
+    /// Returns false when the delivery is absent, or is leased and `evenLeased` returns false for it.
+    func remove(
+        _ record: UInt64, of key: ConversationKey, evenLeased: (PendingDelivery) -> Bool
+    ) -> Bool {
+        if finish(record, of: key, where: evenLeased) != nil { return true }
         let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
             guard let (removed, progress) = queues.remove(record, of: key) else { return (nil, []) }
             return (removed, progress)
         }
         guard let removed else { return false }
-        if removed.isSuspect { handOver(ready.withLock { $0.removeSuspect() }) }
+        if removed.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
         if removed.isParked {
@@ -190,7 +192,9 @@ final class DeliveryScheduler: Sendable {
             return (result, isDeliverable, isSuspect, begins)
         }
         if beginsRecording { spawnRecording(in: partition) }
-        if isDeliverable { handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key) }) }
+        if isDeliverable {
+            handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key).map { [$0] } ?? [] })
+        }
         return result
     }
 

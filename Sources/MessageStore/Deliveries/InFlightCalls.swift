@@ -9,6 +9,9 @@ import Synchronization
 /// Each message has a line of 19 characters: one for the step, and the record number in 18 digits. A free
 /// line has 19 spaces. A line is written when the step begins, and is never synced: written data survives the
 /// end of the process. A power failure may lose the line, but need not count as a crash.
+///
+/// The first line belongs to no message. It says `stop` once the process was asked to stop, and the other
+/// lines then count no crash, however the process ends.
 final class InFlightCalls: Sendable {
     /// A step that may crash the process.
     enum Step: UInt8, Sendable {
@@ -30,21 +33,27 @@ final class InFlightCalls: Sendable {
     private struct State {
         var places: [UInt64: Int] = [:]
         var free: [Int] = []
-        var count = 0
-        var isClosed = false
+        /// The number of lines; the first is the mark of a stop.
+        var count = 1
+        /// Whether the process was asked to stop; no line is written any more.
+        var isStopped = false
     }
 
     private let file: File
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
+    private static let stopLine = Array("stop               \n".utf8)
 
     /// Opens the file; returns it, and the steps of the messages that were in it when the last process ended.
+    ///
+    /// No message was in it when that process had been asked to stop.
     static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
             let bytes = try file.readAll()
             var left: [UInt64: Step] = [:]
+            if bytes.starts(with: stopLine) { return (InFlightCalls(file), left) }
             // The file is read in pieces of equal size, because a line that was never written is a hole of
             // zeros without a line feed.
             for start in stride(from: 0, to: bytes.count, by: lineBytes) {
@@ -63,12 +72,16 @@ final class InFlightCalls: Sendable {
     private init(_ file: File) { self.file = file }
 
     /// Removes the lines of the last process; called after its crashes were journalled.
-    func clear() throws(SystemError) { try file.truncate(to: 0) }
+    func clear() throws(SystemError) {
+        try file.truncate(to: 0)
+        // The mark of a stop then needs no space, which a full disk would refuse.
+        write(Self.emptyLine, at: 0)
+    }
 
     /// Writes the line of a message whose step begins; the calling thread may have to wait for the disk.
     func begin(_ record: UInt64, _ step: Step) {
         let place = state.withLock { state -> Int? in
-            guard !state.isClosed, state.places[record] == nil else { return nil }
+            guard !state.isStopped, state.places[record] == nil else { return nil }
             let place = state.free.popLast() ?? state.count
             state.count = max(state.count, place + 1)
             state.places[record] = place
@@ -79,7 +92,7 @@ final class InFlightCalls: Sendable {
 
     /// Changes the step in the line of a message.
     func change(_ record: UInt64, to step: Step) {
-        guard let place = state.withLock({ $0.isClosed ? nil : $0.places[record] }) else { return }
+        guard let place = state.withLock({ $0.isStopped ? nil : $0.places[record] }) else { return }
         write(line(record, step), at: place)
     }
 
@@ -97,21 +110,26 @@ final class InFlightCalls: Sendable {
 
     /// Clears the line of a message whose step has ended.
     func end(_ record: UInt64) {
-        let place = state.withLock { $0.isClosed ? nil : $0.places.removeValue(forKey: record) }
+        let place = state.withLock { $0.isStopped ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }
         write(Self.emptyLine, at: place)
         state.withLock { $0.free.append(place) }
     }
 
-    /// Clears the file at a normal end of the process, so that a handler that still runs does not count as a
-    /// crash.
-    func close() {
-        state.withLock { state in
-            state.isClosed = true
-            // If this fails, the remaining lines count as one crash by mistake. A message becomes a dead
-            // letter after three crashes only.
-            try? file.truncate(to: 0)
+    /// Whether the process was asked to stop.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Marks the file once, when the process is asked to stop, so that no message counts a crash from then
+    /// on.
+    ///
+    /// If the write fails, a line may count as one crash by mistake. A message becomes a dead letter after
+    /// three crashes only.
+    func recordStop() {
+        let isFirst = state.withLock { state in
+            defer { state.isStopped = true }
+            return !state.isStopped
         }
+        if isFirst { write(Self.stopLine, at: 0) }
     }
 
     /// Writes a line; ignores an error, so that deliveries continue on a full disk, although a crash is not

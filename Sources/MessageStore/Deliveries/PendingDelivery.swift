@@ -46,6 +46,10 @@ struct PendingDelivery: Sendable {
     /// Whether the delivery may have crashed the last process: it then runs alone until an attempt ends
     /// without a crash.
     var isSuspect = false
+    /// Whether the delivery is leased, and only waits for its handler.
+    var waitsForHandler = false
+    /// Whether the handler was called since the delivery was leased.
+    var isCalled = false
     /// Whether the message was resolved or recorded when the last process crashed: it is then recorded alone.
     var isRecordingSuspect = false
     /// How often the lease was released without an attempt, or recording the message failed.

@@ -12,13 +12,15 @@ import BusinessMessages
 /// Unlike ``FairQueue`` this type counts no slots: each business has a `BusinessWorker`, which limits the
 /// business's concurrent deliveries.
 struct ReadyConversations: Sendable {
-    /// A waiter, and the conversation whose delivery it gets; with a nil conversation, the waiter gets no
-    /// delivery.
-    struct Handover {
-        let waiter: LeaseWaiter
-        let conversation: ConversationKey?
-        /// Whether the conversation's delivery is a suspect that runs alone.
-        var isTrial = false
+    /// A wait that ends.
+    enum Handover {
+        /// The waiter gets the conversation's delivery; with `isTrial`, the delivery is a suspect that runs
+        /// alone.
+        case lease(ConversationKey, LeaseWaiter, isTrial: Bool = false)
+        /// The waiter gets no delivery.
+        case end(LeaseWaiter)
+        /// A leased suspect continues, alone or beside other deliveries.
+        case turn(SuspectTurn, isAlone: Bool)
     }
 
     /// The reasons to pause all leases, such as failing writes.
@@ -46,14 +48,22 @@ struct ReadyConversations: Sendable {
     private var isClosed = false
     /// The current reasons to pause; while there are any, only suspects and probes are leased.
     private(set) var holds: Holds = []
-    /// The state of the suspect that is leased while all other deliveries wait.
-    enum Trial { case none, runs, waitsForHandler }
+    /// The suspect that runs while all other deliveries wait.
+    private enum Trial: Equatable {
+        case none
+        /// A suspect was chosen, and is being leased.
+        case begins
+        /// The suspect with this record runs.
+        case runs(UInt64)
+    }
 
-    private(set) var trial = Trial.none
-    /// The number of suspects that have not run yet; `readySuspects` has the conversations of those that can
-    /// run now.
-    private(set) var suspectCount = 0
+    private var trial = Trial.none
+    /// The suspects that have not run yet and hold other deliveries back, each with its business.
+    private var suspects: [UInt64: BusinessID] = [:]
+    /// The conversations of the suspects that can be leased now.
     private var readySuspects = Deque<ConversationKey>()
+    /// The leased suspects that can continue now.
+    private var turns = Deque<SuspectTurn>()
     /// The businesses that get the next probes, in order.
     private var probed = Deque<BusinessID>()
 
@@ -88,71 +98,106 @@ struct ReadyConversations: Sendable {
         return state.backlog
     }
 
-    /// Pauses all deliveries until this many suspects have run, each alone.
-    mutating func holdForSuspects(_ count: Int) {
-        guard count > 0 else { return }
-        suspectCount = count
+    /// Pauses all deliveries until these suspects have run, each alone.
+    mutating func holdForSuspects(_ suspects: [UInt64: BusinessID]) {
+        guard !suspects.isEmpty else { return }
+        self.suspects = suspects
         holds.insert(.suspects)
     }
 
-    /// Adds a conversation whose next delivery is a suspect; returns the handover that became possible, if
-    /// any.
-    mutating func addSuspect(_ key: ConversationKey) -> Handover? {
-        guard holds.contains(.suspects) else { return add(key) }
+    /// Adds a conversation whose next delivery is a suspect; returns the handovers that became possible.
+    mutating func addSuspect(_ key: ConversationKey) -> [Handover] {
+        guard holds.contains(.suspects) else { return add(key).map { [$0] } ?? [] }
         readySuspects.append(key)
-        return nextSuspect()
+        return advance()
     }
 
-    /// Records whether the leased suspect waits for its handler; false when no suspect runs alone.
-    mutating func setTrialWaiting(_ isWaiting: Bool) -> Bool {
-        guard trial != .none else { return false }
-        trial = isWaiting ? .waitsForHandler : .runs
-        return true
+    /// Whether the delivery with this record is a suspect that runs while all other deliveries wait.
+    func isAlone(_ record: UInt64) -> Bool { trial == .runs(record) }
+
+    /// Records which suspect was leased to run alone; nil when the chosen one is gone.
+    mutating func beginTrial(of record: UInt64?) -> [Handover] {
+        trial = holds.contains(.suspects) ? record.map(Trial.runs) ?? .none : .none
+        return advance()
+    }
+
+    /// Lets the next suspect run while the one with this record waits.
+    ///
+    /// A suspect that waits for something outside this process holds no other delivery back any more. Returns
+    /// whether the suspect ran alone, and the handovers that became possible.
+    mutating func suspend(_ record: UInt64, isOutside: Bool) -> (wasAlone: Bool, handovers: [Handover]) {
+        guard holds.contains(.suspects) else { return (false, []) }
+        let wasAlone = isAlone(record)
+        if wasAlone { trial = .none }
+        if isOutside { suspects[record] = nil }
+        return (wasAlone, advance())
+    }
+
+    /// Lets a suspect whose wait is over continue, alone if other deliveries still wait.
+    mutating func resume(_ turn: SuspectTurn) -> [Handover] {
+        guard holds.contains(.suspects), !isClosed else { return [.turn(turn, isAlone: false)] }
+        if isAlone(turn.record) { return [.turn(turn, isAlone: true)] }
+        turns.append(turn)
+        return advance()
     }
 
     /// Ends the lease of a suspect; returns whether it has run, and the handovers that became possible.
     ///
-    /// A suspect that is released while it waits for its handler has not run: it runs alone later.
-    mutating func endTrial(isFinished: Bool = false) -> (hasRun: Bool, handovers: [Handover]) {
-        guard trial != .none else { return (true, []) }
-        let hasRun = isFinished || trial == .runs
-        trial = .none
-        return (hasRun, hasRun ? removeSuspect() : nextSuspect().map { [$0] } ?? [])
+    /// A suspect that is released while it waits has not run: it runs alone later.
+    mutating func endTrial(of record: UInt64) -> (hasRun: Bool, handovers: [Handover]) {
+        guard holds.contains(.suspects) else { return (true, []) }
+        return isAlone(record) ? (true, clear(record)) : (false, advance())
     }
 
-    /// Ends the turn of a suspect that was removed before its lease; returns the handovers that became
-    /// possible.
-    mutating func cancelTrial() -> [Handover] {
-        trial = .none
-        return nextSuspect().map { [$0] } ?? []
-    }
-
-    /// Subtracts a suspect that has run, or was removed without a lease; returns the handovers that became
-    /// possible.
-    mutating func removeSuspect() -> [Handover] {
+    /// Removes a suspect that has run or has ended; returns the handovers that became possible.
+    mutating func clear(_ record: UInt64) -> [Handover] {
         guard holds.contains(.suspects) else { return [] }
-        suspectCount -= 1
-        if suspectCount <= 0 { return releaseSuspects() }
-        return nextSuspect().map { [$0] } ?? []
+        if isAlone(record) { trial = .none }
+        suspects[record] = nil
+        let turn = turns.first { $0.record == record }
+        _ = turns.remove { $0.record == record }
+        return (turn.map { [.turn($0, isAlone: false)] } ?? []) + advance()
     }
 
-    /// Resumes normal leases, although some suspects have not run because their handlers are not ready.
-    mutating func releaseSuspects() -> [Handover] {
+    /// Lets no suspect of other businesses hold deliveries back; returns the handovers that became possible.
+    mutating func keepSuspects(of isServed: (BusinessID) -> Bool) -> [Handover] {
+        suspects = suspects.filter { isServed($0.value) }
+        return advance()
+    }
+
+    /// Resumes normal leases, although some suspects have not run; returns the suspect that ran alone until
+    /// now, and the handovers that became possible.
+    mutating func releaseSuspects() -> (running: UInt64?, handovers: [Handover]) {
+        guard holds.contains(.suspects) else { return (nil, []) }
+        let running: UInt64? = if case .runs(let record) = trial { record } else { nil }
         trial = .none
-        suspectCount = 0
+        suspects = [:]
+        return (running, advance())
+    }
+
+    /// Ends the pause when no suspect holds deliveries back and none runs; else lets the next suspect run.
+    private mutating func advance() -> [Handover] {
+        guard holds.contains(.suspects), trial == .none else { return [] }
+        guard suspects.isEmpty else { return nextSuspect().map { [$0] } ?? [] }
         while let key = readySuspects.popFirst() {
             businesses[key.business, default: Business()].ready.append(key)
         }
-        return release(.suspects)
+        var handovers: [Handover] = []
+        while let turn = turns.popFirst() { handovers.append(.turn(turn, isAlone: false)) }
+        return handovers + release(.suspects)
     }
 
     private mutating func nextSuspect() -> Handover? {
         guard holds == .suspects, trial == .none, !isClosed else { return nil }
+        if let turn = turns.popFirst() {
+            trial = .runs(turn.record)
+            return .turn(turn, isAlone: true)
+        }
         for _ in 0..<readySuspects.count {
             guard let key = readySuspects.popFirst() else { return nil }
             if let waiter = businesses[key.business]?.waiters.popLast() {
-                trial = .runs
-                return Handover(waiter: waiter, conversation: key, isTrial: true)
+                trial = .begins
+                return .lease(key, waiter, isTrial: true)
             }
             readySuspects.append(key)
         }
@@ -165,7 +210,7 @@ struct ReadyConversations: Sendable {
             businesses[key.business, default: Business()].ready.append(key)
             return nil
         }
-        return Handover(waiter: waiter, conversation: key)
+        return .lease(key, waiter)
     }
 
     /// Removes the longest-ready conversation of a business; nil when none is ready or leases are paused.
@@ -179,8 +224,8 @@ struct ReadyConversations: Sendable {
     ///
     /// Returns the handover that became possible, if any.
     mutating func next(of business: BusinessID, or waiter: LeaseWaiter) -> Handover? {
-        if isClosed { return waiter.handover }
-        if let key = next(of: business) { return Handover(waiter: waiter, conversation: key) }
+        if isClosed { return .end(waiter) }
+        if let key = next(of: business) { return .lease(key, waiter) }
         businesses[business, default: Business()].waiters.append(waiter)
         return nextSuspect()
     }
@@ -191,15 +236,16 @@ struct ReadyConversations: Sendable {
         guard let index = businesses[business]?.waiters.firstIndex(where: { $0.id == waiter }) else {
             return nil
         }
-        return businesses[business]?.waiters.remove(at: index).handover
+        return (businesses[business]?.waiters.remove(at: index)).map(Handover.end)
     }
 
     /// Removes all waiters, and returns the handovers that end their waits; later waiters are not added.
     mutating func close() -> [Handover] {
         isClosed = true
         var handovers: [Handover] = []
+        while let turn = turns.popFirst() { handovers.append(.turn(turn, isAlone: false)) }
         for business in businesses.keys {
-            handovers += (businesses[business]?.waiters ?? []).map(\.handover)
+            handovers += (businesses[business]?.waiters ?? []).map(Handover.end)
             businesses[business]?.waiters = []
         }
         return handovers
@@ -243,7 +289,7 @@ struct ReadyConversations: Sendable {
             let key = businesses[business]?.ready.popFirst()
         else { return nil }
         businesses[business]?.waiters.removeLast()
-        return Handover(waiter: waiter, conversation: key)
+        return .lease(key, waiter)
     }
 }
 
@@ -251,9 +297,11 @@ struct ReadyConversations: Sendable {
 struct LeaseWaiter: Sendable {
     let id: UInt64
     let continuation: CheckedContinuation<Lease?, Never>
+}
 
-    /// The handover that ends the wait without a lease.
-    var handover: ReadyConversations.Handover {
-        ReadyConversations.Handover(waiter: self, conversation: nil)
-    }
+/// A leased suspect of a crash whose wait is over, and which waits for its turn to run.
+struct SuspectTurn: Sendable {
+    let record: UInt64
+    /// Gets whether the suspect runs alone.
+    let continuation: CheckedContinuation<Bool, Never>
 }

@@ -177,7 +177,7 @@ extension Store {
         let record = lease.pending.record
         // The file of calls gets its line before the message is read, so that a crash while reading is
         // counted.
-        calls.begin(record, lease.pending.isSuspect && scheduler.isTrying ? .deliversAlone : .delivers)
+        calls.begin(record, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson =
                 assignments.isEmpty
@@ -194,19 +194,47 @@ extension Store {
         }
     }
 
-    /// Records that a delivery waits for its handler.
-    ///
-    /// A suspect of a crash does not run while it waits: the other deliveries wait for it no longer than
-    /// ``StoreConfiguration/suspectPatience``. A crash during the wait is not counted for it.
-    package func beginWaitingForHandler(_ delivery: Delivery) { setWaiting(delivery, true) }
-
-    /// Records that the handler of a delivery is ready.
-    package func endWaitingForHandler(_ delivery: Delivery) { setWaiting(delivery, false) }
-
-    private func setWaiting(_ delivery: Delivery, _ isWaiting: Bool) {
-        guard delivery.isSuspect, scheduler.setTrialWaiting(isWaiting) else { return }
-        calls.change(delivery.record, to: isWaiting ? .delivers : .deliversAlone)
+    /// Records that a leased delivery waits for its handler: until ``beginCall(_:)`` an operator may drop it.
+    package func beginWaitingForHandler(_ delivery: Delivery) {
+        scheduler.update(delivery.record, of: delivery.conversation) { $0.waitsForHandler = true }
     }
+
+    /// Records that the handler of a delivery is called now; false when an operator ended the delivery while it
+    /// waited.
+    package func beginCall(_ delivery: Delivery) -> Bool {
+        scheduler.update(delivery.record, of: delivery.conversation) {
+            $0.waitsForHandler = false
+            $0.isCalled = true
+        }
+    }
+
+    /// Records that a suspect of a crash waits, so that the next suspect runs; does nothing for other
+    /// deliveries.
+    ///
+    /// A crash during the wait is not counted for the suspect. With `isOutside`, it waits for something outside
+    /// this process, which cannot crash this process: it then holds no other delivery back any more. Other
+    /// suspects do for at most ``StoreConfiguration/suspectPatience``.
+    package func suspend(_ delivery: Delivery, isOutside: Bool) {
+        guard delivery.isSuspect else { return }
+        scheduler.suspend(delivery.record, isOutside: isOutside) {
+            calls.change(delivery.record, to: .delivers)
+        }
+    }
+
+    /// Waits until a suspect of a crash may continue: alone, or beside others when none is held back.
+    package func resume(_ delivery: Delivery) async {
+        guard delivery.isSuspect else { return }
+        let isAlone = await scheduler.resume(delivery.record)
+        // An operator may have ended the delivery during the wait: its turn must not hold others back.
+        guard scheduler.leased(delivery.record, of: delivery.conversation) != nil else {
+            return scheduler.endTurn(of: delivery.record)
+        }
+        if isAlone { calls.change(delivery.record, to: .deliversAlone) }
+    }
+
+    /// Lets no suspect of a business that is not served hold other deliveries back, because no handler will
+    /// get it.
+    package func keepSuspects(of isServed: (BusinessID) -> Bool) { scheduler.keepSuspects(of: isServed) }
 
     /// Returns the texts of a message, from the cache or from the journal.
     private func text(of lease: Lease) throws(StoreError) -> MessageRecords {
@@ -458,7 +486,8 @@ extension Store {
         // then the journal therefore finds the delivery in one of them.
         try journal.append(
             JournalBody.finished(
-                of: delivery.record, kind: pending.recording.kind, result, at: .now()),
+                of: delivery.record, kind: pending.recording.kind, result,
+                attempts: pending.isCalled ? Int(pending.attempt) : nil, at: .now()),
             for: .none,
             effect: .end(
                 segment: pending.location.segment,
@@ -471,8 +500,7 @@ extension Store {
         if !assignments.isEmpty { assignments.removeQuiet(delivery.conversation) }
     }
 
-    /// Throws ``StoreError/notLeased(record:)`` for a delivery that an operator ended while it waited for its
-    /// handler.
+    /// Throws ``StoreError/notLeased(record:)`` for a delivery that an operator ended.
     package func checkLeased(_ delivery: Delivery) throws { _ = try leased(delivery) }
 
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {

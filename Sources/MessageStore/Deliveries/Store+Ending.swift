@@ -9,8 +9,8 @@ extension Store {
 
     /// Ends unfinished messages as dropped, even when their records are unreadable; durable when it returns.
     ///
-    /// Returns the records of the messages that were dropped before. Either all messages end or none, unless
-    /// a handler leases one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``;
+    /// A message that only waits for its handler ends, too. Returns the records of the messages that were
+    /// dropped before. Either all messages end or none, unless a handler gets one of them meanwhile. Throws ``StoreError/unknownRecord(_:)``;
     /// ``StoreError/notPending(record:)`` for a message that has ended in another way; and
     /// ``StoreError/notFinished(record:)`` for a message that a handler of a served business is processing.
     package func dropPending(
@@ -24,14 +24,14 @@ extension Store {
                 repeated.insert(record)
                 continue
             }
-            if isLeased, isServed(lease.conversation.business) {
+            if isLeased, !lease.pending.waitsForHandler, isServed(lease.conversation.business) {
                 throw StoreError.notFinished(record: record)
             }
             found.append(lease)
         }
-        // A message of a business that is no longer served waits for a handler while it is leased. Such a
-        // message ends although it is leased.
-        try await end(found, as: .dropped(reason: reason), evenLeased: { !isServed($0) })
+        try await end(
+            found, as: .dropped(reason: reason),
+            evenLeased: { $1.waitsForHandler || !isServed($0) })
         return repeated
     }
 
@@ -53,15 +53,20 @@ extension Store {
         for event in pending { latest[event.business] = max(latest[event.business] ?? event.at, event.at) }
         let old = pending.filter { latest[$0.business].map { $0 < limit } ?? false }
         let leases = old.compactMap { scheduler.find($0.record)?.lease }
-        try await end(leases, as: .failed(reason: reason), evenLeased: { _ in true })
+        try await end(leases, as: .failed(reason: reason), evenLeased: { _, _ in true })
         return leases.count
     }
 
-    /// Ends an unfinished message whose customer is being erased; false when the message is leased to a
-    /// handler.
+    /// Ends an unfinished message whose customer is being erased; false when a handler has the message.
+    ///
+    /// A leased message that waits for its handler, or that is held back, is not with a handler.
     func endErased(_ lease: Lease) throws(StoreError) -> Bool {
         let pending = lease.pending
-        guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: false) else {
+        let isHeld = held.holds(pending.record)
+        guard
+            scheduler.remove(
+                pending.record, of: lease.conversation, evenLeased: { $0.waitsForHandler || isHeld })
+        else {
             return false
         }
         calls.end(pending.record)
@@ -75,14 +80,17 @@ extension Store {
     }
 
     private func end(
-        _ leases: [Lease], as result: DeliveryResult, evenLeased: (BusinessID) -> Bool
+        _ leases: [Lease], as result: DeliveryResult,
+        evenLeased: (BusinessID, PendingDelivery) -> Bool
     ) async throws {
         for lease in leases {
             let pending = lease.pending
-            // Remove the delivery from its queue first: a delivery that a handler leases meanwhile stays with the
+            // Remove the delivery from its queue first: a delivery that a handler gets meanwhile stays with the
             // handler, and no delivery is ended twice.
             let key = lease.conversation
-            guard scheduler.remove(pending.record, of: key, evenLeased: evenLeased(key.business)) else {
+            guard
+                scheduler.remove(pending.record, of: key, evenLeased: { evenLeased(key.business, $0) })
+            else {
                 throw StoreError.notFinished(record: pending.record)
             }
             calls.end(pending.record)

@@ -5,17 +5,31 @@ import BusinessMessages
 
 /// Erases customers from the files other than the journal.
 extension CustomerErasure {
-    /// Removes each conversation's state or assignment file, unless a later record wrote it.
-    ///
-    /// A record is later when its number is larger than that of the last erased record.
-    func removeFiles(_ scope: ErasureScope, in folder: String) throws(StoreError) {
+    /// Removes each conversation's handler state, unless the answer to a later message decided it.
+    func removeStates(_ scope: ErasureScope) throws(StoreError) {
+        try removeFiles(scope, in: directory.states) { root in
+            root.record("decision").map { scope.erases($0) } ?? true
+        }
+    }
+
+    /// Removes each conversation's assignment file, unless it has an assignment that is not erased.
+    func removeAssignments(_ scope: ErasureScope) throws(StoreError) {
+        try removeFiles(scope, in: directory.assignments) { root in
+            guard let assignment = Assignment(root), let record = root.record("record") else { return true }
+            return scope.erases(assignment, record: record)
+        }
+    }
+
+    private func removeFiles(
+        _ scope: ErasureScope, in folder: String, where isErased: (JSONValue) -> Bool
+    ) throws(StoreError) {
         for conversation in scope.conversations {
             let parent = folder + "/" + Directory.parent(of: conversation.path)
             let prefix = ConversationPath.name(of: conversation.customer)
             try files.remove(in: parent) { name throws(StoreError) in
                 guard name.hasPrefix(prefix) else { return false }
                 let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
-                return (root?.record("decision") ?? root?.record("record") ?? 0) <= scope.through
+                return root.map(isErased) ?? true
             }
         }
     }
@@ -63,18 +77,23 @@ extension CustomerErasure {
 
     /// Removes the open requests of the conversations, and the temporary files of interrupted writes.
     ///
-    /// Keeps the payments whose charge may have to be reversed, and returns their paths.
-    func removeRequests(_ scope: ErasureScope) throws(StoreError) -> [String] {
+    /// Keeps the payments whose charge may have to be reversed, and returns their paths. Each is marked, so
+    /// that the store removes it when its charge is settled.
+    func removeRequests(_ scope: ErasureScope, keepsRecords: Bool) throws(StoreError) -> [String] {
         var busy: [String] = []
         for folder in try files.folders(in: directory.requests) {
             let parent = directory.requests + "/" + folder
             try files.remove(in: parent) { name throws(StoreError) in
                 if name.hasSuffix(".new") { return true }
-                let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
-                guard let root, scope.holds(root) else { return false }
-                let isBusy = root["busy"]?.bool ?? false
-                if isBusy { busy.append(parent + "/" + name) }
-                return !isBusy
+                let path = parent + "/" + name
+                guard let bytes = try files.read(path), let root = (try? JSONDocument(bytes))?.root,
+                    scope.holds(root)
+                else { return false }
+                guard var request = OpenRequestText.request(in: bytes), request.isBusy else { return true }
+                busy.append(path)
+                request.erase(keepsRecords: keepsRecords)
+                try files.replace(path, with: OpenRequestText.bytes(of: request))
+                return false
             }
         }
         return busy
@@ -88,7 +107,9 @@ extension CustomerErasure {
                 guard name.hasSuffix(".json"), let text = try files.read(parent + "/" + name) else {
                     return false
                 }
-                return scope.isMentioned(in: text[...])
+                // A device may write an identifier with other escapes.
+                let sender = (try? JSONDocument(text, limits: .journal))?.root["sourceId"]?.string
+                return scope.isMentioned(in: text[...]) || sender.map { scope.isOf(CustomerID($0)) } ?? false
             }
         }
     }

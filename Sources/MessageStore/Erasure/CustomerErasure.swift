@@ -1,6 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
-import BusinessMessages
+package import BusinessMessages
 
 /// Erases customers in a data directory that no store has open; the caller owns the directory.
 ///
@@ -27,6 +27,8 @@ package struct CustomerErasure: Sendable {
         package var unreached: [String] = []
         /// The names of the conversations in the ledger.
         package var ledgerNames: [String] = []
+        /// The other identifiers of the customers, by which their conversations were found too.
+        package var linked: Set<CustomerID> = []
 
         /// Creates a report without any erased or unreached file.
         package init() {}
@@ -246,8 +248,9 @@ package struct CustomerErasure: Sendable {
         let scope = job.scope
         var report = Report(conversations: scope.conversations.count)
         try removeCaches()
-        for folder in [directory.states, directory.assignments] { try removeFiles(scope, in: folder) }
-        let busy = try removeRequests(scope)
+        try removeStates(scope)
+        try removeAssignments(scope)
+        let busy = try removeRequests(scope, keepsRecords: job.paymentsThrough == nil)
         try removeScratch(scope)
         if let paymentsThrough = job.paymentsThrough { try removePayments(scope, through: paymentsThrough) }
         let (lines, damaged) = try journal.rewrite(scope)

@@ -8,7 +8,9 @@ import BusinessMessages
 /// the store therefore completes the erasure.
 ///
 /// `{"format":1,"through":57,"ledger":"…","keepPayments":false,`
-/// `"conversations":[{"business":"…","customer":"…"}],"records":[12],"contents":["…"]}`
+/// `"conversations":[{"business":"…","customer":"…"}],"records":[12],"later":[59],"contents":["…"]}`
+///
+/// A job of an earlier release has no `later`.
 struct ErasureJob: Sendable {
     let scope: ErasureScope
     /// The time up to which the lines of payments are removed; nil when all of them stay.
@@ -40,6 +42,7 @@ struct ErasureJob: Sendable {
         guard keys.count == conversations.count else { return nil }
         scope = ErasureScope(
             Set(keys), through: through,
+            later: Set(root["later"]?.elements.compactMap { $0.int.flatMap(UInt64.init(exactly:)) } ?? []),
             subjects: Set(records.compactMap { $0.int.flatMap(UInt64.init(exactly:)) }),
             contents: Set(contents.compactMap(\.string)))
         paymentsThrough = root.timestamp("paymentsThrough")
@@ -62,6 +65,8 @@ struct ErasureJob: Sendable {
             }
             writer.key("records")
             writer.array { writer in for record in scope.subjects { writer.int(Int(clamping: record)) } }
+            writer.key("later")
+            writer.array { writer in for record in scope.later { writer.int(Int(clamping: record)) } }
             writer.key("contents")
             writer.array { writer in for content in scope.contents { writer.string(content) } }
         } + [UInt8(ascii: "\n")]

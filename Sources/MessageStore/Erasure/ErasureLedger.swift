@@ -63,7 +63,7 @@ package struct ErasureLedger: Sendable {
     /// Throws ``StoreError/damaged(file:line:)`` for a line that is not one of a ledger.
     package init?(_ path: String) throws(StoreError) {
         let bytes: [UInt8]
-        do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
+        do throws(SystemError) { bytes = try File(path, for: .readingGiven).readAll() } catch {
             if error.isMissing { return nil }
             throw .unavailable(path: path, error)
         }

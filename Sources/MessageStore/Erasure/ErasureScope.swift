@@ -26,12 +26,16 @@ package struct ErasedConversation: Hashable, Sendable {
 }
 
 /// The extent of an erasure: conversations, their records up to a number, and the contents that these name.
+///
+/// A later record is erased too if it is about an erased one, such as a handler's answer to an erased message.
 struct ErasureScope: Sendable {
-    /// The last record to erase.
+    /// The journal's last record when the erasure began.
     let through: UInt64
+    /// The later records that are about erased ones.
+    private(set) var later: Set<UInt64>
     let conversations: Set<ErasedConversation>
     private let customers: Set<CustomerID>
-    /// The customers' identifiers as bytes, which are searched for in texts.
+    /// The customers' identifiers as bytes, as they are and as a JSON text has them, which are searched for in texts.
     private let needles: [[UInt8]]
     /// The record numbers of the messages and reply failures of the conversations.
     private(set) var subjects: Set<UInt64>
@@ -39,21 +43,42 @@ struct ErasureScope: Sendable {
     private(set) var contents: Set<String>
 
     init(
-        _ conversations: Set<ErasedConversation>, through: UInt64, subjects: Set<UInt64> = [],
-        contents: Set<String> = []
+        _ conversations: Set<ErasedConversation>, through: UInt64, later: Set<UInt64> = [],
+        subjects: Set<UInt64> = [], contents: Set<String> = []
     ) {
         self.conversations = conversations
         self.through = through
+        self.later = later
         self.subjects = subjects
         self.contents = contents
         customers = Set(conversations.map(\.customer))
-        needles = customers.map { Array($0.rawValue.utf8) }
+        needles = customers.flatMap { customer in
+            var writer = JSONWriter(reservingCapacity: 64)
+            writer.string(customer.rawValue)
+            let escaped = Array(writer.finish().dropFirst().dropLast())
+            return Array(Set([Array(customer.rawValue.utf8), escaped]))
+        }
     }
 
     /// Returns whether the text contains the identifier of one of the customers.
     func isMentioned(in text: ArraySlice<UInt8>) -> Bool {
         needles.contains { text.firstPosition(of: $0) != nil }
     }
+
+    /// Returns whether the record with this number is erased, if it belongs to one of the conversations.
+    func erases(_ record: UInt64) -> Bool { record <= through || later.contains(record) }
+
+    /// Returns whether an assignment of one of the conversations, stored in this record, is erased.
+    ///
+    /// A claim or a copy keeps the reason and the note of the hand-off with which it began, so that it is
+    /// erased with the hand-off.
+    func erases(_ assignment: Assignment, record: UInt64) -> Bool {
+        let origins = [assignment.record, assignment.began?.record ?? 0]
+        return erases(record) || origins.contains { $0 > 0 && erases($0) }
+    }
+
+    /// Returns whether the customer has one of the conversations.
+    func isOf(_ customer: CustomerID) -> Bool { customers.contains(customer) }
 
     func holds(_ key: ConversationKey) -> Bool {
         customers.contains(key.customer) && conversations.contains(ErasedConversation(key))
@@ -75,11 +100,12 @@ struct ErasureScope: Sendable {
             // A replay is a copy of its original message, so it is erased with that message.
             if let original = message.replayOf, subjects.contains(original) { return true }
             return number <= through && holds(message.conversation)
-        case .assignment(let assigned): return number <= through && holds(assigned.conversation)
+        case .assignment(let assigned):
+            return holds(assigned.conversation) && erases(assigned.assignment, record: number)
         case .reply(let reply):
             return number <= through && reply.reportedIn.map { holds($0) } ?? false
         case .carried, .other:
-            guard number <= through, isMentioned(in: line) else { return false }
+            guard number <= through else { return false }
             // The line's checksum is correct, so it is JSON unless another program wrote it.
             return (try? JSONDocument(Array(line), limits: .journal)).map { holds($0.root) } ?? false
         case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
@@ -91,6 +117,7 @@ struct ErasureScope: Sendable {
     /// Adds the messages and contents that a journal record names, if the record belongs to a conversation.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
         guard holds(record, number: number, in: line) else { return }
+        if number > through { later.insert(number) }
         if record.beginsEvent { subjects.insert(number) }
         if let subject = record.subject { subjects.insert(subject) }
         if record.hasText { contents.formUnion(ContentReferences.hashes(in: line)) }

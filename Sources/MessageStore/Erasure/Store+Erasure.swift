@@ -12,10 +12,24 @@ extension Store {
         let data = DataDirectory(path: directory)
         try data.check()
         let erasure = CustomerErasure(data, CustomerErasure.Settings())
-        let scope = try erasure.find(customers)
-        return CustomerErasure.Report(
+        let all = try erasure.linked(to: customers)
+        let scope = try erasure.find(all)
+        var report = CustomerErasure.Report(
             conversations: scope.conversations.count, records: scope.subjects.count,
             contents: scope.contents.count, unreached: try erasure.quarantinedSegments())
+        report.linked = all.subtracting(customers)
+        return report
+    }
+
+    /// Returns the other identifiers of the person with this one, to whom this server sent an invitation that
+    /// was accepted; needs no lock.
+    package static func linkedCustomers(
+        to customer: CustomerID, in directory: String
+    ) throws(StoreError) -> Set<CustomerID> {
+        let data = DataDirectory(path: directory)
+        try data.check()
+        return try CustomerErasure(data, CustomerErasure.Settings()).linked(to: [customer])
+            .subtracting([customer])
     }
 
     /// Erases these customers from a data directory that no server uses; acquires its lock.
@@ -33,11 +47,14 @@ extension Store {
             _ = try data.identity()
             let erasure = CustomerErasure(data, settings)
             _ = try erasure.resume()
-            let scope = try erasure.find(customers)
+            let all = try erasure.linked(to: customers)
+            let scope = try erasure.find(all)
             guard !scope.conversations.isEmpty else {
                 return CustomerErasure.Report(unreached: try erasure.quarantinedSegments())
             }
-            return try erasure.run(scope)
+            var report = try erasure.run(scope)
+            report.linked = all.subtracting(customers)
+            return report
         }
     }
 }
@@ -54,16 +71,35 @@ extension Store {
     /// The first call creates the ledger.
     package func ledgerNames(of customer: CustomerID, _ business: BusinessID) -> [String] {
         do throws(StoreError) {
-            let file = LedgerFile(erasures.ledger, in: DataDirectory(path: directory))
-            let permit = try FileChangePermit(dataDirectory: directory)
-            defer { withExtendedLifetime(permit) {} }
-            // While a backup runs, only the backup may create the ledger.
-            guard let ledger = permit == nil ? try file.read() : try file.open() else { return [] }
-            let key = ConversationKey(business: business, customer: customer)
-            return [ledger.name(of: ErasedConversation(key))]
+            return try Self.names(of: [(customer, business)], in: directory, erasures)
         } catch {
             logger.warning("the ledger of erasures cannot be used", metadata: ["error": "\(error)"])
             return []
+        }
+    }
+
+    /// Returns the keyed hashes of conversations in this data directory; empty when the ledger cannot be used.
+    ///
+    /// The first call creates the ledger.
+    package static func ledgerNames(
+        of conversations: [(CustomerID, BusinessID)], in directory: String,
+        _ settings: CustomerErasure.Settings
+    ) -> [String] {
+        // Without a ledger, the audit log names no conversation.
+        (try? names(of: conversations, in: directory, settings)) ?? []
+    }
+
+    private static func names(
+        of conversations: [(CustomerID, BusinessID)], in directory: String,
+        _ settings: CustomerErasure.Settings
+    ) throws(StoreError) -> [String] {
+        let file = LedgerFile(settings.ledger, in: DataDirectory(path: directory))
+        let permit = try FileChangePermit(dataDirectory: directory)
+        defer { withExtendedLifetime(permit) {} }
+        // While a backup runs, only the backup may create the ledger.
+        guard let ledger = permit == nil ? try file.read() : try file.open() else { return [] }
+        return conversations.map { customer, business in
+            ledger.name(of: ErasedConversation(ConversationKey(business: business, customer: customer)))
         }
     }
 }

@@ -26,6 +26,11 @@ extension Store {
     private func eraseNow(
         _ customers: Set<CustomerID>, _ settings: CustomerErasure.Settings
     ) async throws -> CustomerErasure.Report {
+        defer {
+            for lease in held.endErasure() {
+                _ = scheduler.release(lease.pending.record, of: lease.conversation)
+            }
+        }
         guard let permit = try FileChangePermit(dataDirectory: directory) else {
             throw StoreError.backupRunning(process: nil)
         }
@@ -38,17 +43,25 @@ extension Store {
         let work = erasure
         // An erasure that failed before is completed first, because its job would be lost otherwise.
         if let unfinished = try await onErasureQueue({ () throws(StoreError) in try work.unfinished() }) {
+            held.beginErasure(of: Set(unfinished.scope.conversations.map(\.customer)))
             _ = try await run(unfinished, work)
         }
         await journal.flush()
+        let all = try await onErasureQueue { () throws(StoreError) in try work.linked(to: customers) }
+        // From before the last erased record is known, no handler gets a message of the customers: with a later
+        // message, it would get the erased state and lines, and its answer could repeat them.
+        held.beginErasure(of: all)
+        await journal.flush()
         let through = journal.lastRecord
         let found = try await onErasureQueue { () throws(StoreError) in
-            try work.find(customers, through: through)
+            try work.find(all, through: through)
         }
         guard !found.conversations.isEmpty else {
             return CustomerErasure.Report(unreached: try work.quarantinedSegments())
         }
-        return try await run(work.job(found), work)
+        var report = try await run(work.job(found), work)
+        report.linked = all.subtracting(customers)
+        return report
     }
 
     private func run(_ job: ErasureJob, _ work: CustomerErasure) async throws -> CustomerErasure.Report {
@@ -104,21 +117,22 @@ extension Store {
     ) async throws -> CustomerErasure.Report {
         let scope = job.scope
         var report = CustomerErasure.Report(conversations: scope.conversations.count)
+        // A change that was being written when its entry was removed adds the entry again.
+        while assignments.remove(where: { scope.holds($0) && scope.erases($1, record: $1.record) }) {
+            await journal.flush()
+        }
+        await assignmentFiles.rest()
         let last = journal.lastRecord
         await journal.endSegment()
-        assignments.remove(through: scope.through) { scope.holds($0) }
-        await assignmentFiles.rest()
         accounts.withLedger { ledger in
             for letter in ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
                 ledger.recordDecision(about: letter)
             }
         }
         try await states.excluding { () throws(StoreError) in
-            try work.removeFiles(scope, in: work.directory.states)
+            try work.removeStates(scope)
         }
-        let busy = try await requests.remove {
-            scope.holds(ConversationKey(business: $0.business, customer: $0.customer))
-        }
+        let busy = try await requests.erase(keepsRecords: job.paymentsThrough == nil) { scope.holds($0) }
         let (lines, damaged) = try await retention.excluding {
             try await self.onErasureQueue { () throws(StoreError) in
                 try work.journal.rewrite(scope, through: last) { self.reader.remove(firstRecord: $0) }
@@ -136,7 +150,7 @@ extension Store {
         let unrecorded = work.settings.unrecordedContents()
         await journal.flush()
         report.contents = try await onErasureQueue { () throws(StoreError) in
-            try work.removeFiles(scope, in: work.directory.assignments)
+            try work.removeAssignments(scope)
             try work.removeScratch(scope)
             if let end = job.paymentsThrough { try work.removePayments(scope, through: end) }
             let contents = try work.removeContents(scope, unrecorded: unrecorded, olderThan: began)
@@ -190,6 +204,7 @@ extension ErasureScope {
 
     /// Returns this scope with only one of its conversations.
     fileprivate func only(_ conversation: ErasedConversation) -> ErasureScope {
-        ErasureScope([conversation], through: through, subjects: subjects, contents: contents)
+        ErasureScope(
+            [conversation], through: through, later: later, subjects: subjects, contents: contents)
     }
 }

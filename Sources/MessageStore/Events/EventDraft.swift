@@ -120,6 +120,7 @@ extension StoreEvent {
         event.state = change.state.rawValue
         event.person = change.person
         event.reason = change.reason
+        event.note = change.note
         return event
     }
 }

@@ -31,10 +31,10 @@ final class EventFeed: Sendable {
     /// Whether changes are kept; never blocks.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Starts keeping changes, or stops and drops the queued ones.
+    /// Starts keeping changes, or stops; drops the queued ones, which belong to an earlier reader.
     func setActive(_ isActive: Bool) {
         active.store(isActive, ordering: .sequentiallyConsistent)
-        if !isActive { state.withLock { $0 = State() } }
+        state.withLock { $0 = State() }
     }
 
     /// Adds the records of a batch; called on the journal's queue before any waiting caller is resumed.
@@ -82,6 +82,29 @@ final class EventFeed: Sendable {
             case .record(let number, let body): .record(number, EventRecord(body: body))
             case .line(let identity, let line): .line(identity, line)
             }
+        }
+    }
+
+    /// The first queued record; nil when there is none.
+    var firstRecord: UInt64? {
+        state.withLock { state in
+            for entry in state.entries {
+                switch entry {
+                case .message(let number, _, _), .record(let number, _): return number
+                case .line: continue
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The queued lines that were written now, not by an earlier process.
+    var writtenLines: Set<LineIdentity> {
+        state.withLock { state in
+            Set(
+                state.entries.compactMap { entry in
+                    if case .line(let identity, .some) = entry { identity } else { nil }
+                })
         }
     }
 

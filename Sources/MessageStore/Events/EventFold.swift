@@ -57,6 +57,14 @@ struct EventFold {
 
     /// The records with events that wait for their lines.
     var unsentRecords: Set<UInt64> { unsent }
+    /// Whether the conversation of a message is known.
+    func knows(_ record: UInt64) -> Bool { subjects.conversation(of: record) != nil }
+
+    /// Adds the conversation of a message that began before the first record that is read.
+    mutating func keep(_ record: UInt64, in conversation: ConversationKey) {
+        subjects.keep(record, in: conversation)
+    }
+
     /// The number of messages whose conversation is kept.
     var subjectCount: Int { subjects.count }
 
@@ -64,13 +72,7 @@ struct EventFold {
     mutating func apply(_ change: DurableChange) -> [Due] {
         switch change {
         case .record(let number, let record):
-            guard number > last else {
-                // The message arrived while the source began, and later records may refer to it.
-                if case .message(let key, _, let kind, _, _, _) = record {
-                    subjects.keep(number, in: key, kind: kind)
-                }
-                return []
-            }
+            guard number > last else { return [] }
             guard let record else {
                 last = number
                 return []

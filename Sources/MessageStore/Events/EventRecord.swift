@@ -28,6 +28,7 @@ enum EventRecord: Sendable {
         let state: Assignment.State
         let person: Person?
         let reason: String?
+        var note: String?
     }
 
     /// A decided reply.
@@ -76,6 +77,14 @@ enum EventRecord: Sendable {
             outboundKind: message.outboundKind, isReplay: false, at: message.receivedAt, claimedBy: claimant)
     }
 
+    /// Creates the record of a reply's end.
+    init(_ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp) {
+        let end = EndedReply(
+            id: entry.reply.id, status: ReplyState.Status(rawValue: result.name) ?? .failed,
+            httpStatus: result.status, reason: result.reason, at: at)
+        self = .reply(of: entry.id.record, end, reportedIn: isReported ? entry.conversation : nil)
+    }
+
     /// Parses a record's body; nil for a record without events.
     init?(body: [UInt8]) {
         // The store wrote the body as JSON. If it cannot be parsed nevertheless, it is treated as one without
@@ -114,14 +123,15 @@ enum EventRecord: Sendable {
             }
             let handOff = outcome.handOff.map {
                 AssignedChange(
-                    name: .conversationHandedOff, state: .waiting, person: nil, reason: $0.assignment.reason)
+                    name: .conversationHandedOff, state: .waiting, person: nil,
+                    reason: $0.assignment.reason)
             }
             self = .outcome(of: outcome.of, at: at, replies: replies ?? [], handOff: handOff)
         case .assignment(let assigned):
             guard let name = StoreEvent.Name(change: root["by"]?.string ?? "") else { return nil }
             let change = AssignedChange(
                 name: name, state: assigned.assignment.state, person: assigned.assignment.person,
-                reason: assigned.assignment.reason)
+                reason: assigned.assignment.reason, note: assigned.assignment.note)
             self = .assignment(assigned.conversation, change, at: at)
         case .reply(let reply):
             guard type.equals("reply") else { return nil }

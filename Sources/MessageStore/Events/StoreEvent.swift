@@ -79,6 +79,8 @@ package struct StoreEvent: Sendable, Hashable {
     package var person: Person?
     /// The reason, if it is known; it contains no customer text.
     package var reason: String?
+    /// The note of the last release of the conversation.
+    package var note: String?
 
     init(_ key: Key, _ name: Name, in conversation: ConversationKey, at: Timestamp, kind: Kind? = nil) {
         self.key = key

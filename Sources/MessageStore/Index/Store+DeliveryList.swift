@@ -99,6 +99,18 @@ extension Store {
         return .found(trace)
     }
 
+    /// Returns why a reply to the message with this record, or that message itself, was not accepted.
+    ///
+    /// Nil when the journal no longer has it, or cannot be read back to it in time.
+    package func reasonOfReply(
+        _ id: MessageID, to record: UInt64, of business: BusinessID
+    ) async throws -> String? {
+        await journal.flush()
+        let (trace, _) = try await trace(of: record, budget: DeliveryIndex.Budget())
+        guard let trace, trace.event.business == business else { return nil }
+        return trace.replies.last { $0.messageID == id }?.reason
+    }
+
     /// Returns the message with this record and its replies; nil when the walk did not find it.
     ///
     /// `isUnread` says whether the walk ended because the budget was used up.

@@ -125,7 +125,11 @@ extension TextSearch {
                 if bytes == 0 { return .nothing }
                 budget.readBytes += bytes
                 for line in lines.reversed() {
-                    if let match = match(line) { return .found(match) }
+                    do throws(Interrupted) {
+                        if let match = try match(line, isLate: { budget.isLate }) { return .found(match) }
+                    } catch {
+                        return .interrupted
+                    }
                     unseen += line.count
                     if unseen >= Self.bytesBetweenLooks {
                         if budget.isLate { return .interrupted }

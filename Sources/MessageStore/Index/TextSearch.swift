@@ -7,9 +7,13 @@ struct TextSearch: Sendable {
     private let wanted: String
     /// The longest part of the text whose bytes are the same in every matching line, apart from ASCII case.
     private let part: [UInt8]
+    /// The scalars that two parts of a string share; an equivalent spelling has at most four times as many as the
+    /// wanted text.
+    private let overlap: Int
 
     init(_ text: String) {
         wanted = text.lowercased()
+        overlap = 4 * wanted.unicodeScalars.count
         // Exclude characters that JSON may escape, and letters with case outside ASCII: their bytes may
         // differ.
         part =
@@ -17,15 +21,22 @@ struct TextSearch: Sendable {
             ?? []
     }
 
+    /// The time of a search was used up within a line.
+    struct Interrupted: Error {}
+
     /// Returns the parsed line if its message contains the text; nil otherwise.
-    func match(_ text: [UInt8]) -> ConversationLine? {
+    ///
+    /// Calls `isLate` before each part of the message, and throws when it returns true.
+    func match(
+        _ text: [UInt8], isLate: () -> Bool = { false }
+    ) throws(Interrupted) -> ConversationLine? {
         // A line with an escape such as \u0041 may contain the part in another form, so such a line is parsed
         // too.
         guard part.isEmpty || contains(text) || text[...].firstPosition(of: Self.escape) != nil else {
             return nil
         }
-        guard let line = ConversationLine(text), !line.isFilesOnly, contains(line.message) else { return nil }
-        return line
+        guard let line = ConversationLine(text), !line.isFilesOnly else { return nil }
+        return try contains(line.message, isLate) ? line : nil
     }
 
     /// Returns whether a character has the same bytes in every matching line, apart from ASCII case.
@@ -51,17 +62,39 @@ struct TextSearch: Sendable {
     }
 
     /// Returns whether a human-readable string in the message, at any depth, contains the wanted text.
-    private func contains(_ value: JSONValue) -> Bool {
+    private func contains(_ value: JSONValue, _ isLate: () -> Bool) throws(Interrupted) -> Bool {
         switch value.kind {
-        case .string: value.string?.lowercased().contains(wanted) ?? false
-        case .array: value.elements.contains(where: contains)
+        case .string:
+            guard let string = value.string else { return false }
+            return try contains(string, isLate)
+        case .array:
+            for element in value.elements where try contains(element, isLate) { return true }
         case .object:
-            value.members.contains {
-                ($0.value.kind != .string || !Self.technical.contains($0.key)) && contains($0.value)
+            for (key, member) in value.members {
+                if member.kind == .string, Self.technical.contains(key) { continue }
+                if try contains(member, isLate) { return true }
             }
-        case .number, .boolean, .null: false
+        case .number, .boolean, .null: break
+        }
+        return false
+    }
+
+    /// Searches a string in parts, because the comparison of characters takes long: about a second for 10 MB.
+    ///
+    /// Each part begins with the end of the part before it, so that no occurrence is cut.
+    private func contains(_ string: String, _ isLate: () -> Bool) throws(Interrupted) -> Bool {
+        var scalars = string.unicodeScalars[...]
+        while true {
+            if isLate() { throw Interrupted() }
+            let part = scalars.prefix(Self.partScalars + overlap)
+            if String(part).lowercased().contains(wanted) { return true }
+            if part.endIndex == scalars.endIndex { return false }
+            scalars = scalars.dropFirst(Self.partScalars)
         }
     }
+
+    /// The scalars of a string after which the time is checked again.
+    private static let partScalars = 4096
 
     /// The members whose strings are identifiers, types, addresses or Base64, and are not searched.
     ///

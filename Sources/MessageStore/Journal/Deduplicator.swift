@@ -9,7 +9,7 @@ final class Deduplicator: Sendable {
     private let scheduler: DeliveryScheduler
     private let outbox: Outbox
     private let memory: MemoryBudget
-    private let maximumPendingDeliveries: Int
+    private let maximumPendingDeliveries: Atomic<Int>
     private let pace: AnswerPace
     private let timers = DispatchQueue(label: "balloon.pace")
 
@@ -22,7 +22,17 @@ final class Deduplicator: Sendable {
         self.pace = pace
         self.index = Mutex(index)
         self.scheduler = scheduler
-        self.maximumPendingDeliveries = maximumPendingDeliveries
+        self.maximumPendingDeliveries = Atomic(maximumPendingDeliveries)
+    }
+
+    /// Applies other limits to later messages.
+    func apply(_ configuration: StoreConfiguration) {
+        index.withLock {
+            $0.apply(
+                window: configuration.deduplicationWindow,
+                maximumCount: configuration.maximumRememberedMessages)
+        }
+        maximumPendingDeliveries.store(configuration.maximumPendingDeliveries, ordering: .relaxed)
     }
 
     /// The number of known messages.
@@ -70,9 +80,8 @@ final class Deduplicator: Sendable {
             case .absent:
                 do throws(StoreError) {
                     // Messages that wait for their sync are not counted here; the journal limits their bytes.
-                    if scheduler.pendingCount >= maximumPendingDeliveries {
-                        throw .tooManyPending(maximum: maximumPendingDeliveries)
-                    }
+                    let maximum = maximumPendingDeliveries.load(ordering: .relaxed)
+                    if scheduler.pendingCount >= maximum { throw .tooManyPending(maximum: maximum) }
                     if message.outboundKind == nil, let quota = scheduler.quotas.reached(by: message.business)
                     {
                         throw .quotaReached(maximum: quota)

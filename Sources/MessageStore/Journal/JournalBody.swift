@@ -172,10 +172,9 @@ enum JournalBody {
     /// `"business":"…","customer":"…","attributes":{…},`
     /// `"message":{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     static func reply(
-        _ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp
+        _ entry: OutboxEntry, _ result: ReplyResult, attempts: Int, isReported: Bool, at: Timestamp
     ) -> [UInt8] {
-        let attempts = entry.attempts + 1
-        return object("reply") {
+        object("reply") {
             $0.field("of", Int(clamping: entry.id.record))
             $0.field("index", entry.id.index)
             $0.field("id", entry.reply.id.rawValue)
@@ -241,10 +240,13 @@ enum JournalBody {
     /// The end of a delivery.
     ///
     /// `{"type":"finished","of":12,"kind":"text","result":"handled","reason":"…","at":"…"}`; `kind` is
-    /// missing when the message has no conversation line. With the result `repeated`, `original` is the id of
+    /// missing when the message has no conversation line. `attempts` is the number of handler calls, if the last
+    /// one led to this end. With the result `repeated`, `original` is the id of
     /// the message whose choice was repeated. With `failed`, `"problems":[…]` lists the broken rules of a
     /// refused answer.
-    static func finished(of record: UInt64, kind: Kind?, _ result: DeliveryResult, at: Timestamp) -> [UInt8] {
+    static func finished(
+        of record: UInt64, kind: Kind?, _ result: DeliveryResult, attempts: Int? = nil, at: Timestamp
+    ) -> [UInt8] {
         object("finished") {
             $0.field("of", Int(record))
             $0.field("kind", kind?.rawValue)
@@ -252,6 +254,7 @@ enum JournalBody {
             $0.field("reason", result.reason)
             write(problems: result.problems, to: &$0)
             $0.field("original", result.original?.rawValue)
+            $0.field("attempts", attempts)
             $0.field("at", at)
         }
     }

@@ -93,6 +93,8 @@ package struct JournalRepair: Hashable, Sendable {
     package let lostRecords: [ClosedRange<UInt64>]
     /// The names of damaged segments.
     package let segments: [String]
+    /// The names of missing segments.
+    package let missingSegments: [String]
     /// The number of conversations held back until the repair.
     package let heldConversations: Int
     /// The first of the held conversations; at most `maximumHeld`.
@@ -104,9 +106,10 @@ package struct JournalRepair: Hashable, Sendable {
     package var isEmpty: Bool { lostRecords.isEmpty && segments.isEmpty }
 
     package init(
-        lostRecords: [ClosedRange<UInt64>], segments: [String], heldConversations: Int, held: [Held] = [],
-        isHarmful: Bool
+        lostRecords: [ClosedRange<UInt64>], segments: [String], missingSegments: [String] = [],
+        heldConversations: Int, held: [Held] = [], isHarmful: Bool
     ) {
+        self.missingSegments = missingSegments
         self.held = held
         self.lostRecords = lostRecords
         self.segments = segments

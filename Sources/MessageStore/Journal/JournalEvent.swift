@@ -66,7 +66,7 @@ package struct JournalEvent: Sendable {
     package let reason: String?
     /// The broken rules of a refused answer, a list of objects; nil for other states.
     package let problems: JSONValue?
-    /// The number of attempts that ended without an outcome.
+    /// The number of attempts that have ended, with the one that decided the outcome.
     package let attempts: Int
     /// The time of the next attempt of a parked message.
     package let next: Timestamp?

@@ -8,7 +8,7 @@ struct JournalReader {
     /// A range of lost records that were on disk once, and the place where they are missing.
     struct Loss: Hashable, Sendable {
         let records: ClosedRange<UInt64>
-        /// The segment with the broken lines, or the segment before the missing records.
+        /// The segment with the broken lines, or the missing segment with the records.
         let segment: UInt64
         /// The number of the line at which the loss was found; 0 when records are missing between two segments.
         let line: Int
@@ -74,8 +74,11 @@ struct JournalReader {
         if let last {
             judge(last.segment, last.scan, isLast: false)
             if segment > last.scan.expected {
-                for range in abandoned.remaining(in: last.scan.expected...segment - 1) {
-                    losses.append(Loss(records: range, segment: last.segment, line: last.scan.endLine))
+                // Behind an intact end, a whole segment is missing; its name is the number of its first record.
+                let (line, missing) = (last.scan.endLine, last.scan.expected)
+                for range in abandoned.remaining(in: missing...segment - 1) {
+                    losses.append(
+                        Loss(records: range, segment: line > 0 ? last.segment : missing, line: line))
                 }
             }
         }

@@ -99,6 +99,8 @@ enum JournalRecord: Sendable {
         /// Whether the handler's answer broke a rule and was refused; replies of the configured fallback, if
         /// any, are sent.
         let isRefusal: Bool
+        /// The number of handler calls; 0 when the end came without one, and in records of earlier versions.
+        let attempts: Int
     }
 
     /// Parses an intact line with this header; nil when the line is not JSON, although its checksum is
@@ -245,6 +247,7 @@ extension JournalRecord.Finished {
         reason = root["reason"]?.string
         original = root["original"]?.string.map { MessageID($0) }
         isRefusal = root["problems"] != nil
+        attempts = root["attempts"]?.int ?? 0
     }
 }
 

@@ -37,9 +37,6 @@ struct JournalSnapshot: Sendable {
     var openLines: [Line]
     var index: MessageIndex
 
-    /// The maximum number of lines of unfinished messages; with more, a start would be as fast without a
-    /// snapshot.
-    static let maximumOpenLines = 100_000
     private static let magic: UInt64 = 0x33_746f_6853_6e42
 
     /// Returns the content of the file: a number that identifies the format's version, the members, and a

@@ -25,10 +25,8 @@ struct MessageIndex: Sendable {
 
     /// All generations, the newest first.
     private var generations: [Generation] = []
-    private let window: Duration
-    /// The time during which one generation gets new messages: a third of the window.
-    private let generationSpan: Duration
-    private let maximumCount: Int
+    private var window: Duration
+    private var maximumCount: Int
     private static let waits = UInt64.max
     /// The maximum number of generations: the newest one, and three that cover the window.
     private static let maximumGenerations = 4
@@ -38,7 +36,15 @@ struct MessageIndex: Sendable {
     /// reached.
     init(window: Duration = .seconds(72 * 3600), maximumCount: Int = 4_000_000) {
         self.window = window
-        generationSpan = window / (Self.maximumGenerations - 1)
+        self.maximumCount = maximumCount
+    }
+
+    /// The time during which one generation gets new messages: a third of the window.
+    private var generationSpan: Duration { window / (Self.maximumGenerations - 1) }
+
+    /// Remembers later messages for `window`, or less when `maximumCount` messages are reached.
+    mutating func apply(window: Duration, maximumCount: Int) {
+        self.window = window
         self.maximumCount = maximumCount
     }
 

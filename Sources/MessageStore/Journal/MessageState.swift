@@ -38,7 +38,7 @@ struct MessageState: Sendable {
     private(set) var original: MessageID?
     private(set) var status = JournalEvent.Status.pending
     private(set) var reason: String?
-    /// The number of the last attempt that ended without an outcome; attempts count from 1.
+    /// The number of the last attempt that ended without an outcome, or that decided; attempts count from 1.
     private(set) var attempts: Int32 = 0
     /// How often the process crashed while it recorded or delivered this message and no other.
     private(set) var crashes: UInt8 = 0
@@ -188,6 +188,7 @@ struct MessageState: Sendable {
         original = finished.original
         next = nil
         end = number
+        attempts = max(attempts, Int32(clamping: finished.attempts))
         guard finished.result == .failed, isDecided, !finished.isRefusal else { return }
         // Earlier versions ended a delivery together with its replies, so its unsent replies become dead
         // letters.

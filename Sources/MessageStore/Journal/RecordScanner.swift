@@ -154,9 +154,12 @@ extension JournalRecord.Finished {
         var of: UInt64?
         var kind: Kind?
         var result: JournalEvent.Status?
+        var attempts = 0
         while let name = scanner.nextName(), !scanner.name(name, is: Names.crc32) {
             switch scanner.value() {
             case .number(let number) where scanner.name(name, is: Names.of): of = number
+            case .number(let number) where scanner.name(name, is: Names.attempts):
+                attempts = Int(clamping: number)
             case .string(let text) where scanner.name(name, is: Names.kind):
                 kind = Kind(rawValue: scanner.text(text))
             case .string(let text) where scanner.name(name, is: Names.result):
@@ -170,6 +173,7 @@ extension JournalRecord.Finished {
         self.of = of
         self.kind = kind
         self.result = result
+        self.attempts = attempts
         reason = nil
         original = nil
         isRefusal = false
@@ -179,6 +183,7 @@ extension JournalRecord.Finished {
 /// The names of record types and members that the scanner knows.
 private enum Names {
     static let at = Array("at".utf8)
+    static let attempts = Array("attempts".utf8)
     static let attributes = Array("attributes".utf8)
     static let business = Array("business".utf8)
     static let crc32 = Array("crc32".utf8)

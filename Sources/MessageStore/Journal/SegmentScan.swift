@@ -50,7 +50,6 @@ struct SegmentScan: Sendable {
     private(set) var lostNotes: Set<UInt64> = []
 
     private let abandoned: AbandonedRecords
-    private var lastBatch: UInt64 = 0
     /// The missing records that a power failure explains if no later batch follows.
     private var gaps: [Loss] = []
     /// The first of these missing records, and the line at which it was detected.
@@ -100,7 +99,6 @@ struct SegmentScan: Sendable {
             damage(at: number)
             return nil
         }
-        if header.batch < lastBatch { damage(at: number) }
         if header.record > expected {
             let missing = abandoned.remaining(in: expected...header.record - 1)
             if !missing.isEmpty { miss(expected, at: number, cut: false) }
@@ -111,7 +109,6 @@ struct SegmentScan: Sendable {
         lines += 1
         if firstRecord == nil { firstRecord = header.record }
         expected = header.record + 1
-        lastBatch = max(lastBatch, header.batch)
         return line
     }
 

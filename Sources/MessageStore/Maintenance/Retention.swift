@@ -19,7 +19,7 @@ final class Retention: Sendable {
 
     private let state = Mutex(State())
     private let timers = DispatchQueue(label: "balloon.retention")
-    private let window: Duration
+    private let window: Mutex<Duration>
     private let interval: Duration
     private let directory: String
     private let dataDirectory: String
@@ -39,7 +39,7 @@ final class Retention: Sendable {
         conversations: ConversationPartitions, checkpointer: Checkpointer, assignments: Assignments,
         logger: Logger
     ) {
-        window = configuration.deduplicationWindow
+        window = Mutex(configuration.deduplicationWindow)
         interval = configuration.retentionInterval
         self.directory = directory
         dataDirectory = configuration.directory
@@ -52,6 +52,11 @@ final class Retention: Sendable {
         self.checkpointer = checkpointer
         self.assignments = assignments
         self.logger = logger
+    }
+
+    /// Keeps segments for another deduplication window from the next round on.
+    func apply(_ configuration: StoreConfiguration) {
+        window.withLock { $0 = configuration.deduplicationWindow }
     }
 
     /// Starts the timer of the rounds: one round after each interval.
@@ -111,6 +116,7 @@ final class Retention: Sendable {
     private func makeRound() async {
         await journal.rotate()
         let now = accounts.now
+        let window = window.withLock { $0 }
         if accounts.withLedger({ $0.awaitsCheckpoint(at: now, window: window) }) {
             await checkpointer.run(isDue: true)
             await journal.flush()

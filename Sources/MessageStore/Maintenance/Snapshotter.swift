@@ -18,8 +18,8 @@ final class Snapshotter: Sendable {
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "balloon.snapshots")
-    private let configuration: StoreConfiguration
-    private let file: SnapshotFile
+    /// The configuration whose limits a snapshot must have, so that the next start can use it.
+    private let configuration: Mutex<StoreConfiguration>
     private let journal: Journal
     private let held: HeldConversations
     private let logger: Logger
@@ -32,13 +32,17 @@ final class Snapshotter: Sendable {
         logger: Logger
     ) {
         state = Mutex(State(lastRecord: lastRecord))
-        self.configuration = configuration
-        file = SnapshotFile(configuration)
+        self.configuration = Mutex(configuration)
         self.journal = journal
         self.held = held
         self.logger = logger
         interval = configuration.snapshotInterval
     }
+
+    private var file: SnapshotFile { SnapshotFile(configuration.withLock { $0 }) }
+
+    /// Applies other limits to the next snapshot.
+    func apply(_ configuration: StoreConfiguration) { self.configuration.withLock { $0 = configuration } }
 
     /// Writes a snapshot if the start read many records, and starts the timer for later snapshots.
     func begin(_ recovered: JournalRecovery.Result) {
@@ -119,6 +123,8 @@ final class Snapshotter: Sendable {
     ///
     /// Returns nil when the journal is damaged, or when a segment is deleted meanwhile.
     private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
+        let configuration = configuration.withLock { $0 }
+        let file = SnapshotFile(configuration)
         let directory = DataDirectory(path: configuration.directory).journal
         var reader = try JournalReader(directory)
         let base = file.read(reader.segments[...], logger: logger)
@@ -147,9 +153,7 @@ final class Snapshotter: Sendable {
     }
 
     private func write(_ snapshot: JournalSnapshot) {
-        guard held.damage.isWhole, !snapshot.segments.isEmpty,
-            snapshot.openLines.count <= JournalSnapshot.maximumOpenLines
-        else { return }
+        guard held.damage.isWhole, !snapshot.segments.isEmpty else { return }
         do throws(SystemError) {
             try file.write(snapshot)
             state.withLock { state in

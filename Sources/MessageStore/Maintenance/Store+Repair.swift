@@ -23,16 +23,19 @@ extension Store {
 
     private func damage(holding conversations: [JournalRepair.Held]) -> JournalRepair {
         let damage = held.damage
+        let folder = DataDirectory(path: directory).journal + "/"
+        let names = Set(damage.losses.map(\.segment) + damage.blemishes).sorted().map(SegmentName.text)
         return JournalRepair(
             lostRecords: damage.losses.map(\.records),
-            segments: Set(damage.losses.map(\.segment) + damage.blemishes).sorted()
-                .map(SegmentName.text),
+            segments: names.filter { Directory.exists(folder + $0) },
+            missingSegments: names.filter { !Directory.exists(folder + $0) },
             heldConversations: damage.held.count, held: conversations, isHarmful: damage.isHarmful)
     }
 
     /// Declares the lost records abandoned, so that the journal is intact again, and resumes held deliveries.
     ///
-    /// Copies each damaged segment to `damaged/journal` first, with a report. A message whose end is lost is
+    /// Copies each damaged segment to `damaged/journal` first, with a report, and then replaces the invalid
+    /// lines in it by blank ones. A message whose end is lost is
     /// delivered again. A message whose id is lost counts as new when a sender repeats it. Returns the
     /// abandoned records. Throws a ``StoreError``; then held deliveries are not resumed.
     package func repairJournal() async throws -> JournalRepair {
@@ -41,7 +44,8 @@ extension Store {
             if repair.isEmpty { return repair }
             try self.keepDamaged(repair)
             if !repair.lostRecords.isEmpty { try await self.journal.abandon(repair.lostRecords) }
-            for lease in self.held.release() {
+            try self.blankInvalidLines(of: repair.segments)
+            for lease in self.held.endDamage() {
                 _ = self.scheduler.release(lease.pending.record, of: lease.conversation)
             }
             self.outbox.releaseHeld()
@@ -59,7 +63,7 @@ extension Store {
             try Directory.make(folder)
             for name in repair.segments {
                 let source = data.journal + "/" + name
-                // A whole segment may be missing, and cannot be copied then.
+                // The retention may have removed the segment since the start.
                 guard try Directory.holds(source) else { continue }
                 try AtomicFile.write(File(source, for: .reading).readAll(), to: folder + "/" + name)
             }
@@ -70,10 +74,71 @@ extension Store {
     }
 }
 
-extension JournalRepair {
-    /// The repair as JSON; `held` is missing when no conversation is held back.
+extension Store {
+    /// Replaces everything in these segments that is not a valid line by blank lines, and removes a segment
+    /// without any valid line.
     ///
-    /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"heldConversations":1,"isHarmful":true,`
+    /// The valid lines keep their places, which the store has in memory. No segment is still being written:
+    /// the damage was found when the store was opened.
+    private func blankInvalidLines(of segments: [String]) throws(StoreError) {
+        let folder = DataDirectory(path: directory).journal
+        let abandoned = try JournalReader(folder).abandoned
+        for name in segments {
+            let path = folder + "/" + name
+            guard let segment = SegmentName.firstRecord(name), Directory.exists(path) else { continue }
+            do throws(SystemError) {
+                let hasLines = try SegmentLines.blankInvalid(
+                    in: path, firstRecord: segment, abandoned: abandoned)
+                if !hasLines {
+                    try Directory.remove(path)
+                    try Directory.synchronize(folder)
+                }
+            } catch {
+                throw .unavailable(path: path, error)
+            }
+        }
+    }
+}
+
+extension SegmentLines {
+    /// Replaces everything in a segment's file that is not a valid line by line feeds, and ends the file after
+    /// its last valid line; returns whether there is one.
+    fileprivate static func blankInvalid(
+        in path: String, firstRecord: UInt64, abandoned: AbandonedRecords
+    ) throws(SystemError) -> Bool {
+        var lines = SegmentLines(
+            try File(path, for: .reading), firstRecord: firstRecord, abandoned: abandoned)
+        let file = try File(path, for: .overwriting)
+        var end = 0
+        while let line = try lines.next() {
+            let place = lines.location(of: line, in: firstRecord)
+            try file.blank(end..<Int(place.offset))
+            end = Int(place.offset) + Int(place.lengthBytes) + 1
+        }
+        // A snapshot counts a segment as changed when something follows its last line.
+        if end < (try file.sizeBytes()) { try file.truncate(to: end) }
+        try file.synchronizeData()
+        return lines.scan.lines > 0
+    }
+}
+
+extension File {
+    /// Fills a range of the file with line feeds, and writes nothing where it has only line feeds.
+    fileprivate func blank(_ range: Range<Int>) throws(SystemError) {
+        let stepBytes = 1 << 20
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: stepBytes) {
+            let count = min(stepBytes, range.upperBound - start)
+            let blanks = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
+            if try read(at: start, count: count) != blanks { try write(blanks, at: start) }
+        }
+    }
+}
+
+extension JournalRepair {
+    /// The repair as JSON; `missingSegments` and `held` are missing when they would be empty.
+    ///
+    /// `{"lostRecords":[{"from":7,"to":9}],"segments":["000000000001.jsonl"],"missingSegments":["000000000007.jsonl"],`
+    /// `"heldConversations":1,"isHarmful":true,`
     /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`
     package var json: [UInt8] {
         JSONWriter.object { writer in
@@ -88,6 +153,10 @@ extension JournalRepair {
             }
             writer.key("segments")
             writer.array { writer in for segment in segments { writer.string(segment) } }
+            if !missingSegments.isEmpty {
+                writer.key("missingSegments")
+                writer.array { writer in for segment in missingSegments { writer.string(segment) } }
+            }
             writer.field("heldConversations", heldConversations)
             writer.field("isHarmful", isHarmful)
             if held.isEmpty { return }
@@ -119,7 +188,9 @@ extension JournalRepair {
                 }
                 return from...to
             },
-            segments: segments.compactMap(\.string), heldConversations: held,
+            segments: segments.compactMap(\.string),
+            missingSegments: root["missingSegments"]?.elements.compactMap(\.string) ?? [],
+            heldConversations: held,
             held: root["held"]?.elements.compactMap { held in
                 guard let business = held["business"]?.string, let customer = held["customer"]?.string
                 else { return nil }

@@ -4,7 +4,7 @@ package struct StoreProblem: Hashable, Sendable {
     package enum Kind: String, Sendable {
         /// A complete line of the journal is damaged.
         case journalDamaged
-        /// Records are missing between two segments.
+        /// A segment is missing, or has no valid line.
         case journalGap
         /// A segment was quarantined at a start, and an operator has not repaired or removed it.
         case journalQuarantined
@@ -84,7 +84,7 @@ extension StoreProblem: CustomStringConvertible {
         let reason =
             switch kind {
             case .journalDamaged: "damaged"
-            case .journalGap: "records before this segment are missing"
+            case .journalGap: "missing, with all records up to the next journal file"
             case .journalQuarantined: "quarantined because of damage; repair or remove it"
             case .conversationDamaged: "invalid line"
             case .conversationUnreadable: "unreadable; check its mode and the disk"

@@ -14,7 +14,7 @@ package struct JournalReply: Sendable {
     package let httpStatus: Int?
     /// The reason of the reply's end, if known.
     package let reason: String?
-    /// The number of attempts in the journal.
+    /// How often the reply was tried, according to the journal.
     package let attempts: Int
     /// The time of the next attempt; nil when none is planned.
     package let next: Timestamp?

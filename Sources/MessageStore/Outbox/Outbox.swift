@@ -69,6 +69,9 @@ final class Outbox: Sendable {
     /// The number of replies that have not ended.
     var count: Int { total.load(ordering: .relaxed) }
 
+    /// Returns whether a reply has not ended.
+    func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.items[id] != nil } }
+
     /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
@@ -189,6 +192,14 @@ final class Outbox: Sendable {
         // Wake the sender, because the limit of replies in flight now has room for another reply.
         wake.yield()
         wakeSender(at: due)
+    }
+
+    /// Counts a request to the gateway for a leased reply.
+    func countPost(_ id: ReplyID) { state.withLock { _ = $0.queue.countPost(id) } }
+
+    /// How often a reply was tried: the requests to the gateway, or the failed attempts if they are more.
+    func tries(_ id: ReplyID) -> Int {
+        state.withLock { state in state.queue.entry(id).map { max($0.posts, $0.attempts) } ?? 0 }
     }
 
     /// Ends a lease without an attempt.

@@ -22,6 +22,8 @@ struct OutboxQueue: Sendable {
         let isTyping: Bool
         /// The number of failed attempts.
         var attempts = 0
+        /// How often the reply was sent to the gateway, also when the answer was about the credential.
+        var posts = 0
         /// The earliest time of the next attempt, of ``SteadyClock``; nil means now.
         var due: Timestamp?
         /// The earliest time at which a probe may lease this entry; nil means `due`.
@@ -155,11 +157,8 @@ struct OutboxQueue: Sendable {
             switch selection {
             case .any(let excluded):
                 inFlight < maximumInFlight ? nextInTurn { !excluded.contains($0) } : nil
-            case .anotherBusiness(let excluded): nextInTurn { !excluded.contains($0) }
-            case .anotherConversation(let business, let customer):
-                nextReady(of: business, otherThan: customer)
-            case .probe(let excluded):
-                nextInTurn { !excluded.contains($0) } ?? nextPostponed(at: now) { !excluded.contains($0) }
+            case .probe(.some(let business)): nextReady(of: business) ?? nextPostponed(of: business, at: now)
+            case .probe(nil): nextInTurn { _ in true } ?? nextPostponed(of: nil, at: now)
             }
         guard let key, let id = lines[key]?.first else { return nil }
         lines[key]?.phase = .leased
@@ -200,6 +199,14 @@ struct OutboxQueue: Sendable {
         nodes[id]?.entry.due = due
         nodes[id]?.entry.notBefore = notBefore
         release(id)
+    }
+
+    /// Counts a request to the gateway; returns how many there were.
+    mutating func countPost(_ id: ReplyID) -> Int {
+        guard let entry = nodes[id]?.entry else { return 0 }
+        let posts = max(entry.posts, entry.attempts) + 1
+        nodes[id]?.entry.posts = posts
+        return posts
     }
 
     /// Ends a lease without counting an attempt; the entry keeps its position and can be leased again.
@@ -325,7 +332,7 @@ struct OutboxQueue: Sendable {
                 continue
             }
             businesses[id]?.isInTurn = false
-            let key = nextReady(of: id, otherThan: nil)
+            let key = nextReady(of: id)
             defer { reenterTurn(id, leasing: key != nil) }
             if let key { return key }
         }
@@ -333,14 +340,13 @@ struct OutboxQueue: Sendable {
     }
 
     /// Returns the conversation whose postponed reply is due first, of those that a probe may lease now.
-    private mutating func nextPostponed(
-        at now: Timestamp, _ isWanted: (BusinessID) -> Bool
-    ) -> ConversationKey? {
+    private mutating func nextPostponed(of business: BusinessID?, at now: Timestamp) -> ConversationKey? {
         var skipped: [Alarm] = []
         defer { for alarm in skipped { dues.insert(alarm) } }
         while skipped.count < Self.maximumSkipped, let alarm = dues.popFirst() {
             guard isWaiting(alarm), let entry = nodes[alarm.id]?.entry else { continue }
-            guard isWanted(entry.conversation.business), entry.notBefore ?? alarm.at <= now else {
+            let isWanted = business == nil || entry.conversation.business == business
+            guard isWanted, entry.notBefore ?? alarm.at <= now else {
                 skipped.append(alarm)
                 continue
             }
@@ -366,16 +372,9 @@ struct OutboxQueue: Sendable {
     }
 
     /// Removes and returns the business's conversation that has been ready for the longest time.
-    private mutating func nextReady(of id: BusinessID, otherThan customer: CustomerID?) -> ConversationKey? {
-        var skipped: ConversationKey?
-        defer { if let skipped { businesses[id]?.ready.prepend(skipped) } }
+    private mutating func nextReady(of id: BusinessID) -> ConversationKey? {
         while let key = businesses[id]?.ready.popFirst() {
-            guard lines[key]?.phase == .ready else { continue }
-            guard key.customer == customer else {
-                return key
-            }
-            // A ready conversation is in the list once; more elements of the same conversation are outdated.
-            if skipped == nil { skipped = key }
+            if lines[key]?.phase == .ready { return key }
         }
         return nil
     }

@@ -77,7 +77,7 @@ package struct ReplyState: Sendable {
         guard status == .queued else { return }
         status = reply.status
         httpStatus = reply.httpStatus
-        reason = reply.reason
+        reason = reply.reason.flatMap { $0.isEmpty ? nil : $0 }
         attempts = max(attempts, reply.attempts)
         next = nil
         end = (record, reply.at ?? decidedAt)

@@ -65,16 +65,26 @@ extension Store {
             end = known
         } else {
             end = (result, .now())
-            let line = unwrittenLines.begin(after: journal.lastRecord)
+            let reports = isReported && entry.isReportable && result.isDeadLetter
+            let line = unwrittenLines.begin(
+                after: journal.lastRecord,
+                UnwrittenLines.Reply(
+                    conversation: entry.conversation,
+                    end: EventRecord(entry, result, isReported: reports, at: end.at),
+                    line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
             let letter = result.isDeadLetter ? DeadLetter(entry.id.record, reply: entry.id.index) : nil
-            let reported = isReported && entry.isReportable ? letter : nil
+            let reported = reports ? letter : nil
+            // An answer with a status is one to a request.
+            let tried = max(outbox.tries(entry.id), entry.attempts + (result.status == nil ? 0 : 1))
             let record = try await journal.append(
-                JournalBody.reply(entry, result, isReported: reported != nil, at: end.at),
+                JournalBody.reply(
+                    entry, result, attempts: tried, isReported: reported != nil, at: end.at),
                 effect: reported.map {
                     .reportedEnd(segment: item.segment, deadLetter: $0, of: entry.business)
                 }
                     ?? .end(segment: item.segment, deadLetter: letter, of: entry.business))
+            unwrittenLines.recordEnd(line, as: record.number)
             outbox.recordEnd(
                 entry.id, result, at: end.at, line: line, report: reported == nil ? nil : record)
         }
@@ -118,6 +128,12 @@ extension Store {
             JournalBody.replyAttempt(
                 of: entry.id, entry.attempts + 1, at: now, next: now.advanced(by: delay)), for: .none)
     }
+
+    /// Counts a request to the gateway for a leased reply.
+    package func countPost(_ entry: OutboxEntry) { outbox.countPost(entry.id) }
+
+    /// How often a reply was tried so far.
+    package func tries(_ entry: OutboxEntry) -> Int { outbox.tries(entry.id) }
 
     /// Ends the lease of a reply without counting an attempt.
     package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }

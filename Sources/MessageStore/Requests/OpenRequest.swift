@@ -11,16 +11,18 @@ package import BusinessMessages
 /// tells. It then keeps its payload, which has no secret by then, for a day. It is not removed while
 /// `isBusy`.
 ///
-/// A sign-in of version 1 has no callback. Apple's event itself consumes the request, with
-/// `begin(for:by:at:)`, and `end(with:by:)` releases it.
+/// A sign-in of version 1 has no callback. Apple's event itself consumes the request, with `begin(by:at:)`, and
+/// `end(with:by:)` releases it.
 ///
-/// The mutating functions only change the value; ``OpenRequests`` makes the result durable. All times are
-/// those that the caller passes in.
+/// The mutating functions only change the value; ``OpenRequests`` makes the result durable, and compares what an
+/// event or a callback says with a ``RequestClaim``. All times are those that the caller passes in.
 package struct OpenRequest: Hashable, Sendable {
     /// The purpose of a request.
     package enum Kind: String, Sendable {
-        /// The customer signs in at a provider.
+        /// The customer signs in at a provider with version 2, which has a callback.
         case signIn
+        /// The customer signs in with version 1, whose event has the provider's token.
+        case classicSignIn
         /// The customer pays.
         case payment
     }
@@ -39,7 +41,7 @@ package struct OpenRequest: Hashable, Sendable {
         case confirmed
         /// Apple's event arrived.
         case released
-        /// A time limit passed; the request no longer has a secret or a result.
+        /// A time limit passed, or the event's delivery ended; the request no longer has a secret or a result.
         case expired
 
         /// Whether the request counts towards the limits for each customer and each business.
@@ -55,11 +57,9 @@ package struct OpenRequest: Hashable, Sendable {
     package enum Release: Hashable, Sendable {
         /// The event belongs to the request; the result is nil when no callback delivered one.
         case result([UInt8]?)
-        /// The event is another customer's, or another event has used the request before.
-        case unproven
-        /// The event repeats the given event, which arrived less than ten seconds before.
+        /// The event repeats the given event, which arrived before.
         case repetition(of: MessageID)
-        /// A time limit passed before the event.
+        /// A time limit passed before the event, or the event's result was removed after its delivery.
         case expired
     }
 
@@ -97,20 +97,24 @@ package struct OpenRequest: Hashable, Sendable {
     package private(set) var result: [UInt8]?
     /// The SHA-256 of the value that the confirm page sends, in hexadecimal.
     package private(set) var confirmation: String?
-    /// The event that released the request.
+    /// Apple's first event for the request.
     package private(set) var releasedBy: MessageID?
     /// The time limit of an accepted payment; nil for a sign-in, which has ``stateLifetime``.
     package private(set) var deadline: Timestamp?
     /// Whether a charge of a payment may have to be reversed.
     package private(set) var isBusy = false
+    /// Whether the customer was erased: the store removes the request as soon as it is not busy.
+    package private(set) var isErased = false
+    /// Whether an erasure of the customer, if any, keeps the lines of payments.
+    package private(set) var keepsRecords = true
 
     /// How long a message may wait for the gateway; longer than the outbox keeps one.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
     /// How long an ended request is kept.
     ///
-    /// A delivery that has not ended may still need a released request, and a late event an expired one.
+    /// A delivery that has not ended may still need a released request. A later event is compared with the
+    /// first one, and is too late when there was none.
     private static let endedLifetime = Duration.seconds(24 * 3600)
-    private static let repetitionWindow = Duration.seconds(10)
     /// The last millisecond of the year 9999.
     private static let never = Timestamp(milliseconds: 253_402_300_799_999)
 
@@ -148,6 +152,8 @@ package struct OpenRequest: Hashable, Sendable {
         releasedBy = parts.releasedBy
         deadline = parts.deadline
         isBusy = parts.isBusy
+        isErased = parts.isErased
+        keepsRecords = parts.keepsRecords
     }
 
     /// The time at which the current time limit ends.
@@ -199,44 +205,44 @@ package struct OpenRequest: Hashable, Sendable {
     }
 
     /// Releases the result to Apple's event; a retried delivery of the same event gets the same result again.
-    package mutating func release(
-        to customer: CustomerID, by event: MessageID, at now: Timestamp
-    ) -> Release {
-        guard customer == self.customer else { return .unproven }
+    ///
+    /// The first event decides: every other event of this request repeats it, whatever it reports.
+    package mutating func release(by event: MessageID, at now: Timestamp) -> Release {
+        if let releasedBy, releasedBy != event { return .repetition(of: releasedBy) }
         switch phase {
-        case .expired: return .expired
-        case .released where isLate(at: now):
-            expire(at: now)
-            return .expired
-        case .released where event == releasedBy: return .result(result)
-        case .consumed where event == releasedBy: return .result(nil)
-        case .consumed where releasedBy != nil, .released:
-            guard let releasedBy, now < since.advanced(by: Self.repetitionWindow) else { return .unproven }
-            return .repetition(of: releasedBy)
+        case .released where !isLate(at: now): return .result(result)
+        case .consumed where releasedBy != nil: return .result(nil)
         case .waiting, .open, .consumed, .recorded, .confirmed:
-            let isLate = isLate(at: now)
-            if isLate, phase != .waiting {
-                expire(at: now)
-                return .expired
-            }
+            guard phase == .waiting || !isLate(at: now) else { break }
             // Without a confirmed result, remove the result and the payload, so that no later callback uses
             // the request.
             if phase != .confirmed { result = nil }
             (phase, since, payload, confirmation, releasedBy) = (.released, now, nil, nil, event)
             return .result(result)
+        case .released, .expired: break
         }
+        if phase != .expired { expire(at: now) }
+        releasedBy = event
+        return .expired
+    }
+
+    /// Removes the result of the event that released the request, and the secrets that are left; the event's
+    /// identity stays for a day.
+    ///
+    /// A replay of the event is ``Release/expired`` then, and another event still is a repetition of it.
+    package mutating func forgetResult(of event: MessageID, at now: Timestamp) {
+        guard kind != .payment, releasedBy == event, phase != .expired else { return }
+        expire(at: now)
     }
 
     /// Consumes the request of a sign-in of version 1 for Apple's event.
     ///
     /// A retried delivery of the same event gets the payload again, until `end(with:by:)` is called.
-    package mutating func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> Begin {
-        if phase == .consumed, releasedBy == event, customer == self.customer, let payload {
-            return .payload(payload)
+    package mutating func begin(by event: MessageID, at now: Timestamp) -> Begin {
+        if phase == .consumed, releasedBy == event, let payload { return .payload(payload) }
+        guard phase == .waiting || phase == .open, phase == .waiting || !isLate(at: now), let payload else {
+            return .ended(release(by: event, at: now))
         }
-        guard phase == .waiting || phase == .open, phase == .waiting || !isLate(at: now),
-            customer == self.customer, let payload
-        else { return .ended(release(to: customer, by: event, at: now)) }
         (phase, since, releasedBy) = (.consumed, now, event)
         return .payload(payload)
     }
@@ -258,6 +264,12 @@ package struct OpenRequest: Hashable, Sendable {
     package mutating func endPayment(by event: MessageID?, at now: Timestamp) {
         guard kind == .payment, phase.isOpen else { return }
         (phase, since, releasedBy) = (.released, now, event)
+    }
+
+    /// Marks a busy payment whose customer was erased; `keepsRecords` is false if its lines are erased too.
+    mutating func erase(keepsRecords: Bool) {
+        isErased = true
+        self.keepsRecords = self.keepsRecords && keepsRecords
     }
 
     /// Whether the customer may still use the request.

@@ -9,9 +9,10 @@ import BusinessMessages
 /// {"format":1,"kind":"signIn","business":"…","customer":"…","requestIdentifier":"…","entry":"57.1","phase":"open",
 ///  "begunAt":"…","since":"…","stateSeconds":600,"releaseSeconds":120,"payload":{…}}
 /// ```
-/// Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
+/// `kind` is `classicSignIn` for a sign-in of version 1, and `payment` for a payment. Later phases add `result`, `confirmation` and `releasedBy`. The callback removes `payload`; for a sign-in
 /// of version 1, the end of Apple's event does. A payment has `deadline`, and `"busy":true` while a charge
-/// may have to be reversed.
+/// may have to be reversed. A busy payment of an erased customer has `"erased":true`, or
+/// `"erased":"keepPayments"` when the lines of payments stay.
 enum OpenRequestText {
     /// The members of a file.
     struct Parts {
@@ -31,7 +32,11 @@ enum OpenRequestText {
         let releasedBy: MessageID?
         let deadline: Timestamp?
         let isBusy: Bool
+        let isErased: Bool
+        let keepsRecords: Bool
     }
+
+    private static let keepsPayments = "keepPayments"
 
     /// The longest time limit that a file may have, in seconds, so that no sum of times overflows.
     private static let maximumSeconds = 7 * 86_400
@@ -58,6 +63,12 @@ enum OpenRequestText {
             writer.field("releasedBy", request.releasedBy?.rawValue)
             writer.field("deadline", request.deadline?.rfc3339)
             if request.isBusy { writer.field("busy", true) }
+            guard request.isErased else { return }
+            if request.keepsRecords {
+                writer.field("erased", keepsPayments)
+            } else {
+                writer.field("erased", true)
+            }
         } + [UInt8(ascii: "\n")]
     }
 
@@ -65,7 +76,7 @@ enum OpenRequestText {
     static func request(in bytes: [UInt8]) -> OpenRequest? {
         // The parser's error is dropped, because the caller reports which file is damaged.
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
-            let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init),
+            let kind = kind(root),
             let business = root["business"]?.string, let customer = root["customer"]?.string,
             let requestIdentifier = root["requestIdentifier"]?.string,
             let entry = root["entry"]?.string.flatMap({ ReplyID($0) }),
@@ -83,7 +94,14 @@ enum OpenRequestText {
                 result: root["result"].map { Array($0.text) },
                 confirmation: root["confirmation"]?.string,
                 releasedBy: (root["releasedBy"]?.string).map { MessageID($0) },
-                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false))
+                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false,
+                isErased: root["erased"] != nil, keepsRecords: root["erased"]?.bool == nil))
+    }
+
+    /// The kind; earlier releases wrote `signIn` for both versions, of which only version 1 has a scalar.
+    private static func kind(_ root: JSONValue) -> OpenRequest.Kind? {
+        let kind = root["kind"]?.string.flatMap(OpenRequest.Kind.init)
+        return kind == .signIn && root["payload"]?["scalar"] != nil ? .classicSignIn : kind
     }
 
     private static func seconds(_ value: JSONValue?) -> Duration? {

@@ -7,8 +7,13 @@ struct RequestTable {
     static let maximumOfCustomer = 5
     /// The maximum number of open requests of a business.
     static let maximumOfBusiness = 10_000
-    /// The maximum number of requests with the ended ones that are still kept.
+    /// The number of open requests from which on no business may have more than its share.
     static let maximum = 100_000
+    /// The maximum number of ended requests of a business; one more removes the oldest.
+    static let maximumEndedOfBusiness = 20_000
+
+    /// The maximum number of ended requests with a queued reply that are skipped in the search for the oldest.
+    private static let maximumSkipped = 100
 
     private struct Row {
         let conversation: ConversationKey
@@ -18,7 +23,10 @@ struct RequestTable {
         let until: Timestamp
         let isOpen: Bool
         let isBusy: Bool
-        let isPayment: Bool
+        let kind: OpenRequest.Kind
+
+        /// Whether the request has ended, and no charge may have to be reversed.
+        var isRemovable: Bool { !isOpen && !isBusy }
     }
 
     /// The members of Apple's event that identify a request.
@@ -29,9 +37,30 @@ struct RequestTable {
 
     private var rows: [RequestName: Row] = [:]
     private var byEntry: [ReplyID: RequestName] = [:]
-    private var bySubject: [Subject: RequestName] = [:]
+    private var bySubject: [Subject: [CustomerID: Set<RequestName>]] = [:]
     private var openOfCustomer: [ConversationKey: Set<RequestName>] = [:]
     private var openOfBusiness: [BusinessID: Int] = [:]
+    private var endedOfBusiness: [BusinessID: Ended] = [:]
+    private var open = 0
+    /// The payments whose charge may have to be reversed.
+    private(set) var busy: Set<RequestName> = []
+
+    /// The ended requests of a business that may be removed.
+    private struct Ended {
+        /// A request with the end of its time.
+        struct Removal: Comparable {
+            let until: Timestamp
+            let name: RequestName
+
+            static func < (left: Removal, right: Removal) -> Bool {
+                (left.until, left.name.digits) < (right.until, right.name.digits)
+            }
+        }
+
+        var count = 0
+        /// The removals; one whose request has changed since is skipped.
+        var removals = MinimumHeap<Removal>()
+    }
 
     /// The number of requests.
     var count: Int { rows.count }
@@ -41,16 +70,54 @@ struct RequestTable {
     /// Returns the request whose message is sent with this reply.
     func name(of entry: ReplyID) -> RequestName? { byEntry[entry] }
 
-    /// Returns the request whose message has this identifier.
-    func name(of business: BusinessID, _ requestIdentifier: String) -> RequestName? {
-        bySubject[Subject(business: business, requestIdentifier: requestIdentifier)]
+    /// Returns the newest request that has this identifier and agrees with the claim.
+    func name(of identifier: String, _ claim: RequestClaim) -> ClaimedRequest<RequestName> {
+        let subject = Subject(business: claim.business, requestIdentifier: identifier)
+        guard let customers = bySubject[subject] else { return .unknown }
+        let names = claim.customer.map { customers[$0] ?? [] } ?? customers.values.reduce([]) { $0.union($1) }
+        let agreeing = names.filter { name in
+            rows[name].map { row in
+                claim.agrees(with: row.kind, of: row.conversation.business, row.conversation.customer)
+            } ?? false
+        }
+        return agreeing.max(by: isOlder).map { .agreed($0) } ?? .other
     }
 
-    /// The payments whose charge may have to be reversed.
-    var busy: [RequestName] { rows.filter(\.value.isBusy).map(\.key) }
+    /// Whether the first request began before the second one.
+    private func isOlder(_ first: RequestName, than second: RequestName) -> Bool {
+        guard let first = rows[first], let second = rows[second] else { return false }
+        return (first.begunAt, first.entry) < (second.begunAt, second.entry)
+    }
 
-    /// Returns the requests whose time limit has passed.
-    func late(at now: Timestamp) -> [RequestName] { rows.filter { $0.value.until <= now }.map(\.key) }
+    /// Returns the requests whose time limit has passed, in the order of their folders.
+    func late(at now: Timestamp) -> [RequestName] { names { $0.until <= now } }
+
+    /// Returns the requests of the conversations that satisfy `isWanted`, in the order of their folders.
+    func names(where isWanted: (ConversationKey) -> Bool) -> [RequestName] {
+        names { isWanted($0.conversation) }
+    }
+
+    private func names(_ isWanted: (Row) -> Bool) -> [RequestName] {
+        rows.filter { isWanted($0.value) }.map(\.key).sorted { $0.digits < $1.digits }
+    }
+
+    /// Returns the oldest ended request of a business that has too many of them; nil when it has not.
+    ///
+    /// A busy request is never returned, and neither is one whose reply `isQueued`: without the request, the
+    /// repeated message would ask the customer a second time.
+    mutating func endedSurplus(of business: BusinessID, isQueued: (ReplyID) -> Bool) -> RequestName? {
+        guard var ended = endedOfBusiness[business], ended.count >= Self.maximumEndedOfBusiness else {
+            return nil
+        }
+        var (skipped, found): ([Ended.Removal], RequestName?) = ([], nil)
+        while found == nil, skipped.count < Self.maximumSkipped, let next = ended.removals.popFirst() {
+            guard let row = rows[next.name], row.isRemovable, row.until == next.until else { continue }
+            if isQueued(row.entry) { skipped.append(next) } else { found = next.name }
+        }
+        for removal in skipped { ended.removals.insert(removal) }
+        endedOfBusiness[business] = ended
+        return found
+    }
 
     /// Returns the request to remove before another of this customer is added: the oldest that is not busy.
     ///
@@ -59,24 +126,24 @@ struct RequestTable {
         let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
         guard open.count >= Self.maximumOfCustomer else { return nil }
         // Never choose a payment whose charge may have to be reversed.
-        return open.filter { rows[$0]?.isBusy == false }.min { left, right in
-            guard let first = rows[left], let second = rows[right] else { return false }
-            return (first.begunAt, first.entry) < (second.begunAt, second.entry)
-        }
+        return open.filter { rows[$0]?.isBusy == false }.min(by: isOlder)
     }
 
     /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
     ///
-    /// A request that replaces a `surplus` one never exceeds a limit.
+    /// Only open requests count. A request that replaces a `surplus` one never exceeds a limit. When all
+    /// businesses together have ``maximum`` open requests, only those with more than their share are refused.
     func exceededLimit(
         of business: BusinessID, _ customer: CustomerID, replacing surplus: RequestName?
     ) -> Int? {
         if surplus != nil { return nil }
         // All of the customer's requests are busy.
-        let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
-        if open.count >= Self.maximumOfCustomer { return Self.maximumOfCustomer }
-        if rows.count >= Self.maximum { return Self.maximum }
-        return openOfBusiness[business, default: 0] >= Self.maximumOfBusiness ? Self.maximumOfBusiness : nil
+        let ofCustomer = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
+        if ofCustomer.count >= Self.maximumOfCustomer { return Self.maximumOfCustomer }
+        let ofBusiness = openOfBusiness[business, default: 0]
+        if ofBusiness >= Self.maximumOfBusiness { return Self.maximumOfBusiness }
+        let share = max(Self.maximum / max(openOfBusiness.count, 1), 1)
+        return open >= Self.maximum && ofBusiness >= share ? share : nil
     }
 
     /// Adds or replaces a request; removes it when `request` is nil.
@@ -87,25 +154,50 @@ struct RequestTable {
             conversation: ConversationKey(business: request.business, customer: request.customer),
             subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
             entry: request.entry, begunAt: request.begunAt, until: request.until,
-            isOpen: request.phase.isOpen, isBusy: request.isBusy, isPayment: request.kind == .payment)
+            isOpen: request.phase.isOpen, isBusy: request.isBusy, kind: request.kind)
         rows[name] = row
-        bySubject[row.subject] = name
-        // Keep an ended payment findable: when its message is sent again, no second request for the sum may
-        // be made.
-        if row.isOpen || row.isPayment { byEntry[row.entry] = name }
-        guard row.isOpen else { return }
+        bySubject[row.subject, default: [:]][request.customer, default: []].insert(name)
+        // Keep an ended request findable: when its message is sent again, no second request may be made.
+        byEntry[row.entry] = name
+        if row.isBusy { busy.insert(name) }
+        guard row.isOpen else {
+            endedOfBusiness[request.business, default: Ended()].count += 1
+            if row.isRemovable {
+                endedOfBusiness[request.business]?.removals.insert(.init(until: row.until, name: name))
+            }
+            return
+        }
         openOfCustomer[row.conversation, default: []].insert(name)
         openOfBusiness[request.business, default: 0] += 1
+        open += 1
     }
 
     private mutating func forget(_ name: RequestName, _ row: Row) {
-        if bySubject[row.subject] == name { bySubject[row.subject] = nil }
+        let customer = row.conversation.customer
+        bySubject[row.subject]?[customer]?.remove(name)
+        if bySubject[row.subject]?[customer]?.isEmpty ?? false { bySubject[row.subject]?[customer] = nil }
+        if bySubject[row.subject]?.isEmpty ?? false { bySubject[row.subject] = nil }
         if byEntry[row.entry] == name { byEntry[row.entry] = nil }
-        guard row.isOpen else { return }
+        busy.remove(name)
+        let business = row.conversation.business
+        guard row.isOpen else {
+            forgetEnded(of: business)
+            return
+        }
+        open -= 1
         openOfCustomer[row.conversation]?.remove(name)
         if openOfCustomer[row.conversation]?.isEmpty ?? false { openOfCustomer[row.conversation] = nil }
-        let business = row.conversation.business
         openOfBusiness[business, default: 1] -= 1
         if openOfBusiness[business] == 0 { openOfBusiness[business] = nil }
+    }
+
+    /// Counts an ended request less, and drops the oldest removals whose requests have changed.
+    private mutating func forgetEnded(of business: BusinessID) {
+        guard var ended = endedOfBusiness.removeValue(forKey: business), ended.count > 1 else { return }
+        ended.count -= 1
+        while let first = ended.removals.first, rows[first.name]?.until != first.until {
+            _ = ended.removals.popFirst()
+        }
+        endedOfBusiness[business] = ended
     }
 }

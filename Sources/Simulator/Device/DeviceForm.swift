@@ -220,10 +220,9 @@ extension DeviceForm.Page {
             throw .refusedAnswer(page: identifier, text, expected: "at most \(maximum) characters")
         }
         if let pattern = options?["regex"]?.string, !pattern.isEmpty {
-            // A device ignores a pattern that it cannot parse; `balloon validate` reports such a pattern.
-            let regex = try? Regex(pattern)
-            // Treat an error while matching as a text that does not match.
-            if let regex, (try? regex.wholeMatch(in: text)) == nil {
+            // A device ignores a pattern that it cannot parse; `balloon validate` reports such a pattern. A text
+            // is accepted when its match cannot be decided within the limits.
+            if RegularExpression(pattern)?.matchesWhole(text) == .absent {
                 throw .refusedAnswer(page: identifier, text, expected: "it must match \(pattern)")
             }
         }

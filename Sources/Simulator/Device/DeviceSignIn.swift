@@ -100,7 +100,8 @@ package struct DeviceSignIn: Sendable {
     /// Throws a ``TransportError``, or ``SimulatorError/signInStopped(status:)`` when a page has neither a
     /// form nor a redirect.
     package func run(over transport: any HTTPTransport) async throws -> Outcome {
-        var request = TransportRequest(url: address, allowsPlainHTTP: true)
+        // The callback's query has a code that is used up, so each page is asked for once.
+        var request = TransportRequest(url: address, allowsPlainHTTP: true, mustHappenOnce: true)
         for _ in 0..<Self.maximumSteps {
             let answer = try await transport.send(request)
             if let location = answer.header("location"), (300...399).contains(answer.status) {
@@ -109,7 +110,8 @@ package struct DeviceSignIn: Sendable {
                     return try await fetchToken(of: location, over: transport)
                 }
                 request = TransportRequest(
-                    url: Self.resolve(location, against: request.url), allowsPlainHTTP: true)
+                    url: Self.resolve(location, against: request.url), allowsPlainHTTP: true,
+                    mustHappenOnce: true)
             } else if answer.status == 200, let form = DeviceWebForm(answer.body) {
                 request = submission(of: form, from: request.url)
             } else {

@@ -36,7 +36,7 @@ struct FakeProviderEndpoints: Sendable {
                 responder.respond(response)
             }
             return nil
-        }
+        }.forLocalCallers
     }
 
     private func delay(at endpoint: ProviderEndpoint) -> Duration? {

@@ -80,7 +80,7 @@ struct Attachments: AsyncParsableCommand {
             } catch {
                 // Remove the partial copy, which would look complete. An error of the removal is ignored,
                 // because the first error is the one to report.
-                try? Directory.remove(output)
+                try? FileOwner.asRealUser { () throws(SystemError) in try Directory.remove(output) }
                 throw error
             }
         }
@@ -96,7 +96,9 @@ struct Attachments: AsyncParsableCommand {
         }
 
         private func create(_ path: String) throws(CommandFailure) -> File {
-            do { return try File(path, for: .creating) } catch { throw .unreadable(path: path, error) }
+            do {
+                return try FileOwner.asRealUser { () throws(SystemError) in try File(path, for: .creating) }
+            } catch { throw .unreadable(path: path, error) }
         }
     }
 }

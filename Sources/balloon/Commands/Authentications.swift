@@ -32,7 +32,10 @@ struct Authentications: AsyncParsableCommand {
             let (requests, unreadable) = try OpenRequestList(dataDirectory: try options.data).requests()
             options.writeHeader("REPLY", "BEGIN", "PHASE", "UNTIL", "BUSINESS", "CUSTOMER")
             for request in requests
-            where request.kind == .signIn && (business == nil || request.business == business) {
+            where request.kind != .payment && (business == nil || request.business == business)
+                // An event that was delivered leaves nothing but its identity behind.
+                && (request.phase != .expired || request.releasedBy == nil)
+            {
                 options.write(Self.text(request), json: Self.json(request))
             }
             if unreadable > 0 {

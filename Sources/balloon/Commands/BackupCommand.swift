@@ -37,7 +37,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try options.check()
-        let data = try options.data
+        let data = try options.place.data
         let settings = try options.place.erasureSettings()
         let report =
             try await file == "-" ? writeToOutput(data, settings) : writeFile(data, settings)

@@ -54,10 +54,17 @@ struct Config: AsyncParsableCommand {
                 guard let provider = business.authentication?.provider else { continue }
                 do throws(SignInFailure) {
                     let check = try await client.check(provider)
-                    guard check.authorizationURL == nil else { continue }
-                    StandardStream.error.write(
-                        "warning: \(business.slug): the provider names no authorization address; enter it in"
-                            + " Apple Business Register\n")
+                    if check.authorizationURL == nil {
+                        StandardStream.error.write(
+                            "warning: \(business.slug): the provider names no authorization address; enter it in"
+                                + " Apple Business Register\n")
+                    }
+                    if check.ignoresAnnouncedIssuer {
+                        StandardStream.error.write(
+                            "warning: \(business.slug): the provider announces iss in its callbacks, and a callback"
+                                + " without it would be accepted; set authentication.authorizationResponseIss to true\n"
+                        )
+                    }
                 } catch {
                     problems.append(
                         ConfigurationProblem(

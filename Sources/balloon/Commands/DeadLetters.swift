@@ -116,6 +116,9 @@ struct DeadLetters: AsyncParsableCommand {
             try await retryReplies()
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
+            if let selection = try choice.selection(options) {
+                results = try await StoreChange.replay(selection, data: try options.data)
+            }
             for event in try choice.events(options) {
                 switch DeadLetterResult(ofEnded: event) {
                 case nil: chosen.append(event)
@@ -153,6 +156,9 @@ struct DeadLetters: AsyncParsableCommand {
         private func retryReplies() async throws {
             var results: [ReplyRetry] = []
             var chosen: [ReplyID] = []
+            if let selection = try choice.selection(options) {
+                results = try await StoreChange.retryReplies(selection, data: try options.data)
+            }
             for reply in try choice.replies(options) {
                 if reply.isDeadLetter {
                     chosen.append(reply.id)
@@ -206,6 +212,15 @@ struct DeadLetters: AsyncParsableCommand {
 
         func run() async throws {
             try await dropReversals()
+            if let selection = try choice.selection(options) {
+                for reply in try await StoreChange.dropReplies(selection, data: try options.data) {
+                    options.writeDropped(reply, isRepetition: false)
+                }
+                for record in try await StoreChange.drop(selection, data: try options.data) {
+                    options.writeDropped(record, isRepetition: false)
+                }
+                return
+            }
             let replies = try choice.replies(options)
             if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.replyNotDead(other.id)
@@ -262,31 +277,35 @@ struct DeadLetterChoice: ParsableArguments {
         if names.isEmpty != all { throw ValidationError("Name the records, or --all.") }
     }
 
-    /// Returns the messages among the chosen dead letters.
+    /// Returns the selection of all dead letters that pass the filters; nil when they are named.
     ///
-    /// A dead letter is included only if it passes the filters. A named message that is no longer a dead
-    /// letter is always included, so that a repeated command can report its present state.
+    /// The server finds them, because they may be too many for a request.
+    func selection(_ options: ReadingOptions) throws -> MessageSelection? {
+        guard all else { return nil }
+        var selection = try filter.resolved(options)
+        selection.isOfDeadLetters = true
+        return selection
+    }
+
+    /// Returns the messages among the named dead letters.
+    ///
+    /// A dead letter is included only if it passes the filters. A message that is no longer a dead letter is
+    /// always included, so that a repeated command can report its present state.
     func events(_ options: ReadingOptions) throws -> [JournalEvent] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
-        if all { return try journal.events { $0.isDeadLetter && filter.admits($0) } }
         let records = names.compactMap { if case .event(let record) = $0 { record } else { nil } }
         return try records.isEmpty
             ? [] : journal.events(records).filter { !$0.isDeadLetter || filter.admits($0) }
     }
 
-    /// Returns the replies among the chosen dead letters.
+    /// Returns the replies among the named dead letters.
     ///
-    /// A dead letter is included only if it passes the filters. A named reply that is no longer a dead letter
-    /// is always included, so that a repeated command can report its present state.
+    /// A dead letter is included only if it passes the filters. A reply that is no longer a dead letter is
+    /// always included, so that a repeated command can report its present state.
     func replies(_ options: ReadingOptions) throws -> [JournalReply] {
         let journal = try options.journal()
         let filter = try filter.resolved(options)
-        if all {
-            var replies: [JournalReply] = []
-            try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { replies.append($0) }
-            return replies
-        }
         let named = names.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }
         return try named.isEmpty
             ? [] : journal.replies(named).filter { !$0.isDeadLetter || filter.admits($0) }

@@ -81,7 +81,7 @@ struct Dev: AsyncParsableCommand {
         let (logger, _, levels) = try log.start()
         let gateway = FakeGateway(
             mspID: known.mspID, secret: known.secret,
-            // Nil accepts any business, because a reload of the configuration may change the businesses.
+            // The businesses of a configuration are named when it is read.
             businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
         for rule in misbehave { gateway.misbehave(rule) }
         known.gateway = "http://\(try await gateway.start())"
@@ -149,6 +149,8 @@ struct Dev: AsyncParsableCommand {
                 $0.listen = listen
                 $0.webFolder = webDir
                 $0.drainDelay = .zero
+                // A reload may change the businesses.
+                gateway.serve(Set($0.businesses.map(\.businessID)))
             }
         }
         var configuration = known.configuration(directory: data, handler: binding)
@@ -166,7 +168,7 @@ struct Dev: AsyncParsableCommand {
         var reloading: HandlerReloading?
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: events, inspector: page,
-            source: source, version: BuildVersion.number, logLevels: levels
+            source: source, version: BuildVersion.number, commit: BuildVersion.commit, logLevels: levels
         ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""

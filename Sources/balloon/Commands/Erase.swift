@@ -9,7 +9,8 @@ struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Forget customers: erase their messages, replies and files; a dry run without --yes.",
         discussion: """
-            Uses the running server, or locks the directory when none runs. Erases what arrived before the command; the \
+            Also erases the other identifier of a person who accepted an invitation of this server: the telephone number, or \
+            the one in the acceptance. Uses the running server, or locks the directory when none runs. Erases what arrived before the command; the \
             ledger gets a keyed hash of each conversation first. An interrupted erasure is completed by the next start. \
             Exits with 65 when quarantined files may still name the customer; it lists them. Not reached: log files, freed \
             disk blocks, and what handlers stored.
@@ -78,7 +79,9 @@ struct Erase: AsyncParsableCommand {
         if isDone {
             return "erased \(conversations), \(report.records) lines of the journal and \(contents)\n"
         }
+        let others = report.linked.map { terminalText($0.rawValue) }.sorted().joined(separator: ", ")
         return
             "would erase \(conversations) with \(report.records) messages and up to \(contents); add --yes to do it\n"
+            + (others.isEmpty ? "" : "the same person, by an accepted invitation: \(others)\n")
     }
 }

@@ -27,39 +27,13 @@ struct EventFilterOptions: ParsableArguments {
     @Option(help: "Only events with this status.")
     var status: JournalEvent.Status?
 
-    /// Returns this filter with the identifier of the named business; throws unless the name matches one
-    /// business.
-    func resolved(_ options: ReadingOptions) throws -> EventFilterOptions {
-        var filter = self
-        filter.business = try options.business(business)?.rawValue
-        return filter
-    }
-
-    /// Whether the event passes the filter; only for a filter that ``resolved(_:)`` returned.
-    func admits(_ event: JournalEvent) -> Bool {
-        (status == nil || event.status == status) && (business == nil || event.business.rawValue == business)
-            && since.map { event.at >= $0 } ?? true && until.map { event.at < $0 } ?? true
-            && (kind == nil || EventRendering.subscription(event) == kind)
-    }
-
-    /// Whether the reply passes the filter, by the time at which the handler decided on it.
-    ///
-    /// Only for a filter that ``resolved(_:)`` returned.
-    func admits(_ reply: JournalReply) -> Bool {
-        (status == nil || reply.status.rawValue == status?.rawValue)
-            && (business == nil || reply.business.rawValue == business)
-            && since.map { reply.decidedAt >= $0 } ?? true && until.map { reply.decidedAt < $0 } ?? true
-            && (kind == nil || .kind(reply.kind) == kind)
-    }
-
-    /// Whether the reversal passes the filter, by the time at which it became a dead letter.
-    ///
-    /// A reversal has neither the kind nor the status of a message. Only for a filter that ``resolved(_:)``
-    /// returned.
-    func admits(_ reversal: AttemptReversal) -> Bool {
-        let at = reversal.attempt.changedAt
-        return status == nil && kind == nil && (business == nil || reversal.business.rawValue == business)
-            && since.map { at >= $0 } ?? true && until.map { at < $0 } ?? true
+    /// Returns the selection with these filters; throws unless the name of the business matches one business.
+    func resolved(_ options: ReadingOptions) throws -> MessageSelection {
+        var selection = MessageSelection()
+        selection.business = try options.business(business)
+        (selection.kind, selection.status) = (kind, status)
+        (selection.since, selection.until) = (since, until)
+        return selection
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
+import MessageServer
 import MessageStore
 
 /// `balloon events …`: the inbound messages in the journal, and their outcomes.
@@ -66,19 +67,34 @@ struct Events: AsyncParsableCommand {
         func run() async throws {
             let journal = try options.journal()
             let filter = try filter.resolved(options)
-            let chosen =
-                try records.isEmpty
-                ? journal.events { filter.admits($0) && $0.isFinished && !$0.isReplyFailure }
-                : journal.events(records).filter(filter.admits)
-            for event in chosen { options.write(event) }
-            guard send else {
-                return StandardStream.error.write(
-                    "\(chosen.count) would be delivered again; add --send to do it\n")
+            guard send || !records.isEmpty else {
+                var count = 0
+                try journal.forEach(where: filter.chooses) { event in
+                    count += 1
+                    options.write(event)
+                }
+                return writeDryRun(count)
             }
-            if chosen.isEmpty { return }
-            let results = try await StoreChange.replay(chosen.map(NamedState.init), data: try options.data)
+            let results: [ReplayResult]
+            if records.isEmpty {
+                // The server finds the messages, which may be too many for a request.
+                results = try await StoreChange.replay(filter, data: try options.data)
+                let replayed = Set(results.map(\.record))
+                try journal.forEach(where: { replayed.contains($0.record) }, options.write)
+            } else {
+                let chosen = try journal.events(records).filter(filter.admits)
+                for event in chosen { options.write(event) }
+                guard send else { return writeDryRun(chosen.count) }
+                if chosen.isEmpty { return }
+                results = try await StoreChange.replay(chosen.map(NamedState.init), data: try options.data)
+            }
+            if results.isEmpty { return }
             StandardStream.error.write(
                 "delivered again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
+        }
+
+        private func writeDryRun(_ count: Int) {
+            StandardStream.error.write("\(count) would be delivered again; add --send to do it\n")
         }
     }
 }
@@ -89,7 +105,7 @@ extension Events {
         static let configuration = CommandConfiguration(
             abstract: "End pending messages for good, without their handlers.",
             discussion: """
-                For messages that can never end: their business was removed, or their record is unreadable. A message that a \
+                For messages that can never end: their handler is down, their business was removed, or their record is unreadable. A message that a \
                 handler is currently handling is not dropped, unless its business was removed.
                 """)
 

@@ -26,12 +26,17 @@ struct Export: AsyncParsableCommand {
             "The business: its slug, its identifier, or the beginning of one.", valueName: "business"))
     var business: String?
 
+    @Flag(
+        help: "Also export the other identifier of a person who accepted an invitation of this server.")
+    var linked = false
+
     @OptionGroup var options: ReadingOptions
 
     mutating func validate() throws {
         // Remove trailing slashes, so that the unfinished folder is created beside the folder and not in it.
         while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
         if folder.isEmpty { throw ValidationError("Name the folder to create.") }
+        if linked, customer == nil { throw ValidationError("--linked needs --customer.") }
         if customer == nil, business == nil { throw ValidationError("Name --customer, --business or both.") }
         for path in [folder, folder + ".new"] where Directory.exists(path) {
             throw ValidationError("\(terminalText(path)) exists; name another folder, or remove it.")
@@ -40,22 +45,31 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         try options.check()
+        let data = try options.data
         let business = try options.business(business)
         let files = try options.files()
         let customer = customer.map { CustomerID($0) }
-        let conversations = try customer.map { try files.summaries(of: $0) } ?? files.list()
+        let others = linked ? try customer.map { try Store.linkedCustomers(to: $0, in: data) } ?? [] : []
+        let customers = customer.map { [$0] + others.sorted { $0.rawValue < $1.rawValue } }
+        let conversations =
+            try customers.map { try $0.flatMap { try files.summaries(of: $0) } } ?? files.list()
         let chosen = conversations.filter { business == nil || $0.business == business }
             .sorted { $0.lastAt < $1.lastAt }
         guard !chosen.isEmpty else {
             return StandardStream.error.write("no conversation to export\n")
         }
-        var export = try ExportFolder(folder, dataDirectory: try options.data)
+        var export = try ExportFolder(folder, dataDirectory: data)
         for conversation in chosen {
             try export.add(
                 try files.lines(of: conversation.business, conversation.customer),
                 of: conversation.business)
         }
-        if let customer { try export.addPayments(of: customer) }
+        if let customers { try export.addPayments(of: Set(customers)) }
+        // The line comes first: a folder that gets its name is in the audit log.
+        StoreChange.audit(
+            "balloon export", data,
+            Store.ledgerNames(
+                of: chosen.map { ($0.customer, $0.business) }, in: data, try options.place.erasureSettings()))
         try export.finish()
         options.write(text(export.counts), json: json(export.counts))
         // The export of a business omits damaged conversations, so the exit code must report them.

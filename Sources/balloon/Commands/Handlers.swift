@@ -103,7 +103,8 @@ struct Handlers: AsyncParsableCommand {
     ) async throws -> [UInt8] {
         let question = JSONWriter.object { $0.field("business", business) }
         do {
-            return try await ControlSocket(data: try options.data).ask("POST", target, question)
+            return try await ControlSocket(data: try options.data).ask(
+                "POST", target, question, timeout: ControlSocket.restartTimeout)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with a handler",
@@ -121,8 +122,9 @@ struct Handlers: AsyncParsableCommand {
             abstract: "Check whether a program is a reliable handler, and report what to correct.",
             discussion: """
                 Starts the program like a server and checks: handshake, an event of each subscribed kind, the same event again, an event in \
-                a file, an event in pieces, concurrent events, response times, cancel, an unknown call, noise, shutdown and \
-                a kill. Exits with 0 when every check passes.
+                a file, an event in pieces, concurrent events, response times, the same events from devices that show less than an \
+                iPhone, cancel, an unknown call, noise, shutdown and a kill. Exits with 0 when every check passes. A line \
+                that begins with warn names something that the customer would miss.
                 """)
 
         @Argument(help: "The program and its arguments; put -- before arguments that begin with a dash.")
@@ -177,6 +179,9 @@ struct Handlers: AsyncParsableCommand {
             switch finding.verdict {
             case .passed(let fact):
                 StandardStream.output.write("ok    \(finding.name): \(terminalText(fact))\n")
+            case .warned(let what, let correction):
+                StandardStream.output.write("warn  \(finding.name): \(terminalText(what))\n")
+                StandardStream.output.write("      \(terminalText(correction))\n")
             case .failed(let what, let correction):
                 StandardStream.output.write("FAIL  \(finding.name): \(terminalText(what))\n")
                 StandardStream.output.write("      \(terminalText(correction))\n")

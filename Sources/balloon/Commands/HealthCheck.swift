@@ -11,8 +11,9 @@ struct HealthCheck: AsyncParsableCommand {
         discussion:
             """
             Without --listen and --url it uses the control socket in the server's data directory, independent of the address \
-            that the server listens on; without a socket it uses BALLOON_LISTEN, else port 8080. With --verbose it uses the \
-            control socket only, and prints the state of every check of /readyz.
+            that the server listens on; without a socket it uses BALLOON_LISTEN, else port 8080. When it may not look into \
+            the data directory it fails, because another server may listen there. With --verbose it uses the control \
+            socket only, and prints the state of every check of /readyz.
             """)
 
     @Option(help: ArgumentHelp("The server's listening address.", valueName: "host:port"))
@@ -44,7 +45,7 @@ struct HealthCheck: AsyncParsableCommand {
         let environment = ProcessEnvironment.variables()
         let directory = data ?? environment["BALLOON_DATA_DIRECTORY"] ?? "data"
         let socket = directory + "/" + ControlRoutes.socketName
-        let place = verbose ? .socket(path: socket) : try place(in: environment, socket)
+        let place = verbose ? .socket(path: socket) : try place(in: environment, directory, socket)
         let answer: TransportResponse
         do throws(TransportError) {
             answer = try await ask(place, socket)
@@ -86,15 +87,21 @@ struct HealthCheck: AsyncParsableCommand {
     /// The first of these that exists is used. The control socket exists while the server runs, and remains
     /// after a server is killed.
     private func place(
-        in environment: [String: String], _ socket: String
-    ) throws(CommandFailure) -> Place {
+        in environment: [String: String], _ directory: String, _ socket: String
+    ) throws -> Place {
         if let base = url ?? listen?.localURL { return .address(base) }
-        if Directory.exists(socket) { return .socket(path: socket) }
+        do throws(CommandFailure) {
+            if try ControlSocket.exists(in: directory) { return .socket(path: socket) }
+        } catch {
+            // Exit with 1: the server may be running, and another one may listen on the default address.
+            StandardStream.error.write(FailureReport(error)?.text ?? "")
+            throw ExitCode(CommandStatus.failed.rawValue)
+        }
         guard let text = environment[Self.variable] else { return .address("http://127.0.0.1:8080") }
         let address = SocketAddress(text)
         if case .unix(let path)? = address { return .socket(path: path) }
         guard let base = address?.localURL else {
-            throw .badVariable(
+            throw CommandFailure.badVariable(
                 name: Self.variable,
                 hint: "use HOST:PORT or unix:PATH, or name the server's address with --url")
         }

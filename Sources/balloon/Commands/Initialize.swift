@@ -56,10 +56,17 @@ struct Initialize: ParsableCommand {
         for (index, file) in files.enumerated() {
             let path = path(file.name)
             do throws(SystemError) {
-                made += missing(above: path)
+                let folders = missing(above: path)
+                made += folders
                 try Directory.make(Directory.parent(of: path))
                 try AtomicFile.write(Array(file.text.utf8), to: path)
-                if file.isProgram { try Directory.makeExecutable(path) }
+                // The user of the image or of a systemd unit is another one. None of the files has a secret.
+                for folder in folders { try Directory.makeExecutable(folder) }
+                if file.isProgram {
+                    try Directory.makeExecutable(path)
+                } else {
+                    try Directory.makeReadable(path)
+                }
             } catch {
                 // Errors of the removal are ignored. The last file may not exist yet, and a repeated command
                 // names a file that was left behind.
@@ -114,28 +121,28 @@ struct Initialize: ParsableCommand {
         switch handler {
         case .python:
             [
-                File(name: handler.program, text: HandlerTemplates.pythonShop, isProgram: true),
-                File(name: "balloon.py", text: HandlerTemplates.pythonLibrary),
+                File(name: handler.program, text: HandlerTemplate.pythonShop.text, isProgram: true),
+                File(name: "balloon.py", text: HandlerTemplate.pythonLibrary.text),
             ]
         case .node:
             [
-                File(name: handler.program, text: HandlerTemplates.nodeShop, isProgram: true),
-                File(name: "balloon.mjs", text: HandlerTemplates.nodeLibrary),
+                File(name: handler.program, text: HandlerTemplate.nodeShop.text, isProgram: true),
+                File(name: "balloon.mjs", text: HandlerTemplate.nodeLibrary.text),
             ]
-        case .shell: [File(name: handler.program, text: HandlerTemplates.shellShop, isProgram: true)]
+        case .shell: [File(name: handler.program, text: HandlerTemplate.shellShop.text, isProgram: true)]
         case .swift: swiftFiles
         }
     }
 
     private var swiftFiles: [File] {
-        let manifest = HandlerTemplates.swiftPackage.split(
+        let manifest = HandlerTemplate.swiftPackage.text.split(
             separator: "../../..", omittingEmptySubsequences: false
         )
         .joined(separator: package)
         return [
             File(name: "Package.swift", text: manifest),
-            File(name: "Sources/shop/main.swift", text: HandlerTemplates.swiftMain),
-            File(name: "Sources/shop/Shop.swift", text: HandlerTemplates.swiftShop),
+            File(name: "Sources/shop/main.swift", text: HandlerTemplate.swiftMain.text),
+            File(name: "Sources/shop/Shop.swift", text: HandlerTemplate.swiftShop.text),
         ]
     }
 

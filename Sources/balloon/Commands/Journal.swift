@@ -57,12 +57,18 @@ struct JournalCommands: AsyncParsableCommand {
             if repair.isEmpty { return "the journal is intact\n" }
             let records = repair.lostRecords.isEmpty ? "no records" : "the records \(repair.recordsText)"
             let segments = repair.segments.joined(separator: ", ")
+            let missing =
+                repair.missingSegments.isEmpty
+                ? "" : "; missing: \(repair.missingSegments.joined(separator: ", "))"
             if isDone {
-                return "removed \(records); the damaged files (\(segments)) are in damaged/journal\n"
+                let kept =
+                    segments.isEmpty
+                    ? "" : "; copies of the damaged files (\(segments)) are in damaged/journal"
+                return "removed \(records)\(kept)\(missing)\n"
             }
             let held = repair.heldConversations
-            return
-                "would remove \(records) in \(segments); \(held) \(held == 1 ? "conversation is" : "conversations are") "
+            return "would remove \(records)\(segments.isEmpty ? "" : " in \(segments)")\(missing); "
+                + "\(held) \(held == 1 ? "conversation is" : "conversations are") "
                 + "held back until then; add --yes to do it\n" + list(repair)
         }
 

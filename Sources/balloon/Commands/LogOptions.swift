@@ -25,8 +25,12 @@ struct LogOptions: ParsableArguments {
         return (logger, stages, levels)
     }
 
-    /// Sets up logging for a command without log options, at the level that the environment names; called once.
-    static func start() throws -> Logger {
+    /// Sets up logging for a command without log options, at the level that the environment names.
+    ///
+    /// A command may change the store more than once; the first call sets up the logging of the process.
+    static func start() throws -> Logger { try commandLogger.get() }
+
+    private static let commandLogger = Result {
         logger(try level(in: ProcessEnvironment.variables()) ?? .info)
     }
 

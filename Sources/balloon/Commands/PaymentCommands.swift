@@ -16,7 +16,8 @@ struct PaymentsCommand: AsyncParsableCommand {
             abstract:
                 "List the attempts to pay, oldest first: time, business, state, sum, reference, attempt.",
             discussion: """
-                The state is begun, succeeded, failed, reversing, reversed, unreversed or dropped. Look for an unreversed \
+                The state is begun, uncertain, succeeded, failed, reversing, reversed, unreversed or dropped. An \
+                uncertain attempt may still be charged, and is reversed later. Look for an unreversed \
                 attempt at the payment provider: its handler never confirmed that no charge remains. Then run balloon \
                 deadletters retry or drop.
                 """)

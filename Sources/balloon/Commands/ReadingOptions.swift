@@ -11,8 +11,17 @@ struct ReadingOptions: ParsableArguments {
     @Flag(help: "Write one JSON object in each line.")
     var json = false
 
-    /// The data directory.
-    var data: String { get throws { try place.data } }
+    /// The data directory; the process then has the rights of its owner, if it had root's.
+    ///
+    /// No command reads a file of a data directory with more rights, because its owner may have put a link to another
+    /// file in that place.
+    var data: String {
+        get throws {
+            let data = try place.data
+            try StoreChange.actAsOwner(of: data)
+            return data
+        }
+    }
 
     /// Opens the conversations' files for reading; throws unless a server created the data directory.
     func files() throws -> ConversationFiles {

@@ -55,7 +55,7 @@ struct RestoreCommand: AsyncParsableCommand {
             restoration.ledger = ledger
             restoration.ledgerPath = terminalText(path)
         }
-        let data = try options.data
+        let data = try options.place.data
         let source = try source()
         try StoreChange.actAsOwner(of: data)
         let report = try await Restoration.run(
@@ -83,7 +83,7 @@ struct RestoreCommand: AsyncParsableCommand {
             }
         }
         let archive: File
-        do { archive = try File(file, for: .readingRegular) } catch {
+        do { archive = try File(file, for: .readingGiven) } catch {
             throw CommandFailure.unreadable(path: terminalText(file), error)
         }
         let position = Atomic(0)

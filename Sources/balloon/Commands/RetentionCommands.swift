@@ -70,7 +70,7 @@ struct RetentionCommands: AsyncParsableCommand {
     /// `balloon retention plan`: the difference between the folder and the App Store.
     struct Plan: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what apply would upload and delete; changes nothing at the App Store.")
+            abstract: "Print what apply would upload, set and delete; changes nothing at the App Store.")
 
         @OptionGroup var options: RetentionOptions
 
@@ -96,7 +96,7 @@ struct RetentionCommands: AsyncParsableCommand {
             help: ArgumentHelp("The longest wait for Apple's approval, in minutes.", valueName: "minutes"))
         var wait = 10
 
-        @Flag(help: "Print what would be uploaded and deleted, and change nothing.")
+        @Flag(help: "Print what would be uploaded, set and deleted, and change nothing.")
         var dryRun = false
 
         @Flag(help: "Confirm a change of the production environment.")
@@ -274,6 +274,13 @@ struct RetentionOptions: ParsableArguments {
             let plan = RetentionPlan(app.folder, try await application.states())
             var lines = plan.uploadedImages.map { "upload image \($0.id) \(terminalText($0.name))" }
             lines += plan.uploadedMessages.map { "upload message \($0.id) \(terminalText($0.name))" }
+            let defaults = app.folder.defaults.keys.count
+            RetentionOptions.announce(
+                "asking for \(defaults) defaults", api.pacedTime(readDefaults: defaults))
+            lines += try await application.defaultChanges().map { change in
+                "set default \(change.key.product) \(change.key.locale) to \(terminalText(change.name))"
+                    + (change.current.map { " instead of \($0)" } ?? "")
+            }
             lines += try application.oldDefaults().map { "delete default \($0.product) \($0.locale)" }
             lines += plan.deletedMessages.map { "delete message \($0)" }
             lines += plan.deletedImages.map { "delete image \($0)" }
@@ -295,8 +302,8 @@ struct RetentionOptions: ParsableArguments {
     private static func report(_ step: RetentionApplication.Step) {
         let text =
             switch step {
-            case .uploadsImage(let name): "uploading image \(name)"
-            case .uploadsMessage(let name): "uploading message \(name)"
+            case .uploadsImage(let name, let progress): "uploading image \(name) \(text(progress))"
+            case .uploadsMessage(let name, let progress): "uploading message \(name) \(text(progress))"
             case .waits(let count): "waiting for Apple's approval of \(count)"
             case .setsDefault(let key): "setting the default of \(key.product) \(key.locale)"
             case .deletesDefault(let key): "deleting the default of \(key.product) \(key.locale)"
@@ -304,5 +311,22 @@ struct RetentionOptions: ParsableArguments {
             case .deletesImage(let id): "deleting image \(id)"
             }
         StandardStream.error.write(terminalText(text) + "\n")
+    }
+
+    /// `(3 of 50, until 10:15:30 UTC)`; without a time when Apple's rate limits do not apply.
+    static func text(_ progress: RetentionApplication.Progress, now: Timestamp = .now()) -> String {
+        let end = progress.remaining == .zero ? "" : ", " + until(progress.remaining, from: now)
+        return "(\(progress.number) of \(progress.total)\(end))"
+    }
+
+    /// Says on the standard error what takes longer than a few seconds, and when it ends.
+    fileprivate static func announce(_ work: String, _ time: Duration) {
+        guard time > .seconds(5) else { return }
+        StandardStream.error.write("\(work), \(until(time, from: .now()))\n")
+    }
+
+    private static func until(_ time: Duration, from now: Timestamp) -> String {
+        let end = now.advanced(by: time).rfc3339
+        return "until \(end.dropFirst("2026-11-21T".count).prefix("10:15:30".count)) UTC"
     }
 }

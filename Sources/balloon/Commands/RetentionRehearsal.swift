@@ -11,14 +11,22 @@ struct RetentionRehearsal: AsyncParsableCommand {
         commandName: "rehearse",
         abstract: "Run Apple's performance test against balloon dev, and say whether it would pass.",
         discussion: """
-            Needs --data and an earlier apply. Fails when fewer than 95 % of 100 questions are answered within 500 ms, and when the \
-            app's handler decided fewer than 95 % of them, although the rule file answered instead. With a real-time URL \
+            Needs --data and an earlier apply. Fails when fewer than 95 % of 100 questions are answered within 500 ms with a message, and \
+            when the app's handler decided fewer than 95 % of them, although the rule file answered instead. With a real-time URL \
             (balloon retention url --data DIR --set URL) the test asks that server, which must have DIR/app-store-root.cer as its \
             rootFile; then the handler's part is not known.
             """)
 
     @OptionGroup var options: RetentionOptions
 
+    @Flag(
+        help: ArgumentHelp(
+            "Count an answer without a message as a success, as Apple does.",
+            discussion: "The App Store then shows the default message."))
+    var allowEmpty = false
+
+    /// The time within which the server reads the states of an apply that has just ended.
+    private static let stateTime = Duration.milliseconds(2500)
     /// The longest wait for the result; the test itself ends after a minute.
     private static let patience = Duration.seconds(90)
 
@@ -30,6 +38,7 @@ struct RetentionRehearsal: AsyncParsableCommand {
     func run() async throws {
         let target = try options.target()
         let file = DecisionTally.path(directory: target.directory, app: target.app.slug)
+        try await Task.sleep(for: Self.stateTime)
         let before = DecisionTally.bytes(of: file).count
         let started = try await target.api.startPerformanceTest(originalTransactionID: "2000000000000001")
         guard let id = started["requestId"]?.string.flatMap({ RetentionID($0) }) else {
@@ -54,7 +63,7 @@ struct RetentionRehearsal: AsyncParsableCommand {
         }
         let verdict = RehearsalVerdict(
             result, tally: isLocal && target.app.handler != nil ? tally : nil,
-            budget: target.app.budget)
+            budget: target.app.budget, allowsEmpty: allowEmpty)
         StandardStream.output.write(verdict.text)
         if !verdict.isPassed { throw ExitCode(CommandStatus.failed.rawValue) }
     }
@@ -103,7 +112,9 @@ struct RehearsalVerdict {
     let text: String
 
     /// Judges the result of a performance test; with a `tally`, also the share of the handler.
-    init(_ result: JSONValue, tally: DecisionTally?, budget: Duration) {
+    ///
+    /// Unless `allowsEmpty`, an answer without a message counts as a failed question.
+    init(_ result: JSONValue, tally: DecisionTally?, budget: Duration, allowsEmpty: Bool = false) {
         let total = result["config"]?["totalRequests"]?.int ?? 0
         let threshold = result["config"]?["responseTimeThreshold"]?.int ?? 0
         let needed = result["config"]?["successRateThreshold"]?.int ?? 100
@@ -121,6 +132,14 @@ struct RehearsalVerdict {
         }
         var isPassed = result["result"]?.string == "PASS"
         if isPassed { reasons = [] }
+        let empty = result["emptyAnswers"]?.int ?? 0
+        if empty > 0 { lines.append("answers without a message: \(empty)") }
+        if !allowsEmpty, empty > 0, rate - (empty * 100 + total - 1) / max(total, 1) < needed {
+            isPassed = false
+            reasons.append(
+                "\(empty) answers named no message, so the App Store would show the default message; check the states (balloon retention status) and the rules, or give --allow-empty"
+            )
+        }
         if result["result"]?.string == "PENDING" { reasons.append("the test did not end") }
         if let tally {
             lines.append(

@@ -62,7 +62,8 @@ struct ScenarioCommands: AsyncParsableCommand {
         {
             var report = JUnitReport()
             for (file, scenario) in scenarios {
-                var run = ScenarioRun(try server.customer(of: scenario), server.gateway)
+                var run = ScenarioRun(
+                    try server.customer(of: scenario), server.gateway, provider: server.provider.url)
                 let results = await run.play(scenario)
                 report.add(file, results)
                 for result in results { StandardStream.output.write(line(file, result)) }

@@ -235,21 +235,7 @@ struct SendContent: ParsableArguments {
             let whole = path.hasPrefix("/") ? path : try ProcessPaths.workingDirectory() + "/" + path
             // A file that cannot be read is reported before the server is called.
             try CommandFile.check(whole)
-            return OutboundFile(path: whole, mimeType: Self.mediaType(of: path))
+            return OutboundFile(path: whole)
         }
     }
-
-    /// The media type, chosen by the extension of the name; Apple accepts every type.
-    static func mediaType(of path: String) -> String {
-        let ending = path.split(separator: ".").last?.lowercased() ?? ""
-        return mediaTypes[ending] ?? "application/octet-stream"
-    }
 }
-
-private let mediaTypes = [
-    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "heic": "image/heic",
-    "webp": "image/webp", "pdf": "application/pdf", "txt": "text/plain", "csv": "text/csv",
-    "mp4": "video/mp4", "mov": "video/quicktime", "m4a": "audio/mp4", "mp3": "audio/mpeg",
-    "vcf": "text/vcard", "ics": "text/calendar", "usdz": "model/vnd.usdz+zip",
-    "pkpass": "application/vnd.apple.pkpass",
-]

@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
         logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source,
-            version: BuildVersion.number, logLevels: levels
+            version: BuildVersion.number, commit: BuildVersion.commit, logLevels: levels
         ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BalloonPOSIX
+import MessageServer
 import MessageStore
 
 extension Events {

@@ -15,6 +15,8 @@ extension CheckRun {
             .failed(
                 "no answer within \(check.deadline.milliseconds) ms",
                 correction: "answer sooner, and flush standard output after each line")
+        case .failure(.refused(let failure)) where !failure.problems.isEmpty:
+            refused(AnswerRefusal(failure.problems))
         case .failure(.refused(let failure)):
             .failed(
                 "error \(failure.code): \(failure.message)",
@@ -31,17 +33,18 @@ extension CheckRun {
             let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
         } catch {
-            return .failed(
-                "the answer is refused",
-                correction: error.problems.map { "\(AnswerRefusal([$0]).explanation)" }
-                    .joined(separator: "; "))
+            return refused(error)
         }
+    }
+
+    private func refused(_ refusal: AnswerRefusal) -> HandlerCheck.Finding.Verdict {
+        .failed("the answer is refused", correction: refusal.explanation)
     }
 
     private func checkFiles(of outcome: Outcome) throws(AnswerRefusal) {
         for (index, reply) in outcome.replies.enumerated() {
             for (attachment, file) in reply.files.enumerated() {
-                do throws(SystemError) { _ = try File(file.path, for: .readingRegular) } catch {
+                do throws(SystemError) { _ = try File(file.path, for: .readingGiven) } catch {
                     throw UnreadableFile(attachment: attachment, error: error).refusal(reply: index)
                 }
             }
@@ -72,4 +75,9 @@ extension HandlerCheck.Finding.Verdict {
         let hint = "this event was canned: --events DIR checks your own events instead"
         return .failed(what, correction: "\(correction) (\(hint))")
     }
+}
+
+extension ChildSession.Answer {
+    /// Whether the program answered with an error.
+    var isRefusal: Bool { if case .failure(.refused) = self { true } else { false } }
 }

@@ -14,6 +14,8 @@ struct CheckRun {
     private let tell: @Sendable (HandlerCheck.Finding) -> Void
     private let tail = LogTail()
     var nextDelivery = 1
+    /// The number of replies to each event, by the name of its check; nil for an event without an accepted answer.
+    private var replyCounts: [String: Int] = [:]
     /// The name of the event check that took longest so far, and its time.
     private var slowest: (name: String, time: Duration) = ("nothing", .zero)
 
@@ -66,8 +68,7 @@ struct CheckRun {
     private mutating func lookAtEvents(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
         for wanted in Subscription.all where introduction.events.contains(wanted) {
             for sample in check.samples(of: wanted) {
-                let file = sample.file.map { " of \($0)" } ?? ""
-                guard await lookAt("event \(wanted.name)\(file)", sample, session) else { return false }
+                guard await lookAt(Self.name(wanted, sample), sample, session) else { return false }
             }
         }
         guard let event = firstSample(introduction) else { return true }
@@ -77,7 +78,40 @@ struct CheckRun {
         guard await lookAtPieces(event, session) else { return false }
         await lookAtMany(event, session, count: min(introduction.maximumInFlight ?? 16, 16))
         lookAtTime()
+        return await lookAtDevices(session, introduction)
+    }
+
+    /// Plays the devices that show less than an iPhone; returns false when the program hangs or ended.
+    ///
+    /// The server refuses an answer that a device cannot show and that has no fallback, so the customer gets nothing.
+    private mutating func lookAtDevices(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
+        for device in HandlerCheck.Device.allCases {
+            var events = 0
+            for wanted in Subscription.all where introduction.events.contains(wanted) {
+                for sample in check.samples(of: wanted) where sample.replyFailure == nil {
+                    let name = Self.name(wanted, sample)
+                    let answer = await ask(session, sample.sent(from: device), attempt: 1, inFile: false)
+                    guard case .success(let result) = answer else {
+                        record("\(name) from \(device.name)", verdict(answer, after: .zero).about(sample))
+                        if case .failure(.refused) = answer { continue }
+                        return false
+                    }
+                    events += 1
+                    guard let problem = device.problem(with: result, elsewhere: replyCounts[name]) else {
+                        continue
+                    }
+                    record("\(name) from \(device.name)", problem.about(sample))
+                    events = .min
+                }
+            }
+            guard events > 0 else { continue }
+            record(device.name, .passed("each answer reaches the customer"))
+        }
         return true
+    }
+
+    private static func name(_ wanted: Subscription, _ sample: HandlerCheck.Sample) -> String {
+        "event \(wanted.name)\(sample.file.map { " of \($0)" } ?? "")"
     }
 
     private func firstSample(_ introduction: Introduction) -> HandlerCheck.Sample? {
@@ -159,6 +193,10 @@ struct CheckRun {
                     "the process ended with \(exit.words)", "catch the error that standard error shows"))
         default: record(name, verdict(answer, after: time).about(event))
         }
+        if case .success(let result) = answer, let outcome = HandlerCheck.outcome(result) {
+            replyCounts[name] = outcome.replies.count
+            if outcome.asksWithoutText, attempt == 1, !inFile { record(name, .questionWithoutText) }
+        }
         return switch answer {
         case .success, .failure(.refused): true
         case .failure: false
@@ -174,24 +212,33 @@ struct CheckRun {
         var calls: [(EventParameters)] = []
         for _ in 0..<count { calls.append(parameters(event, attempt: 1, path: nil)) }
         let deadline = check.deadline
-        let failures = await withTaskGroup(of: Bool.self) { group in
-            for call in calls {
-                group.addTask {
-                    guard case .success(let result) = await session.call(within: deadline, call.line) else {
-                        return false
-                    }
-                    return (try? EventAnswer.outcome(result, allowingFiles: true)) != nil
-                }
-            }
-            return await group.reduce(0) { $1 ? $0 : $0 + 1 }
+        let begun = ContinuousClock.now
+        let answers = await withTaskGroup(of: ChildSession.Answer.self) { group in
+            for call in calls { group.addTask { await session.call(within: deadline, call.line) } }
+            return await group.reduce(into: []) { $0.append($1) }
         }
-        record(
-            "\(count) events at once",
-            failures == 0
-                ? .passed("all were answered")
-                : .failed(
-                    "\(failures) events were not answered",
-                    correction: "answer each with its own id, or declare a smaller maxInFlight"))
+        let time = ContinuousClock.now - begun
+        record("\(count) events at once", verdict(onMany: answers, after: time))
+    }
+
+    /// Judges the answers to events that were sent at once: missing answers are worse than wrong ones.
+    private func verdict(
+        onMany answers: [ChildSession.Answer], after time: Duration
+    ) -> HandlerCheck.Finding.Verdict {
+        let missing = answers.count { if case .success = $0 { false } else { !$0.isRefusal } }
+        guard missing == 0 else {
+            return .failed(
+                "\(missing) events were not answered",
+                correction: "answer each with its own id, or declare a smaller maxInFlight")
+        }
+        let wrong = answers.map { verdict($0, after: time) }.filter {
+            if case .failed = $0 { true } else { false }
+        }
+        guard case .failed(let what, let correction)? = wrong.first else {
+            return .passed("all were answered")
+        }
+        let count = wrong.count == answers.count ? "all" : "\(wrong.count)"
+        return .failed("\(count) were answered wrongly: \(what)", correction: correction)
     }
 
     /// Checks the rare calls that authors tend to forget.

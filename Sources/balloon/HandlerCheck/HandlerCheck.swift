@@ -16,6 +16,9 @@ struct HandlerCheck: Sendable {
             case passed(String)
             /// The check failed; the texts are what was observed, and what the author should correct.
             case failed(String, correction: String)
+            /// The check passed, but a customer would see less than the author means; the texts are the same as of a
+            /// failure.
+            case warned(String, correction: String)
         }
 
         /// The name of the check.

@@ -22,7 +22,7 @@ extension Phone {
         guard case .stored(let sha256, _) = files[number], let path = attachments.existing(sha256) else {
             throw InspectorProblem(.notFound, "the file is not on this machine")
         }
-        let file = try File(path, for: .reading)
+        let file = try File(path, for: .readingGiven)
         let sizeBytes = try file.sizeBytes()
         let head = HTTPStreamHead(
             .ok, contentType: "application/octet-stream", contentLength: sizeBytes,

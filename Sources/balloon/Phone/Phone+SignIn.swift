@@ -42,7 +42,7 @@ extension Phone {
     }
 
     /// The user name at the provider: the letters and digits of the customer's name, in lower case.
-    private static func user(_ customer: PhoneCustomer) -> String {
+    static func user(_ customer: PhoneCustomer) -> String {
         let name = customer.name.lowercased().filter { $0.isLetter || $0.isNumber }
         return name.isEmpty ? "customer" : name
     }

@@ -108,7 +108,7 @@ struct PhoneScenarios: Sendable {
         guard try Directory.holds(path) else {
             throw InspectorProblem(.notFound, "the folder has no scenario of this name")
         }
-        let file = try File(path, for: .readingRegular)
+        let file = try File(path, for: .readingGiven)
         guard try file.sizeBytes() <= Self.maximumBytes else {
             throw InspectorProblem(.unprocessableContent, "the file is over 1 MiB")
         }
@@ -148,12 +148,13 @@ struct PhoneScenarios: Sendable {
         }
         let known = try PhoneCustomer.text(object["customer"])
         let id = try known ?? phone.addCustomer(of: scenario)
-        var (_, customer) = try phone.customer(id)
+        var (book, customer) = try phone.customer(id)
         customer.capabilities = scenario.device.capabilities
         if let locale = scenario.locale { customer.locale = locale }
         customer.intent = scenario.intent ?? customer.intent
         customer.group = scenario.group ?? customer.group
-        var run = ScenarioRun(customer, phone.gateway)
+        var run = ScenarioRun(
+            customer, phone.gateway, provider: try phone.running.known.provider, user: Phone.user(book))
         let results = await run.play(scenario, pausing: pace.pause) { index, result in
             phone.events.add(
                 "scenario",

@@ -16,7 +16,7 @@ struct Scenario: Sendable {
             /// Posts a text, a sample of a kind, or a whole message.
             case send(Sent)
             /// Answers the latest interactive message of the business.
-            case answer(DeviceChoice)
+            case answer(Answer)
             /// Waits for messages that match, in this order.
             case expect([JSONValue], within: Duration)
             /// Expects no message for this time.
@@ -25,6 +25,21 @@ struct Scenario: Sendable {
 
         let name: String
         let action: Action
+    }
+
+    /// The customer's answer to an interactive message.
+    struct Answer: Sendable {
+        /// The end of a sign-in or a payment.
+        enum Outcome: String, CaseIterable, Sendable { case success, failure, cancel }
+
+        /// The chosen items and the filled pages.
+        var choice = DeviceChoice(items: [], fills: [])
+        var outcome: Outcome?
+        /// Sign-ins: the user name at the provider.
+        var user: String?
+        /// Payments: the shipping method and the country of the address that the customer selects first.
+        var shippingMethod: String?
+        var country: String?
     }
 
     /// The content of a sent message.
@@ -64,7 +79,9 @@ struct Scenario: Sendable {
     init(_ root: JSONValue) throws(Mistake) {
         func wrong(_ value: JSONValue, _ reason: String) -> Mistake { Mistake(value: value, reason: reason) }
         guard root["format"]?.int == 1 else { throw wrong(root, "is not a scenario with \"format\": 1") }
+        try Self.check(root, ["format", "customer", "steps"])
         let customer = root["customer"]
+        if let customer { try Self.check(customer, ["device", "locale", "intent", "group"]) }
         if let name = customer?["device"] {
             guard let device = name.string.flatMap(PhoneCustomer.Device.init) else {
                 throw wrong(name, "the device is iphone, ipad, mac or older")
@@ -73,18 +90,17 @@ struct Scenario: Sendable {
         } else {
             device = .iphone
         }
-        locale = customer?["locale"]?.string
-        intent = customer?["intent"]?.string
-        group = customer?["group"]?.string
+        locale = try Self.text(customer?["locale"])
+        intent = try Self.text(customer?["intent"])
+        group = try Self.text(customer?["group"])
         guard let list = root["steps"], list.kind == .array, (1...Self.maximumSteps).contains(list.count)
         else {
             throw wrong(root, "needs \"steps\", a list of 1 to \(Self.maximumSteps)")
         }
         var steps: [Step] = []
         for step in list.elements {
-            let action: Step.Action
-            do throws(WrongStep) { action = try Self.action(step) } catch { throw wrong(step, error.reason) }
-            let name = step["name"]?.string ?? action.name
+            let action = try Self.action(step)
+            let name = try Self.text(step["name"]) ?? action.name
             steps.append(Step(name: "\(steps.count + 1) \(name)", action: action))
         }
         self.steps = steps
@@ -101,42 +117,109 @@ struct Scenario: Sendable {
         }
     }
 
-    private struct WrongStep: Error { let reason: String }
+    private static let actions = ["send", "answer", "expect", "none"]
 
-    private static func action(_ step: JSONValue) throws(WrongStep) -> Step.Action {
-        if let sent = step["send"] { return .send(try content(sent)) }
-        if let choice = step["answer"]?["choice"] {
-            let items = choice["items"].map { $0.elements.compactMap { $0.string ?? $0.int.map { "\($0)" } } }
-            let fills = choice["fills"].map { fills in
-                fills.elements.compactMap { fill in
-                    fill["page"]?.string.flatMap { page in
-                        fill["value"]?.string.map { DeviceChoice.Fill(page: page, value: $0) }
-                    }
-                }
-            }
-            return .answer(DeviceChoice(items: items ?? [], fills: fills ?? []))
+    private static func action(_ step: JSONValue) throws(Mistake) -> Step.Action {
+        guard actions.filter({ step[$0] != nil }).count == 1 else {
+            throw Mistake(value: step, reason: "a step has one of send, answer, expect and none")
         }
+        try check(step, ["name", "withinSeconds"] + actions)
+        if let wait = step["withinSeconds"], step["expect"] == nil {
+            throw Mistake(value: wait, reason: "only a step with expect has withinSeconds")
+        }
+        if let sent = step["send"] { return .send(try content(sent)) }
+        if let answer = step["answer"] { return .answer(try self.answer(answer)) }
         if let patterns = step["expect"] {
             guard patterns.kind == .array, patterns.count > 0 else {
-                throw WrongStep(reason: "expect is a list of messages")
+                throw Mistake(value: patterns, reason: "expect is a list of messages")
             }
+            for pattern in patterns.elements { try ScenarioPattern.check(pattern) }
             return .expect(Array(patterns.elements), within: try seconds(step["withinSeconds"], or: 10))
         }
-        if let none = step["none"] { return .none(try seconds(none, or: 1)) }
-        throw WrongStep(reason: "a step has one of send, answer, expect and none")
+        return .none(try seconds(step["none"], or: 1))
     }
 
-    private static func content(_ sent: JSONValue) throws(WrongStep) -> Sent {
-        if let text = sent.string ?? sent["text"]?.string { return .text(text) }
+    private static func answer(_ value: JSONValue) throws(Mistake) -> Answer {
+        try check(value, ["choice"])
+        guard let choice = value["choice"] else { throw Mistake(value: value, reason: "answer has a choice") }
+        try check(choice, ["items", "fills", "outcome", "user", "shippingMethod", "country"])
+        var answer = Answer()
+        var items: [String] = []
+        for item in try list(choice["items"]) {
+            guard let text = item.string ?? item.int.map({ "\($0)" }) else {
+                throw Mistake(value: item, reason: "an item is a text or a number")
+            }
+            items.append(text)
+        }
+        var fills: [DeviceChoice.Fill] = []
+        for fill in try list(choice["fills"]) {
+            try check(fill, ["page", "value"])
+            guard let page = fill["page"]?.string, let value = fill["value"]?.string else {
+                throw Mistake(value: fill, reason: "a fill has the texts page and value")
+            }
+            fills.append(DeviceChoice.Fill(page: page, value: value))
+        }
+        answer.choice = DeviceChoice(items: items, fills: fills)
+        if let value = choice["outcome"] {
+            guard let outcome = value.string.flatMap(Answer.Outcome.init) else {
+                throw Mistake(value: value, reason: "the outcome is success, failure or cancel")
+            }
+            answer.outcome = outcome
+        }
+        answer.user = try text(choice["user"])
+        answer.shippingMethod = try text(choice["shippingMethod"])
+        answer.country = try text(choice["country"])
+        return answer
+    }
+
+    private static func content(_ sent: JSONValue) throws(Mistake) -> Sent {
+        if let text = sent.string { return .text(text) }
+        let contents = ["text", "kind", "message"]
+        guard sent.kind == .object, contents.filter({ sent[$0] != nil }).count == 1 else {
+            throw Mistake(value: sent, reason: "send is a text, or an object with text, kind or message")
+        }
+        try check(sent, contents)
+        if let text = sent["text"]?.string { return .text(text) }
         if let message = sent["message"], message.kind == .object { return .message(Array(message.text)) }
         if let kind = sent["kind"]?.string.flatMap(Kind.init) { return .kind(kind) }
-        throw WrongStep(reason: "send is a text, or an object with text, kind or message")
+        throw Mistake(value: sent, reason: "the content is a text, the name of a kind, or a message")
     }
 
-    private static func seconds(_ value: JSONValue?, or missing: Double) throws(WrongStep) -> Duration {
-        let seconds = value == nil ? missing : value?.double ?? -1
-        guard (0...longestWait).contains(seconds) else {
-            throw WrongStep(reason: "a time is a number of seconds up to \(Int(longestWait))")
+    /// Refuses a member that is unknown or repeated: a misspelled one would otherwise be skipped.
+    private static func check(_ object: JSONValue, _ members: [String]) throws(Mistake) {
+        guard object.kind == .object else { throw Mistake(value: object, reason: "is not an object") }
+        var seen: Set<String> = []
+        for (name, value) in object.members {
+            guard members.contains(name) else {
+                throw Mistake(
+                    value: value,
+                    reason:
+                        "\"\(name)\" is not a member here: the members are \(members.joined(separator: ", "))"
+                )
+            }
+            guard seen.insert(name).inserted else {
+                throw Mistake(value: value, reason: "\"\(name)\" is there twice")
+            }
+        }
+    }
+
+    private static func list(_ value: JSONValue?) throws(Mistake) -> [JSONValue] {
+        guard let value else { return [] }
+        guard value.kind == .array else { throw Mistake(value: value, reason: "is not a list") }
+        return Array(value.elements)
+    }
+
+    private static func text(_ value: JSONValue?) throws(Mistake) -> String? {
+        guard let value, !value.isNull else { return nil }
+        guard let text = value.string else { throw Mistake(value: value, reason: "is not a text") }
+        return text
+    }
+
+    private static func seconds(_ value: JSONValue?, or missing: Double) throws(Mistake) -> Duration {
+        guard let value else { return .milliseconds(Int(missing * 1000)) }
+        guard let seconds = value.double, (0...longestWait).contains(seconds) else {
+            throw Mistake(
+                value: value, reason: "a time is a number of seconds up to \(Int(longestWait))")
         }
         return .milliseconds(Int(seconds * 1000))
     }

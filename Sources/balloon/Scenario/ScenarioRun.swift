@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
+import BalloonWire
 import BusinessMessages
 import Simulator
 
@@ -21,17 +22,32 @@ struct ScenarioRun {
         let verdict: Verdict
     }
 
+    /// A message of the business that can be answered.
+    private struct Question {
+        let offer: DeviceOffer
+        let message: JSONDocument
+    }
+
     private let customer: SimulatedCustomer
     private let gateway: FakeGateway
+    /// The base URL of the identity provider.
+    private let provider: String
+    /// The user name at the provider, unless the step names one.
+    private let user: String
     /// The number of the last message of the business that a step has read.
     private var read = 0
-    private var question: DeviceOffer?
+    private var question: Question?
     private var pattern = ScenarioPattern()
 
     /// Plays as a customer, whose earlier messages are ignored.
-    init(_ customer: SimulatedCustomer, _ gateway: FakeGateway) {
+    init(
+        _ customer: SimulatedCustomer, _ gateway: FakeGateway, provider: String,
+        user: String = SimulatedSignIn().user
+    ) {
         self.customer = customer
         self.gateway = gateway
+        self.provider = provider
+        self.user = user
         read = gateway.lastMessage(for: customer.id)?.number ?? 0
     }
 
@@ -68,11 +84,9 @@ struct ScenarioRun {
         do {
             switch action {
             case .send(let sent): return try await post(try message(sent))
-            case .answer(let choice):
+            case .answer(let answer):
                 guard let question else { return ["the business has asked nothing that can be answered"] }
-                let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
-                let answer = try DeviceAnswer(to: question, choosing: choice, today: today)
-                return try await post(try customer.message(answer))
+                return try await post(try customer.message(try await self.answer(answer, to: question)))
             case .expect(let patterns, let limit): return await expect(patterns, within: limit)
             case .none(let time):
                 let more = await next(1, within: time)
@@ -80,6 +94,8 @@ struct ScenarioRun {
             }
         } catch let error as DeviceAnswerError {
             return [error.reason] + error.offered
+        } catch let error as SimulatorError {
+            return [error.description]
         } catch {
             return ["the step failed: \(error)"]
         }
@@ -89,8 +105,79 @@ struct ScenarioRun {
         switch sent {
         case .text(let text): try customer.message(completing: text.asTextMessage)
         case .kind(let kind): customer.message(kind)
-        case .message(let message): try customer.message(completing: message)
+        case .message(let message): try customer.message(completing: try answering(message))
         }
+    }
+
+    /// Returns a recorded answer with the identifiers of the question of this play.
+    private func answering(_ message: [UInt8]) throws -> [UInt8] {
+        let document = try JSONDocument(message)
+        guard let offer = question?.offer, let request = offer.requestIdentifier,
+            InboundEvent.decode(message: document).kind == offer.kind,
+            let outer = document.root["interactiveData"], let data = outer["data"],
+            data["requestIdentifier"] != nil
+        else { return message }
+        func quoted(_ text: String) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.string(text)
+            return writer.finish()
+        }
+        var members = ["data": data.replacing(members: ["requestIdentifier": quoted(request)])]
+        if outer["sessionIdentifier"] != nil { members["sessionIdentifier"] = quoted(offer.session) }
+        return document.root.replacing(members: ["interactiveData": outer.replacing(members: members)])
+    }
+
+    /// Answers a question as a device does: a sign-in at the provider, and a payment at the server's addresses.
+    private func answer(_ answer: Scenario.Answer, to question: Question) async throws -> DeviceAnswer {
+        let offer = question.offer
+        let data = question.message.root["interactiveData"]?["data"]
+        let end = answer.outcome ?? Self.end(answer.choice, of: offer)
+        // Apple accepts only https, so a plain address is that of this server.
+        let oauth2 = data?["authenticate"]?["oauth2"]
+        if let oauth2, oauth2["redirectURI"]?.string?.hasPrefix("http://") ?? true, let end, end != .cancel {
+            var signIn = SimulatedSignIn(user: answer.user ?? user)
+            signIn.declines = end == .failure
+            return try await signIn.answer(
+                to: question.message, of: customer.id, at: provider, over: try CurlTransport())
+        }
+        let gateway = data?["payment"]?["endpoints"]?["paymentGatewayUrl"]?.string
+        if gateway?.hasPrefix("http://") == true, let end {
+            var payment = DevicePayment.Choice()
+            payment.declines = end == .failure
+            payment.cancels = end == .cancel
+            payment.otherCountry = answer.country
+            payment.shippingMethod = answer.shippingMethod
+            let now = SystemClock.secondsSince1970()
+            let device = try DevicePayment(
+                to: question.message, issuer: PaymentTokenIssuer(at: now), at: now)
+            return DeviceAnswer(
+                to: offer, reporting: try await device.run(payment, over: CurlTransport()).state)
+        }
+        var choice = answer.choice
+        if let outcome = answer.outcome { choice.items = [Self.item(outcome, of: offer)] }
+        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
+        return try DeviceAnswer(to: offer, choosing: choice, today: today)
+    }
+
+    /// The end of a sign-in or a payment that an item names by its number or title; nil for other questions.
+    private static func end(_ choice: DeviceChoice, of offer: DeviceOffer) -> Scenario.Answer.Outcome? {
+        guard let item = choice.items.first else { return nil }
+        let titles = offer.items.map(\.title)
+        let index = titles.firstIndex(of: item) ?? Int(item).map { $0 - 1 }
+        let ends = Scenario.Answer.Outcome.allCases
+        return index.flatMap { ends.indices.contains($0) ? ends[$0] : nil }
+    }
+
+    /// The item of a question that an outcome names: the first, the second or the last.
+    private static func item(_ outcome: Scenario.Answer.Outcome, of offer: DeviceOffer) -> String {
+        let titles = offer.items.map(\.title)
+        let item =
+            switch outcome {
+            case .success: titles.first
+            case .failure: titles.dropFirst().first
+            case .cancel: titles.dropFirst().last
+            }
+        return item ?? outcome.rawValue
     }
 
     private func post(_ message: [UInt8]) async throws -> [String] {
@@ -107,7 +194,9 @@ struct ScenarioRun {
             }
             read = message.number
             // A message that asks nothing leaves the earlier question open.
-            question = (try? DeviceOffer(message.message)) ?? question
+            if let offer = try? DeviceOffer(message.message) {
+                question = Question(offer: offer, message: message.message)
+            }
             let differences = pattern.differences(wanted, message.message.root)
             if !differences.isEmpty {
                 reasons += differences.map { "message \(index + 1) \($0)" }
@@ -131,6 +220,6 @@ struct ScenarioRun {
 
     private static func text(_ message: DeliveredMessage) -> String {
         let text = String(decoding: message.message.root.text, as: UTF8.self)
-        return text.count > 2000 ? text.prefix(2000) + "…" : text
+        return text.shortened(toBytes: 2000)
     }
 }

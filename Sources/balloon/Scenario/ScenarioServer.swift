@@ -10,6 +10,8 @@ import Simulator
 /// The server of a scenario's run: free ports, and a data directory that is removed at the end.
 struct ScenarioServer {
     let gateway: FakeGateway
+    let provider: DevelopmentProvider
+    private let merchant: DevelopmentMerchant
     private let server: RunningServer
     private let known: DevelopmentServer
     private let directory: String
@@ -28,7 +30,25 @@ struct ScenarioServer {
         gateway = FakeGateway(
             mspID: known.mspID, secret: known.secret, businesses: [known.businessID], logger: logger)
         known.gateway = "http://\(try await gateway.start())"
+        do {
+            provider = try await DevelopmentProvider.start(logger)
+        } catch {
+            await gateway.stop()
+            throw error
+        }
+        do {
+            try Directory.make(directory)
+            merchant = try await DevelopmentMerchant.start(in: directory, logger)
+        } catch {
+            await provider.stop()
+            await gateway.stop()
+            Self.remove(directory)
+            throw error
+        }
+        known.provider = provider.url
         var configuration = known.configuration(directory: directory, handler: binding)
+        provider.adjust(&configuration)
+        merchant.adjust(&configuration)
         configuration.listen = .tcp(host: "127.0.0.1", port: 0)
         configuration.adminListen = .off
         do {
@@ -36,6 +56,8 @@ struct ScenarioServer {
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger)
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
+            await merchant.stop()
+            await provider.stop()
             await gateway.stop()
             Self.remove(directory)
             throw error
@@ -44,7 +66,11 @@ struct ScenarioServer {
         guard try await Self.isReady(directory) else {
             await stop()
             throw CommandFailure.handlerNotReady(
-                program: terminalText(choice.handler ?? choice.handlerURL ?? "demo"))
+                program: terminalText(choice.handler ?? choice.handlerURL ?? "demo"),
+                hint: choice.handlerURL == nil
+                    ? "run balloon handlers check with the program to see why"
+                    : "check that the service runs at this address and has the secret of --handler-secret-env"
+            )
         }
     }
 
@@ -79,6 +105,8 @@ struct ScenarioServer {
     /// Stops everything, and removes the data directory.
     func stop() async {
         await server.stop(within: .seconds(10), grace: .seconds(1))
+        await merchant.stop()
+        await provider.stop()
         await gateway.stop()
         Self.remove(directory)
     }

@@ -225,6 +225,24 @@ import Testing
         await server.stop()
     }
 
+    @Test func `the document describes the stream of events, and close without a body`() async throws {
+        let server = try await ServerUnderTest.withAPI()
+        let document = try await server.api("/v1/openapi.json").json
+        let events = try #require(document["paths"]?["/v1/events"]?["get"])
+        let content = events["responses"]?["200"]?["content"]
+        #expect(content?["text/event-stream"]?["schema"]?["type"]?.string == "string")
+        #expect(
+            content?["application/json"]?["schema"]?["$ref"]?.string == "#/components/schemas/EventPage")
+        let names = events["parameters"]?.elements.compactMap { $0["name"]?.string } ?? []
+        #expect(Set(["Last-Event-ID", "Prefer", "after", "business", "type"]).isSubset(of: names))
+        let types = document["components"]?["schemas"]?["Event"]?["properties"]?["type"]?["enum"]?.elements
+            .compactMap(\.string)
+        #expect(Set(["message.received", "typing", "stream.reset"]).isSubset(of: types ?? []))
+        let conversation = document["paths"]?["/v1/businesses/{slug}/conversations/{c}/close"]?["post"]
+        #expect(conversation?["requestBody"]?["required"]?.bool == false)
+        await server.stop()
+    }
+
     @Test func `a GET whose If-None-Match names the current content gets 304 without a body`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let first = try await server.api("/v1/businesses")

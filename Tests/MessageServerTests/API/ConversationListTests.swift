@@ -113,9 +113,32 @@ import Testing
             ("?since=\(newest)", ["c"]), ("?until=\(newest)", ["b", "a"]),
         ]
         for (query, expected) in cases { #expect(try await names(query, server) == expected, "\(query)") }
-        for query in ["?state=x", "?kind=x", "?since=x", "?x=1", "?limit=0"] {
+        let invalid = [
+            "?state=x", "?kind=x", "?since=x", "?x=1", "?limit=0", "?customer=", "?customer=a%00b",
+            "?customer=a%0Ab", "?person=a%7F", "?person=\(String(repeating: "x", count: 201))",
+        ]
+        for query in invalid {
             #expect(try await server.api(Self.path + query).status == 400, "\(query)")
         }
+        await server.stop()
+    }
+
+    @Test func `a plus sign in an identifier of a query is refused with the spelling that is meant`()
+        async throws
+    {
+        let server = try await server(["a+b"])
+        #expect(try await names("?customer=urn:mbid:a%2Bb", server) == ["a+b"])
+        let plain = Self.path + "?customer=urn:mbid:a+b"
+        for query in [plain, Self.path + "?person=ana+lee", Self.path + "?since=2026-11-22T20:00:00+01:00"] {
+            let answer = try await server.api(query)
+            #expect(answer.status == 400 && answer.problem == "bad-parameter", "\(query)")
+            #expect(try answer.json["detail"]?.string?.contains("%2B") == true, "\(query)")
+        }
+        // In a text that is searched, and written so in an identifier, a space is a space.
+        #expect(try await server.api(Self.path + "?q=a+b").status == 200)
+        #expect(try await server.api(Self.path + "?customer=a%20b").status == 200)
+        let events = try await server.api("/v1/events?business=de+mo")
+        #expect(events.status == 400)
         await server.stop()
     }
 

@@ -245,6 +245,6 @@ private struct TestFailure: Error {
 extension EventHub {
     /// A follower that has the events up to a place of this store.
     fileprivate func cursor(after place: UInt64) -> EventCursor {
-        EventCursor(after: EventID.text(place, in: store.identity), in: store.identity)
+        EventCursor(after: EventID.text(place, in: numbers), in: numbers)
     }
 }

@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BalloonWire
 import BusinessMessages
 import TestSupport
 import Testing
@@ -17,7 +18,12 @@ import Testing
         let text = String(decoding: try File(String(Self.page), for: .reading).readAll(), as: UTF8.self)
         let examples = try text.split(separator: "\n").filter { $0.hasPrefix("{\"key\"") }
             .map { try JSONDocument(Array($0.utf8)).root }
-        let sent = try Self.events.map { try JSONDocument(EventText.data($0, business: "demo")).root }
+        let sent = try Self.events.map {
+            try JSONDocument(
+                EventText.data(
+                    $0, in: RecordNumbers(key: .random(byteCount: 32), store: "s"), business: "demo")
+            ).root
+        }
         #expect(Set(sent.compactMap { $0["type"]?.string }) == Set(StoreEvent.Name.allCases.map(\.rawValue)))
         for event in sent {
             let type = event["type"]?.string

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
@@ -37,6 +38,25 @@ import Testing
     private func next(_ answer: TransportResponse) -> String? {
         guard let link = answer.header("Link"), link.hasSuffix(">; rel=\"next\"") else { return nil }
         return String(link.dropFirst().prefix { $0 != ">" })
+    }
+
+    @Test func `a sent message that was refused has its reason, also after its end`() async throws {
+        let (server, _) = try await server(0)
+        server.gateway.misbehave(at: .message, .answer(.badRequest))
+        let customer = server.customer()
+        let path = Self.base + ConversationFiles.name(of: customer.id)
+        let message = customer.message(.text, id: MessageID("m"), text: "Hi")
+        #expect(try await customer.post(message).status == 200)
+        let hasBoth = try await eventually {
+            try await server.api(path + "/messages").json["lines"]?.count == 2
+        }
+        #expect(hasBoth)
+        let lines = try await server.api(path + "/messages").json["lines"]
+        let id = try #require(lines?[1]?["id"]?.string)
+        let read = try await server.api(path + "/messages/" + id).json
+        #expect((read["outcome"]?.string, read["status"]?.int) == ("refused", 400))
+        #expect(read["reason"]?.string?.isEmpty == false)
+        await server.stop()
     }
 
     @Test func `pages before and after a line have every line once, and the next page is linked`()

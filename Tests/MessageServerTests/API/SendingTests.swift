@@ -274,6 +274,47 @@ import Testing
         await server.stop()
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `hostile messages are judged in time with short answers, and the server answers the next request`()
+        async throws
+    {
+        let (server, customer, path) = try await start()
+        func form(_ options: String, _ pages: Int = 1) -> String {
+            let all = (0..<pages).map {
+                #"{"pageIdentifier":"\#($0)","type":"input","title":"t","subtitle":"s","nextPageIdentifier":"\#(($0 + 1) % pages)"\#(options)}"#
+            }
+            return
+                #"{"message":{"type":"interactive","interactiveData":{"bid":"\#(Interaction.businessExtension)","data":{"#
+                + #""version":"1.0","requestIdentifier":"r","dynamic":{"version":"1.2","template":"messageForms","data":{"#
+                + #""startPageIdentifier":"0","pages":[\#(all.joined(separator: ","))]}}},"receivedMessage":{"title":"t"}}}}"#
+        }
+        let marks = String(repeating: "\u{301}\u{323}", count: 60_000)
+        let unknown = (0..<20_000).map { #","n\#($0)":1"# }.joined()
+        let hostile: [(body: String, status: Int)] = [
+            (form(#","options":{"regex":"\#(String(repeating: "[", count: 5000))"}"#), 200),
+            (form(#","options":{"regex":"\#(String(repeating: "(?:", count: 5000))"}"#), 200),
+            (form("", 1000), 200), (form("", 1001), 422),
+            (#"{"message":{"type":"text","body":"x"\#(unknown)}}"#, 422),
+            (#"{"message":{"type":"t\#(marks)","body":"x"}}"#, 422), (#"{"text":"x\#(marks)"}"#, 200),
+            (#"{"text":"x","n\#(marks)":1}"#, 400), (#"{"text":"x"\#(unknown)}"#, 400),
+            (#"{"message":\#(String(repeating: "[", count: 100_000))"#, 400),
+            (
+                #"{"message":{"type":"text","body":"x","a":[\#(repeatElement("[]", count: 200_000).joined(separator: ","))]}}"#,
+                400
+            ),
+        ]
+        for (body, status) in hostile {
+            let answer = try await post(body, path + "?dryRun=true", server)
+            #expect(
+                answer.status == status,
+                "\(body.prefix(60)): \(String(decoding: answer.body.prefix(300), as: UTF8.self))")
+            #expect(answer.body.count < 100_000)
+        }
+        #expect(try await post(Self.text, path, server).status == 201)
+        #expect(sent(server, customer) == ["loaf of rye"])
+        await server.stop()
+    }
+
     @Test func `a dry run checks the message and sends nothing`() async throws {
         let (server, customer, path) = try await start()
         let body = #"{"text":"x","person":{"id":"ana"}}"#

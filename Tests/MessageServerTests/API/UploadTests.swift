@@ -4,9 +4,11 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import BusinessMessages
+import Dispatch
 import MessageStore
 import ServerTestSupport
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -218,15 +220,54 @@ import Testing
         withExtendedLifetime((second, third)) {}
     }
 
-    @Test func `uploads have threads of their own`() async throws {
-        let api = BusinessAPI(
-            APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
-            cursors: APICursor(secret: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
-        func route(_ body: APIRoute.Body) -> APIRoute {
-            APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
+    private let api = BusinessAPI(
+        APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
+        cursors: APICursor(secret: .random(byteCount: 32), store: "s"),
+        numbers: RecordNumbers(key: .random(byteCount: 32), store: "s"), logger: LogCollector().logger)
+
+    /// Operations that block their threads until they may end.
+    private final class Blocked: Sendable {
+        private let begun = Mutex(0)
+        private let isOver = DispatchSemaphore(value: 0)
+
+        var count: Int { begun.withLock { $0 } }
+
+        func run() {
+            begun.withLock { $0 += 1 }
+            isOver.wait()
         }
-        let others = api.executor(of: route(.json(maximumBytes: 1)))
-        #expect(api.executor(of: route(.none)) === others)
-        #expect(api.executor(of: route(.pulled(maximumBytes: 1))) !== others)
+
+        func end(_ operations: Int) {
+            for _ in 0..<operations { isOver.signal() }
+        }
+    }
+
+    private func executor(_ token: Int, _ body: APIRoute.Body = .none) -> BlockingTaskExecutor {
+        let route = APIRoute(.post, "/v1/x", may: .send, body: body, "X", .typing) { _ in APIAnswer { _ in } }
+        return api.executor(of: route, for: TestTokens.configuration.tokens[token])
+    }
+
+    @Test func `uploads of a token have threads of their own`() {
+        let own = executor(0)
+        #expect(executor(0, .json(maximumBytes: 1)) === own)
+        #expect(executor(0, .pulled(maximumBytes: { 1 })) !== own)
+        #expect(executor(1) !== own)
+    }
+
+    @Test(arguments: [APIRoute.Body.none, .pulled(maximumBytes: { 1 })])
+    func `operations of one token that block their threads delay no operation of another`(
+        body: APIRoute.Body
+    ) async {
+        let blocked = Blocked()
+        var tasks: [Task<Void, Never>] = []
+        for _ in 0..<32 {
+            tasks.append(Task(executorPreference: executor(0, body)) { blocked.run() })
+        }
+        #expect(await eventually { blocked.count == TokenExecutors.maximumThreads })
+        let other = Task(executorPreference: executor(1, body)) { true }
+        #expect(await other.value)
+        #expect(blocked.count == TokenExecutors.maximumThreads)
+        blocked.end(tasks.count)
+        for task in tasks { await task.value }
     }
 }

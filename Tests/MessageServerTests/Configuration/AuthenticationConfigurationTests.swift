@@ -12,6 +12,7 @@ struct AuthenticationConfigurationTests {
         "BALLOON_SECRET": ConfigurationFiles.secret, "CLIENT": "client-secret", "EMPTY": "",
         "CLASSIC": "classic-secret", "AUDIT": "audit-secret",
     ]
+    private static let tooManyAudiences = (1...17).map { #""a\#($0)""# }.joined(separator: ",")
     private static let plain =
         #""issuer":"https://p.example","clientID":"balloon","clientSecret":{"env":"CLIENT"},"scope":["openid"]"#
 
@@ -35,6 +36,7 @@ struct AuthenticationConfigurationTests {
             provider.usesPKCE && provider.usesNonce && !provider.returnsTokens && !provider.allowsLoopback)
         #expect(provider.subjectClaim == "sub")
         #expect(provider.idTokenAlgorithms == [.rs256, .es256])
+        #expect(provider.otherAudiences == [] && provider.namesIssuerInCallbacks == nil)
         #expect(authentication.stateLifetime == .seconds(600))
         #expect(authentication.releaseLifetime == .seconds(120))
         #expect(authentication.asksToConfirm)
@@ -74,7 +76,32 @@ struct AuthenticationConfigurationTests {
         #expect(provider.classic?.introspectionURL == "https://p.example/i")
     }
 
+    @Test func `other audiences and the iss of callbacks are read`() throws {
+        let provider = try load(
+            Self.plain + #","otherAudiences":["project-1","a b"],"authorizationResponseIss":true"#
+        ).provider
+        #expect(provider.otherAudiences == ["project-1", "a b"])
+        #expect(provider.namesIssuerInCallbacks == true)
+    }
+
     @Test(arguments: [
+        (plain + #","otherAudiences":[]"#, "/otherAudiences: is not a list of strings"),
+        (plain + #","otherAudiences":"project-1""#, "/otherAudiences: is not a list of strings"),
+        (plain + #","otherAudiences":[""]"#, "/otherAudiences/0: is not 1 to 512 bytes"),
+        (plain + #","otherAudiences":["a","balloon"]"#, "/otherAudiences/1: is the client itself"),
+        (
+            plain + #","otherAudiences":["# + tooManyAudiences + "]",
+            "/otherAudiences/16: is more than 16 audiences"
+        ),
+        (plain + #","authorizationResponseIss":"yes""#, "/authorizationResponseIss: is"),
+        (
+            #""clientID":"c","scope":["email"],"clientAuthentication":"none","tokenURL":"https://p.example/t","userinfoURL":"https://p.example/u","authorizationResponseIss":true"#,
+            #"has "authorizationResponseIss" but no "issuer""#
+        ),
+        (
+            #""clientID":"c","scope":["email"],"clientAuthentication":"none","tokenURL":"https://p.example/t","userinfoURL":"https://p.example/u","otherAudiences":["a"]"#,
+            #"has "otherAudiences" without the scope openid"#
+        ),
         ("", #"has no "clientID""#), ("", #"has no "scope""#),
         (plain + #","secret":1"#, "/authentication/secret: is not a known key"),
         (plain + #","stateSeconds":59"#, "/stateSeconds: is not a whole number in its range"),

@@ -11,6 +11,26 @@ import TestSupport
 import Testing
 
 @Suite struct ConfigurationLoaderTests {
+    @Test(arguments: [
+        ("5A6B7C8D-0000-4000-8000-000000000002", true), ("5a6b7c8d000040008000000000000002", true),
+        ("5A6B7C8D000040008000000000000002", true), ("5a6b7c8d-0000-4000-8000-000000000002", false),
+        ("Shop-1", false), ("ABC", false),
+    ])
+    func `an identifier in capitals or without dashes is named with the spelling of Apple's requests`(
+        id: String, isWarned: Bool
+    ) throws {
+        let business = #"{"businessID":"\#(id)","name":"A","handler":{"builtin":"none"}}"#
+        for (server, business, file) in [
+            ("msp", business, "businesses/a.json"), (id, ConfigurationFiles.demo, "server.json"),
+        ] {
+            let files = try ConfigurationFiles(
+                server: #"{"mspID":"\#(server)","secret":{"env":"S"}}"#, businesses: ["a": business])
+            let warnings = try files.load(["S": ConfigurationFiles.secret]).warnings
+            #expect(warnings.map(\.place) == (isWarned ? [.file(files.directory.file(file))] : []))
+            #expect(warnings.allSatisfy { $0.hint.contains("5a6b7c8d-0000-4000-8000-000000000002") })
+        }
+    }
+
     @Test func `the shipped examples load with a secret in the environment`() throws {
         let root = Fixture.directory.split(separator: "/Tests/").first.map(String.init) ?? ""
         let configuration = try ConfigurationLoader.load(

@@ -48,7 +48,7 @@ import Testing
         #expect(handler.attempts == 7)
         let dead = try JournalFiles(dataDirectory: server.directory.file("data")).events { $0.isDeadLetter }
         #expect(dead.map { $0.message["body"]?.string } == ["poison"])
-        #expect(dead.map(\.attempts) == [6])
+        #expect(dead.map(\.attempts) == [7])
         #expect(try server.conversation(of: victim).map(\.direction) == [.inbound, .inbound, .outbound])
     }
 }

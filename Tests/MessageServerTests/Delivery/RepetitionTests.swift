@@ -60,6 +60,41 @@ import Testing
         #expect(handler.seen.map(\.event.id.rawValue) == ["first-0001", "third-0003"])
     }
 
+    @Test
+    func `a choice made again after the question was asked again is delivered, and its repetition is not`()
+        async throws
+    {
+        let handler = AskingAgain()
+        let server = try await ServerUnderTest(handler)
+        let customer = server.customer()
+        #expect(try await customer.post(customer.message(.text)).status == 200)
+        for round in 1...3 {
+            let question = try #require(
+                await server.gateway.waitForMessages(count: round, customer: customer.id).last)
+            let request = question.message.root["interactiveData"]?["data"]?["requestIdentifier"]?.string
+            let choice = """
+                {"type":"interactive","interactiveData":{"bid":"\(Interaction.businessExtension)","data":{"version":"1.0",
+                "requestIdentifier":"\(try #require(request))","quick-reply":{"selectedIndex":0,"selectedIdentifier":"yes",
+                "items":[{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]}}}}
+                """
+            // The customer taps twice each time.
+            for tap in 1...2 {
+                let message = #"{"id":"choice-\#(round)-\#(tap)","# + choice.dropFirst()
+                #expect(
+                    try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
+            }
+            handler.tapped[round - 1].open()
+        }
+        #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
+        await server.stop()
+        let choices = try server.conversation(of: customer).filter {
+            $0.kind == .quickReply && $0.direction == .inbound
+        }
+        #expect(
+            choices.map(\.repeats?.rawValue) == [nil, "choice-1-1", nil, "choice-2-1", nil, "choice-3-1"])
+        #expect(handler.chosen.withLock(\.self) == ["choice-1-1", "choice-2-1", "choice-3-1"])
+    }
+
     @Test func `an answer is remembered for at least ten and at most twenty seconds`() {
         let answers = RecentSecretAnswers(maximumCount: 3)
         func original(_ tag: UInt8, _ id: String, at: Int64) -> String? {
@@ -148,5 +183,28 @@ import Testing
         return ReceivedMessage(
             business: business, customer: CustomerID("urn:mbid:c"), id: MessageID(id),
             message: Array(message.utf8), receivedAt: at)
+    }
+}
+
+/// Asks the same reusable question after each text and each choice.
+private final class AskingAgain: TextHandler, QuickReplyHandler {
+    let chosen = Mutex<[String]>([])
+    /// Opened when both taps of a round were posted; the question is asked again after them.
+    let tapped = (1...3).map { _ in ReadinessGate() }
+
+    func text(_ text: Text, _ context: Context) async throws -> Outcome { try question() }
+
+    func quickReply(_ quickReply: QuickReply, _ context: Context) async throws -> Outcome {
+        let count = chosen.withLock {
+            $0.append(context.event.id.rawValue)
+            return $0.count
+        }
+        if count <= tapped.count { _ = await tapped[count - 1].wait() }
+        return try question()
+    }
+
+    private func question() throws -> Outcome {
+        let items = [QuickReplyRequest.Item("yes", title: "Yes"), .init("no", title: "No")]
+        return .reply(.quickReply(try QuickReplyRequest(summary: "Sure?", items: items), reusable: true))
     }
 }

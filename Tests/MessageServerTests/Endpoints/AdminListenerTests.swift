@@ -22,6 +22,41 @@ import Testing
         await server.stop()
     }
 
+    private static let hosts: [(host: String, origin: String?, isAllowed: Bool)] = [
+        ("127.0.0.1", nil, true), ("127.0.0.1:9", nil, true), ("10.1.2.3:9100", nil, true),
+        ("[2001:db8::1]", nil, true),
+        ("localhost:1", nil, true), ("metrics.example", nil, true), ("Metrics.Example:9", nil, true),
+        ("evil.example", nil, false), ("127.0.0.1.evil.example", nil, false),
+        ("metrics.example.evil", nil, false),
+        ("1.2.3", nil, false), ("127.0.0.1", "http://127.0.0.1", true),
+        ("127.0.0.1", "http://evil.example", false),
+        ("127.0.0.1", "null", false),
+    ]
+
+    @Test func `metrics and the details of readiness are shown to callers that name this listener only`()
+        async throws
+    {
+        let server = try await ServerUnderTest {
+            $0.adminListen = .required(Self.anyPort)
+            $0.api.hosts = ["metrics.example"]
+        }
+        let admin = try #require(server.adminURL)
+        for (host, origin, isAllowed) in Self.hosts {
+            for path in ["/metrics", "/readyz?verbose"] {
+                let headers =
+                    [(name: "Host", value: host)] + (origin.map { [(name: "Origin", value: $0)] } ?? [])
+                let answer = try await server.transport.send(
+                    TransportRequest(url: admin + path, headers: headers, allowsPlainHTTP: true))
+                #expect(answer.status == (isAllowed ? 200 : 421), "\(path) \(host) \(origin ?? "")")
+            }
+            let ready = try await server.transport.send(
+                TransportRequest(
+                    url: admin + "/readyz", headers: [(name: "Host", value: host)], allowsPlainHTTP: true))
+            #expect(ready.status == 200)
+        }
+        await server.stop()
+    }
+
     @Test func `the admin listener serves no messages`() async throws {
         let server = try await ServerUnderTest { $0.adminListen = .required(Self.anyPort) }
         let admin = try #require(server.adminURL)

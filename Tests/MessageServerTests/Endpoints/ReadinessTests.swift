@@ -31,8 +31,11 @@ import Testing
         return facts
     }
 
-    private static func pause(of business: BusinessID?, _ cause: OutboxPause.Cause) -> GatewayHealth.Report {
-        GatewayHealth.Report(business: business, cause: cause, since: Timestamp(milliseconds: 0))
+    private static func pause(
+        of business: BusinessID?, _ cause: OutboxPause.Cause, isExplained: Bool = true
+    ) -> GatewayHealth.Report {
+        GatewayHealth.Report(
+            business: business, cause: cause, since: Timestamp(milliseconds: 0), isExplained: isExplained)
     }
 
     private static func damage(isHarmful: Bool) -> JournalRepair {
@@ -100,6 +103,20 @@ import Testing
                 $0.pauses = [pause(of: BusinessID("b"), .refused(status: 401, reason: "secret words"))]
             },
             "outbox: degraded: no replies of one business are sent, 0 replies wait: the gateway refuses with 401: check its registration with Apple"
+        ),
+        (
+            facts(statistics(queued: 2)) {
+                $0.pauses = [
+                    pause(
+                        of: BusinessID("b"), .refused(status: 403, reason: "secret words"), isExplained: false
+                    )
+                ]
+            },
+            "outbox: degraded: no replies of one business are sent, 2 replies wait: the gateway refuses with 403, cause unknown: see the log"
+        ),
+        (
+            facts { $0.unexplainedRefusals = .init(count: 1, status: 403) },
+            "outbox: degraded: the gateway refuses 1 reply with 403, cause unknown: see the log"
         ),
         (
             facts { $0.handlersDown = 2 },

@@ -122,7 +122,8 @@ private struct Webhook {
         store.startRecording { try store.write($0, as: .text) }
         let business = ServerUnderTest.business
         let route = WebhookRoute.make(
-            ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: []),
+            CurrentConfiguration(
+                ServerConfiguration(mspID: ServerUnderTest.mspID, secret: secret, businesses: [])),
             isServed: { $0 == business }, store: store, observer: StageCollector())
         http = try HTTPServer(
             listeners: [

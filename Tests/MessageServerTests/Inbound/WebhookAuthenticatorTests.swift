@@ -11,7 +11,7 @@ import Testing
     private func result(_ header: String?, now: Int = Self.now) throws -> InboundRefusal? {
         let secret = try Secret(Array("0123456789abcdef0123456789abcdef".utf8))
         let authenticator = WebhookAuthenticator(
-            secrets: MSPSecrets(secret), mspID: Self.mspID, window: .seconds(3600))
+            CurrentConfiguration(ServerConfiguration(mspID: Self.mspID, secret: secret, businesses: [])))
         do throws(InboundRefusal) {
             try authenticator.authenticate(header.map { Array($0.utf8)[...] }, now: now)
             return nil
@@ -28,9 +28,9 @@ import Testing
             String(repeating: "old-", count: 8), String(repeating: "new-", count: 8)
         )
         let secret = { (text: String) in try Secret(Array(text.utf8)) }
-        let secrets = MSPSecrets(try secret(old))
-        let authenticator = WebhookAuthenticator(
-            secrets: secrets, mspID: Self.mspID, window: .seconds(3600))
+        var configuration = ServerConfiguration(mspID: Self.mspID, secret: try secret(old), businesses: [])
+        let current = CurrentConfiguration(configuration)
+        let authenticator = WebhookAuthenticator(current)
         func accepted() throws -> [String] {
             try [old, new, "another-another-another"].filter { signer in
                 let header =
@@ -45,9 +45,11 @@ import Testing
             }
         }
         #expect(try accepted() == [old])
-        secrets.change(to: try secret(new), previous: try secret(old))
+        (configuration.secret, configuration.previousSecret) = (try secret(new), try secret(old))
+        current.replace(with: configuration)
         #expect(try accepted() == [old, new])
-        secrets.change(to: try secret(new), previous: nil)
+        configuration.previousSecret = nil
+        current.replace(with: configuration)
         #expect(try accepted() == [new])
     }
 

@@ -17,6 +17,10 @@ import Testing
         case afterBegin
         /// The handler has charged and has not answered.
         case afterTheCharge
+        /// The device's time is over, and the handler has charged and not answered.
+        case whileUncertain
+        /// The reversal that decides fails.
+        case whileReversing
         /// The success is on disk, and its answer may not have been sent.
         case afterTheRecord
         /// The device has its answer.
@@ -46,12 +50,16 @@ import Testing
 
     /// Whether the open request's file has an attempt with this state.
     private func has(_ state: String, in data: String) throws -> Bool {
+        try hasMember(#""state":"\#(state)""#, in: data)
+    }
+
+    private func hasMember(_ member: String, in data: String) throws -> Bool {
         let folder = data + "/requests"
         guard Directory.exists(folder) else { return false }
         return try Directory.names(in: folder).contains { prefix in
             try Directory.names(in: folder + "/" + prefix).filter { $0.hasSuffix(".json") }.contains {
                 let bytes = try File(folder + "/" + prefix + "/" + $0, for: .reading).readAll()
-                return String(decoding: bytes, as: UTF8.self).contains(#""state":"\#(state)""#)
+                return String(decoding: bytes, as: UTF8.self).contains(member)
             }
         }
     }
@@ -74,8 +82,10 @@ import Testing
     ) async throws {
         let cashier = try await Cashier()
         let restartable = try await RestartableServer()
-        let hold = cashier.directory.file("hold")
-        if moment == .afterTheCharge { try AtomicFile.write([], to: hold) }
+        let (hold, closed) = (cashier.directory.file("hold"), cashier.directory.file("closed"))
+        let isHeld = [.afterTheCharge, .whileUncertain, .whileReversing].contains(moment)
+        if isHeld { try AtomicFile.write([], to: hold) }
+        if moment == .whileReversing { try AtomicFile.write([], to: closed) }
         var server = try restartable.launch("pay", cashier.directory.path)
         try await server.waitForListening()
         let customer = restartable.customer(server)
@@ -97,15 +107,25 @@ import Testing
                     try has("begun", in: restartable.data) || has("succeeded", in: restartable.data)
                 })
         case .afterTheCharge: #expect(try await eventually { try cashier.attempts("charges").count == 1 })
+        case .whileUncertain:
+            #expect(try await eventually { try hasMember(#""uncertain":true"#, in: restartable.data) })
+        case .whileReversing:
+            // The call never returns by itself, so a first kill makes its end unseen.
+            #expect(try await eventually { try hasMember(#""uncertain":true"#, in: restartable.data) })
+            _ = await call.value
+            await server.kill()
+            server = try restartable.launch("pay", cashier.directory.path)
+            try await server.waitForListening()
+            #expect(try await eventually { try has("reversing", in: restartable.data) })
         case .afterTheRecord: #expect(try await eventually { try has("succeeded", in: restartable.data) })
         case .afterTheAnswer: #expect(await call.value == "STATUS_SUCCESS")
         }
         await server.kill()
         let told = await call.value
-        if moment == .afterTheCharge {
-            #expect(told == nil)
-            try Directory.remove(hold)
-        }
+        if moment == .afterTheCharge { #expect(told == nil) }
+        if moment == .whileUncertain { #expect(told == nil || told == "STATUS_FAILURE") }
+        if isHeld { try Directory.remove(hold) }
+        if moment == .whileReversing { try Directory.remove(closed) }
 
         server = try restartable.launch("pay", cashier.directory.path)
         try await server.waitForListening()
@@ -120,8 +140,10 @@ import Testing
             #expect(answer == "STATUS_FAILURE")
             let id = PaymentAttempt.id(requestIdentifier: identifier, encryptedData: Array("token-1".utf8))
             #expect(try await eventually { try cashier.attempts("reversals").contains(id) })
+            // One reversal warns the handler, and a later one decides.
+            #expect(try await eventually { try has("reversed", in: restartable.data) })
         }
-        if moment == .afterTheCharge { #expect(answer == "STATUS_FAILURE") }
+        if isHeld { #expect(answer == "STATUS_FAILURE") }
         if moment == .afterTheRecord { #expect(answer == "STATUS_SUCCESS") }
         #expect(try cashier.attempts("charges").count == charges.count)
         await restartable.finish(server)

@@ -42,7 +42,7 @@ import Testing
             #"balloon_gateway_credential_ok"#: "1",
             #"balloon_conversations_quarantined"#: "0",
             #"balloon_config_last_reload_successful"#: "1",
-            #"balloon_build_info{version="unknown"}"#: "1",
+            #"balloon_build_info{version="unknown",commit="unknown",data_format="2"}"#: "1",
         ]
         for (name, value) in expected { #expect(samples[name] == value, "\(name)") }
         for name in [
@@ -93,7 +93,25 @@ import Testing
         let samples = try #require(try await server.metrics())
         #expect(samples[#"balloon_webhooks_total{status="403"}"#] == "1")
         #expect(samples[#"balloon_webhooks_total{status="404"}"#] == "1")
-        #expect(samples[#"balloon_webhooks_total{status="200"}"#] == nil)
+        #expect(samples[#"balloon_webhooks_total{status="200"}"#] == "0")
+        await server.stop()
+    }
+
+    @Test func `the counters of a new server are there with 0, and it says that it was never backed up`()
+        async throws
+    {
+        let server = try await ServerUnderTest { $0.adminListen = .required(Self.anyPort) }
+        let samples = try #require(try await server.metrics())
+        for series in [
+            #"balloon_messages_total{business="one",kind="form"}"#,
+            #"balloon_webhooks_total{status="503"}"#, #"balloon_webhooks_total{status="other"}"#,
+            #"balloon_gateway_requests_total{endpoint="message",status="none"}"#,
+            #"balloon_gateway_requests_total{endpoint="authenticate",status="200"}"#,
+            #"balloon_sign_in_suspected_settings_total{setting="pkce"}"#, "balloon_references_expired_total",
+            "balloon_log_lines_dropped_total", "balloon_backup_last_success_timestamp_seconds",
+        ] {
+            #expect(samples[series] == "0", "\(series)")
+        }
         await server.stop()
     }
 

@@ -1,9 +1,7 @@
 import BalloonHTTP
 import BusinessMessages
-import Dispatch
 import MessageStore
 import Simulator
-import Synchronization
 import TestSupport
 import Testing
 
@@ -223,37 +221,38 @@ import Testing
         await test.stop()
     }
 
-    @Test func `a reply ends when the cause of its 403 is found while its attempt is still running`()
-        async throws
-    {
-        let observer = RefusalObserver()
-        let test = try await SenderUnderTest(isRunning: false, observer: observer)
+    @Test func `a refused reply of one business pauses nothing, and its cause is unknown`() async throws {
+        let test = try await SenderUnderTest(businessCount: 2)
         test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
         await test.queue("bad", to: "x", kind: .authentication)
-        // There is always another reply that can be sent as the probe.
-        for number in 0..<50 { await test.queue("\(number)", to: "z") }
-        let running = Task { await test.sender.run() }
-        for number in 50..<1000 where !observer.sawRefusal {
-            _ = try await test.send("\(number)", to: "z")
+        await test.log.first { $0.contains("postponed") && $0.contains("refused with 403") }
+        #expect(test.sender.unexplainedRefusals == .init(count: 1, status: 403))
+        for number in 0..<50 {
+            let result = try await test.send("\(number)", to: "y", of: SenderUnderTest.otherBusiness)
+            #expect(result == .accepted(status: 200))
         }
-        #expect(observer.sawRefusal)
-        observer.release()
-        test.store.stopLeasing()
-        await running.value
+        // The business of the refused reply sends nothing else, so its message may be as good as any.
+        #expect(!test.log.lines.contains { $0.contains("sending of replies paused") })
+        #expect(!test.log.lines.contains { $0.contains("reply refused by the gateway") })
+        #expect(test.store.queuedReplyCount == 1)
+        test.gateway.behave()
+        #expect(await test.gateway.waitForMessages(customer: CustomerID("x")).count == 1)
         await test.stop()
     }
 
     @Test func `a 403 about one business pauses only its outbox`() async throws {
-        let test = try await SenderUnderTest(isRunning: false)
+        let test = try await SenderUnderTest(isRunning: false, businessCount: 2)
         for number in 0..<3 {
             await test.queue("a\(number)", to: "x\(number)", kind: .authentication)
-            await test.queue("b\(number)", to: "y\(number)", of: SenderUnderTest.otherBusiness)
         }
         test.gateway.misbehave(at: .authenticate, .answer(.forbidden), times: 10_000)
         let running = Task { await test.sender.run() }
-        while test.sender.pauses.map(\.business) != [SenderUnderTest.business] {
-            _ = try await test.send("more", to: "z", of: SenderUnderTest.otherBusiness)
-        }
+        await test.log.first { $0.contains("sending of replies paused") }
+        #expect(test.sender.pauses.map(\.business) == [SenderUnderTest.business])
+        #expect(test.sender.pauses.map(\.isExplained) == [false])
+        let other = try await test.send("more", to: "z", of: SenderUnderTest.otherBusiness)
+        #expect(other == .accepted(status: 200))
+        #expect(test.sender.pauses.map(\.isExplained) == [true])
         test.gateway.behave()
         for number in 0..<3 {
             #expect(await test.gateway.waitForMessages(customer: CustomerID("x\(number)")).count == 1)
@@ -343,27 +342,4 @@ import Testing
         await running.value
         await test.stop()
     }
-}
-
-/// Delays the return of the first attempt that the gateway refuses with 403 until a reply has ended as refused.
-private final class RefusalObserver: StageObserver {
-    private let isEnded = DispatchSemaphore(value: 0)
-    private let attempts = Atomic(0)
-    private let refusals = Atomic(0)
-
-    var sawRefusal: Bool { refusals.load(ordering: .relaxed) > 0 }
-
-    func observe(_ event: StageEvent) {
-        switch event.result {
-        case .released(let reason) where reason.contains("403"):
-            guard attempts.add(1, ordering: .relaxed).newValue == 1 else { return }
-            _ = isEnded.wait(timeout: .now() + .seconds(30))
-        case .refused:
-            refusals.add(1, ordering: .relaxed)
-            release()
-        default: break
-        }
-    }
-
-    func release() { isEnded.signal() }
 }

@@ -14,39 +14,10 @@ import Testing
 @Suite struct PaymentFlowTests {
     private typealias Under = PaymentUnderTest
 
-    /// Holds calls of a handler until the test opens it; a cancelled call waits too.
-    private final class Gate: Sendable {
-        private struct State {
-            var isOpen = false
-            var waiting: [CheckedContinuation<Void, Never>] = []
-        }
-
-        private let state = Mutex(State())
-
-        func wait() async {
-            await withCheckedContinuation { continuation in
-                let isOpen = state.withLock { state in
-                    if !state.isOpen { state.waiting.append(continuation) }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume() }
-            }
-        }
-
-        func release() {
-            let waiting = state.withLock { state in
-                state.isOpen = true
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for waiter in waiting { waiter.resume() }
-        }
-    }
-
     @Test func `fifty equal gateway calls at once are one call of the handler with fifty equal answers`()
         async throws
     {
-        let gate = Gate()
+        let gate = CallGate()
         let handler = ScriptedPayments { call in
             await gate.wait()
             return .success(charged: call.sheet.total.amount, reference: "ch_1")
@@ -64,7 +35,7 @@ import Testing
     }
 
     @Test func `two devices at once get one success at most`() async throws {
-        let gate = Gate()
+        let gate = CallGate()
         let handler = ScriptedPayments { call in
             await gate.wait()
             return .success(charged: call.sheet.total.amount, reference: "ch_1")
@@ -72,54 +43,20 @@ import Testing
         let under = try await PaymentUnderTest(handler)
         let first = Task { await under.pay("token-1") }
         #expect(await eventually { handler.paid.count == 1 })
-        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(await under.pay("token-2") == Under.failed(.otherAttempt))
         gate.release()
         #expect(await first.value == .json(Under.success))
-        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(await under.pay("token-2") == Under.failed(.paid))
         #expect(handler.paid.count == 1)
         await under.stop()
     }
 
-    @Test(arguments: [Duration.milliseconds(24_900), .milliseconds(25_100), nil])
-    func `a handler has 25 seconds, and a late success is reversed once`(time: Duration?) async throws {
-        let gate = Gate()
-        let handler = ScriptedPayments { call in
-            await gate.wait()
-            return .success(charged: call.sheet.total.amount, reference: "ch_1")
-        }
-        let under = try await PaymentUnderTest(handler)
-        let post = Task { await under.pay() }
-        #expect(await eventually { handler.paid.count == 1 && under.clock.rests.contains(.seconds(25)) })
-        under.clock.advance(by: min(time ?? .seconds(25), .seconds(25)))
-        if time == .milliseconds(24_900) {
-            gate.release()
-            #expect(await post.value == .json(Under.success))
-            #expect(try await eventually { try await !under.payment().isBusy })
-            #expect(handler.reversed.isEmpty)
-        } else {
-            #expect(await post.value == .json(Under.failure))
-            #expect(try await under.payment().attempts.map(\.state) == [.reversing])
-            // The charge may still come: nothing is reversed before.
-            #expect(handler.reversed.isEmpty)
-            if time == nil {
-                #expect(await eventually { under.clock.rests.contains(.seconds(60)) })
-                under.clock.advance(by: .seconds(60))
-            } else {
-                gate.release()
-            }
-            try await under.wait(for: .reversed)
-            #expect(handler.reversed == [Under.attempt()])
-            #expect(await under.pay() == .json(Under.failure))
-            #expect(handler.paid.count == 1)
-        }
-        gate.release()
-        await under.stop()
-    }
-
-    @Test func `a handler that fails gets a reversal, repeated until it confirms`() async throws {
+    @Test func `a handler that fails gets a reversal at once, and a minute later one that decides`()
+        async throws
+    {
         let handler = ScriptedPayments(failingReversals: 2) { _ in throw ScriptedPayments.Refusal() }
         let under = try await PaymentUnderTest(handler)
-        #expect(await under.pay() == .json(Under.failure))
+        #expect(await under.pay() == Under.failed(.uncertain))
         for count in 1...2 {
             #expect(
                 await eventually {
@@ -127,24 +64,45 @@ import Testing
                 })
             under.clock.advance(by: .milliseconds(1100))
         }
+        // The confirmed reversal decides nothing: the provider may still charge.
+        #expect(await eventually { handler.reversed.count == 3 })
+        #expect(await under.pay("token-2") == Under.failed(.otherAttempt))
+        #expect(try await under.payment().attempts.map(\.state) == [.uncertain])
+        under.clock.advance(by: .seconds(60))
         try await under.wait(for: .reversed)
-        #expect(handler.reversed == Array(repeating: Under.attempt(), count: 3))
-        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(handler.reversed == Array(repeating: Under.attempt(), count: 4))
+        #expect(await under.pay("token-2") == Under.failed(.uncertain))
         #expect(handler.paid.count == 2)
+        await under.stop()
+    }
+
+    @Test func `a handler that was provably not called fails the attempt without a reversal`() async throws {
+        let handler = ScriptedPayments { call in
+            if call.attempt?.id == Under.attempt() { throw HandlerPayments.Failure.unavailable }
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay() == Under.failed(.notCharged))
+        #expect(try await under.payment().attempts.map(\.state) == [.failed])
+        #expect(await under.pay("token-2") == .json(Under.success))
+        #expect(handler.reversed.isEmpty)
         await under.stop()
     }
 
     @Test func `a reversal that no handler confirms ends after the time of the outbox`() async throws {
         let handler = ScriptedPayments(failingReversals: .max) { _ in throw ScriptedPayments.Refusal() }
         let under = try await PaymentUnderTest(handler)
-        #expect(await under.pay() == .json(Under.failure))
+        #expect(await under.pay() == Under.failed(.uncertain))
         #expect(
             await eventually { handler.reversed.count == 1 && under.clock.waits(about: .seconds(1)) })
+        under.clock.advance(by: .seconds(60))
+        try await under.wait(for: .reversing)
+        #expect(await eventually { under.clock.waits(about: .seconds(1)) })
         under.clock.advance(by: .seconds(72 * 3600))
         try await under.wait(for: .unreversed)
         // The state is durable before the line is written.
         await under.log.first { $0.contains("payment not reversed; look for the attempt") }
-        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(await under.pay("token-2") == Under.failed(.ended))
         #expect(handler.paid.count == 1)
         await under.stop()
     }
@@ -154,7 +112,9 @@ import Testing
         isRetried: Bool
     ) async throws {
         // The second reversal succeeds, which only a retry asks for.
-        let handler = ScriptedPayments(failingReversals: 1) { _ in throw ScriptedPayments.Refusal() }
+        let handler = ScriptedPayments(failingReversals: 1) { _ in
+            .success(charged: "1.00", reference: "ch_1")
+        }
         let under = try await PaymentUnderTest(handler, reversalLifetime: .zero)
         let id = Under.attempt()
         func apply(_ action: ReversalDecision.Action, _ attempts: [String]) async throws {
@@ -163,7 +123,7 @@ import Testing
             ) { business, _ in under.settings[business]?.slug }
             under.reversals.wake()
         }
-        #expect(await under.pay() == .json(Under.failure))
+        #expect(await under.pay() == Under.failed(.uncertain))
         try await under.wait(for: .unreversed)
         #expect(await eventually { under.reversals.deadLetters == [Under.business: 1] })
         let data = under.temporary.directory.file("data")
@@ -187,7 +147,7 @@ import Testing
     func `a charge of another sum is answered with a failure and reversed`(charged: String) async throws {
         let handler = ScriptedPayments { _ in .success(charged: charged, reference: "ch_1") }
         let under = try await PaymentUnderTest(handler)
-        #expect(await under.pay() == .json(Under.failure))
+        #expect(await under.pay() == Under.failed(.uncertain))
         try await under.wait(for: .reversed)
         #expect(try await under.payment().attempts.first?.reference == "ch_1")
         #expect(charged.isEmpty || !under.log.lines.contains { $0.contains(charged + " ") })
@@ -197,7 +157,7 @@ import Testing
     @Test func `a charge of the right sum without a reference is reversed too`() async throws {
         let handler = ScriptedPayments { .success(charged: $0.sheet.total.amount, reference: "") }
         let under = try await PaymentUnderTest(handler)
-        #expect(await under.pay() == .json(Under.failure))
+        #expect(await under.pay() == Under.failed(.uncertain))
         try await under.wait(for: .reversed)
         await under.stop()
     }
@@ -236,15 +196,14 @@ import Testing
                 lineItems: [.init("Halibut", amount: "59.00"), .init("Air", amount: "29.99")])
         }
         let under = try await PaymentUnderTest(handler)
-        let update = await under.flow.answer(
-            .shippingMethodUpdate, key: "fish", Under.update(#""shippingMethod":{"identifier":"dear"}"#))
-        guard case .json(let json) = update.answer else {
+        let update = await under.update(.shippingMethodUpdate, #""shippingMethod":{"identifier":"dear"}"#)
+        guard case .json(let json) = update else {
             Issue.record("no answer")
             return
         }
         #expect(try JSONDocument(json).root["newTotal"]?["amount"]?.string == "88.99")
-        #expect(await under.pay("token-1", shippingMethod: "cheap") == .json(Under.failure))
-        #expect(await under.pay("token-1", shippingMethod: nil) == .json(Under.failure))
+        #expect(await under.pay("token-1", shippingMethod: "cheap") == Under.failed(.totalChanged))
+        #expect(await under.pay("token-1", shippingMethod: nil) == Under.failed(.totalChanged))
         #expect(handler.paid.isEmpty)
         #expect(await under.pay("token-1", shippingMethod: "dear") == .json(Under.success))
         #expect(try await under.payment().paid?.amount == "88.99")
@@ -254,6 +213,55 @@ import Testing
         #expect(late.answer == .json(PaymentFlow.updateFailure))
         #expect(handler.updates == 1)
         await under.stop()
+    }
+
+    /// The sheet with the express delivery.
+    private static func dear(_: PaymentHandlerCall) -> SheetUpdate {
+        SheetUpdate(
+            total: .init("Sam's Fish", amount: "88.99"),
+            lineItems: [.init("Halibut", amount: "59.00"), .init("Air", amount: "29.99")])
+    }
+
+    @Test(arguments: [true, false])
+    func `an update counts only when its answer was sent`(isSent: Bool) async throws {
+        let under = try await PaymentUnderTest(ScriptedPayments(update: { Self.dear($0) }))
+        _ = await under.update(
+            .paymentMethodUpdate, #""paymentMethod":{"type":"credit"}"#, isDelivered: isSent)
+        #expect(await under.pay() == .json(Under.success))
+        #expect(try await under.payment().paid?.amount == (isSent ? "88.99" : "63.99"))
+        await under.stop()
+    }
+
+    @Test func `a token waits for the end of an update`() async throws {
+        let handler = ScriptedPayments(update: { Self.dear($0) })
+        let under = try await PaymentUnderTest(handler)
+        let reply = await under.flow.answer(
+            .paymentMethodUpdate, key: "fish", Under.update(#""paymentMethod":{"type":"credit"}"#))
+        let post = Task { await under.pay() }
+        #expect(await eventually { under.clock.rests.contains(.milliseconds(12_500)) })
+        #expect(handler.paid.isEmpty)
+        reply.wasDelivered?(true)
+        #expect(await post.value == .json(Under.success))
+        #expect(try await under.payment().paid?.amount == "88.99")
+        await under.stop()
+    }
+
+    @Test func `after a crash between an update and its answer, a sum that is not certain is not charged`()
+        async throws
+    {
+        let handler = ScriptedPayments(update: { Self.dear($0) })
+        let under = try await PaymentUnderTest(handler)
+        // The answer is neither sent nor lost when the server ends.
+        _ = await under.flow.answer(
+            .paymentMethodUpdate, key: "fish", Under.update(#""paymentMethod":{"type":"credit"}"#))
+        let later = try await under.restarted()
+        #expect(await later.pay() == Under.failed(.totalChanged))
+        #expect(handler.paid.isEmpty)
+        // The next update tells the device the sum.
+        _ = await later.update(.paymentMethodUpdate, #""paymentMethod":{"type":"credit"}"#)
+        #expect(await later.pay("token-2") == .json(Under.success))
+        #expect(try await later.payment().paid?.amount == "88.99")
+        await later.stop()
     }
 
     @Test func `an update that cannot be sent is answered with an error and changes nothing`() async throws {
@@ -270,13 +278,13 @@ import Testing
             #expect(reply.answer == .json(PaymentFlow.updateFailure))
         }
         #expect(handler.updates == 1)
-        #expect(try await under.payment().total == "63.99")
+        #expect(try await under.payment().shown.total == "63.99")
         #expect(under.log.lines.contains { $0.contains("newTotal.amount") && !$0.contains("1,00") })
         await under.stop()
     }
 
     @Test func `updates of a request run one after another, and a late one changes nothing`() async throws {
-        let gate = Gate()
+        let gate = CallGate()
         let handler = ScriptedPayments { _ in
             .failure()
         } update: { _ in
@@ -295,7 +303,7 @@ import Testing
         #expect(await first.value == .json(PaymentFlow.updateFailure))
         #expect(await second.value == .json(PaymentFlow.updateFailure))
         gate.release()
-        #expect(try await under.payment().total == "63.99")
+        #expect(try await under.payment().shown.total == "63.99")
         await under.stop()
     }
 
@@ -306,10 +314,15 @@ import Testing
         let handler = ScriptedPayments()
         let under = try await PaymentUnderTest(handler, attempts: [(Under.attempt(), state)])
         if isReversed {
-            try await under.wait(for: .reversed)
-            #expect(handler.reversed == [Under.attempt()])
+            try await under.wait(for: .uncertain)
+            #expect(await eventually { handler.reversed.count == 1 })
         }
-        #expect(await under.pay() == .json(isReversed ? Under.failure : Under.success))
+        #expect(await under.pay() == (isReversed ? Under.failed(.uncertain) : .json(Under.success)))
+        if isReversed {
+            under.clock.advance(by: .seconds(600))
+            try await under.wait(for: .reversed)
+            #expect(handler.reversed == [Under.attempt(), Under.attempt()])
+        }
         #expect(handler.paid.isEmpty)
         await under.stop()
     }
@@ -331,7 +344,7 @@ import Testing
     func `a success whose connections were all gone is reversed`(
         deliveries: [Bool], isReversed: Bool
     ) async throws {
-        let gate = Gate()
+        let gate = CallGate()
         let handler = ScriptedPayments { call in
             await gate.wait()
             return .success(charged: call.sheet.total.amount, reference: "ch_1")
@@ -418,7 +431,7 @@ import Testing
             #expect(result.attempt == Under.attempt())
             #expect(PaymentResult(try JSONDocument(result.json).root) == result)
         }
-        #expect(await under.pay("token-2") == .json(Under.failure))
+        #expect(await under.pay("token-2") == Under.failed(.ended))
         #expect(handler.paid.count == 1 && handler.reversed.isEmpty)
         let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
         #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .ok)
@@ -461,11 +474,15 @@ import Testing
         var payment = Payment(currency: "USD", total: "1.00", shippingMethod: nil, sheet: [])
         _ = payment.begin(attempt: "a", shippingMethod: nil, at: now)
         let attempt = try #require(payment.attempts.first)
+        let request = OpenRequest(
+            .payment, business: Under.business, customer: Under.customer, requestIdentifier: "r",
+            entry: ReplyID(record: 1, index: 0), payload: [], stateLifetime: .seconds(60),
+            releaseLifetime: .zero, at: now)
         for days in [0, 29, 30, 31, 400] {
             await records.append(
                 PaymentRecords.Line(
                     at: now.advanced(by: .seconds(-days * 86_400)), requestIdentifier: "r",
-                    customer: Under.customer, currency: "USD", attempt: attempt), slug: "fish")
+                    customer: Under.customer, currency: "USD", attempt: attempt), of: request, slug: "fish")
         }
         try records.sweep("fish", keeping: 30, at: now)
         try records.sweep("unknown", keeping: 30, at: now)
@@ -474,12 +491,43 @@ import Testing
             names == ["2026-10-27", "2026-10-28", "2026-11-26"].map { "payments-\($0).jsonl" }, "\(names)")
     }
 
+    @Test(arguments: [(true, false), (true, true), (false, false), (false, true)])
+    func `a payment of a customer who is erased while the handler charges leaves nothing when it has ended`(
+        isCharged: Bool, keepsPayments: Bool
+    ) async throws {
+        let gate = CallGate()
+        let handler = ScriptedPayments { call in
+            await gate.wait()
+            if !isCharged { return .failure() }
+            return .success(charged: call.sheet.total.amount, reference: "ch_1")
+        }
+        let under = try await PaymentUnderTest(handler)
+        let post = Task { await under.pay() }
+        #expect(await eventually { handler.paid.count == 1 })
+        let report = try await under.store.erase([Under.customer], keepsPayments: keepsPayments)
+        #expect(report.unreached.count == 1)
+        gate.release()
+        #expect(await post.value == (isCharged ? .json(Under.success) : Under.failed(.declined)))
+        let isGone = try await eventually { try await under.store.requests.count() == 0 }
+        #expect(isGone)
+        #expect(handler.reversed.isEmpty)
+        let folder = under.temporary.directory.file("data") + "/payments/fish"
+        let states = try Directory.names(in: folder).flatMap { name in
+            try File(folder + "/" + name, for: .reading).readAll().split(separator: 0x0A).map {
+                try JSONDocument(Array($0)).root["state"]?.string
+            }
+        }
+        // Reversals are recorded after the request has changed.
+        if keepsPayments { #expect(states.starts(with: ["begun"])) } else { #expect(states == []) }
+        await under.stop()
+    }
+
     @Test func `a withdrawn request accepts no payment, and a paid one cannot be withdrawn`() async throws {
         let handler = ScriptedPayments()
         let withdrawn = try await PaymentUnderTest(handler)
         #expect(try await withdrawn.results.withdraw(Under.identifier, of: Under.business))
         #expect(try await !withdrawn.results.withdraw(Under.identifier, of: Under.business))
-        #expect(await withdrawn.pay() == .json(Under.failure))
+        #expect(await withdrawn.pay() == Under.failed(.ended))
         #expect(handler.paid.isEmpty)
         await withdrawn.stop()
         let paid = try await PaymentUnderTest(handler)

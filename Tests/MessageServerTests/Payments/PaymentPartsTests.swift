@@ -127,7 +127,8 @@ import Testing
         try await under.store.requests.update(of: under.entry.id) { request, now in
             guard var payload = request?.paymentPayload else { return }
             _ = payload.payment.begin(
-                attempt: PaymentUnderTest.attempt(), shippingMethod: payload.payment.shippingMethod, at: now)
+                attempt: PaymentUnderTest.attempt(), shippingMethod: payload.payment.shown.shippingMethod,
+                at: now)
             request?.set(payload)
         }
         #expect(try await under.refusal()?.contains("has been sent before") == true)

@@ -66,7 +66,8 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
         let handler = FishMonger()
 
         init(
-            paths: ApplePayConfiguration.Paths = .constant, fallbackURL: String? = nil
+            paths: ApplePayConfiguration.Paths = .constant, fallbackURL: String? = nil,
+            otherDomain: String? = nil
         ) async throws {
             let service = try FakeMerchantSessions(
                 directory: certificates.path, logger: LogCollector().logger)
@@ -81,6 +82,14 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
                 applePay?.merchant.certificateFile = service.certificateFile
                 applePay?.merchant.keyFile = service.keyFile
                 configuration.businesses[0].applePay = applePay
+                guard let otherDomain else { return }
+                applePay?.merchant.domainName = otherDomain
+                applePay?.domainAssociation = Array(otherDomain.utf8)
+                var other = BusinessConfiguration(
+                    slug: "other", businessID: BusinessID("other"), name: "Other",
+                    handler: configuration.businesses[0].handler)
+                other.applePay = applePay
+                configuration.businesses.append(other)
             }
         }
 
@@ -197,9 +206,11 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
     }
 
     @Test(arguments: [
-        ("shop.example", 200), ("SHOP.example:8443", 200), ("other.example", 404), ("127.0.0.1", 404),
+        ("shop.example", 200), ("SHOP.example:8443", 200), ("balloon_upstream", 200), ("127.0.0.1", 200),
     ])
-    func `the proof of the domain is served to its host unchanged`(host: String, status: Int) async throws {
+    func `the only proof of a domain is served unchanged, also behind a proxy that changes Host`(
+        host: String, status: Int
+    ) async throws {
         let shop = try await Shop()
         for ending in ["", ".txt"] {
             let answer = try await shop.send(
@@ -208,6 +219,27 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
             #expect(answer.status == status)
             if status == 200 { #expect(answer.body == Array("proof".utf8)) }
         }
+        await shop.stop()
+    }
+
+    @Test func `of several proofs each is served to its host only, and another host is told the reason`()
+        async throws
+    {
+        let shop = try await Shop(otherDomain: "other.example")
+        let path = "/.well-known/apple-developer-merchantid-domain-association"
+        for (host, proof) in [
+            ("shop.example", "proof"), ("other.example", "other.example"), ("127.0.0.1", nil),
+        ] {
+            let answer = try await shop.send(path, method: "GET", host: host)
+            #expect(answer.status == (proof == nil ? 404 : 200))
+            let body = String(decoding: answer.body, as: UTF8.self)
+            if let proof {
+                #expect(body == proof)
+            } else {
+                #expect(body.contains("Host") && body.contains("domainName"))
+            }
+        }
+        #expect(shop.server.log.lines.contains { $0.contains("domainName") && $0.contains("Host") })
         await shop.stop()
     }
 
@@ -225,7 +257,21 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
             #expect(page.status == 200 && page.header("cache-control") == "no-store")
             #expect(String(decoding: page.body, as: UTF8.self).contains("Nothing was charged"))
         }
+        let identifier = try #require(data["requestIdentifier"]?.string)
+        let gateway = try #require(data["payment"]?["endpoints"]?["paymentGatewayUrl"]?.string)
+        let paid = try await shop.send(
+            String(gateway.dropFirst(shop.server.url.utf8.count)),
+            body: PaymentUnderTest.gateway(identifier: identifier))
+        #expect(paid.body == PaymentUnderTest.success)
+        let page = String(decoding: try await shop.send(path, method: "GET").body, as: UTF8.self)
+        #expect(page.contains("already paid") && !page.contains("Nothing was charged"))
         await shop.stop()
+        // People read conversations and the records of payments; only a callback needs the whole identifier.
+        for folder in ["/conversations", "/payments"] {
+            let files = try Self.files(shop.server.configuration.dataDirectory + folder)
+            #expect(files.contains { $0.1.contains(identifier.prefix(8)) }, "\(folder)")
+            for (path, text) in files { #expect(!text.contains(identifier), "\(path)") }
+        }
     }
 
     @Test(arguments: [false, true])
@@ -259,7 +305,7 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
         #expect(try await withdraw() == false)
         let answer = try await shop.send(
             asked.gateway, body: PaymentUnderTest.gateway(identifier: asked.identifier))
-        #expect(answer.status == 200 && answer.body == PaymentUnderTest.failure)
+        #expect(answer.status == 200 && answer.body == PaymentFailure.ended.answer)
         let update = try await shop.send(
             asked.shipping,
             body: Array(

@@ -16,25 +16,28 @@ final class PaymentUnderTest: Sendable {
     static let customer = CustomerID("urn:mbid:c")
     static let business = BusinessID("b")
 
-    let temporary = TemporaryStore()
+    let temporary: TemporaryStore
     let store: Store
-    let clock = ManualPaymentClock()
+    let clock: ManualPaymentClock
     let handler: ScriptedPayments
     let settings: PaymentSettings
     let reversals: PaymentReversals
     let flow: PaymentFlow
     let results: PaymentResults
     let records: PaymentRecords
-    let log = LogCollector()
+    let log: LogCollector
     private let running: Task<Void, Never>
 
     init(
         _ handler: ScriptedPayments, attempts: [(id: String, state: PaymentAttempt.State)] = [],
         decryption: ApplePayConfiguration.Decryption? = nil,
-        reversalLifetime: Duration = .seconds(72 * 3600)
+        reversalLifetime: Duration = .seconds(72 * 3600), after earlier: PaymentUnderTest? = nil
     ) async throws {
         self.handler = handler
-        store = try temporary.open()
+        temporary = earlier?.temporary ?? TemporaryStore()
+        clock = earlier?.clock ?? ManualPaymentClock()
+        log = earlier?.log ?? LogCollector()
+        store = if let earlier { earlier.store } else { try temporary.open() }
         var configuration = Self.configuration
         configuration.applePay?.decryption = decryption
         settings = PaymentSettings([configuration], publicURL: "https://shop.example")
@@ -48,8 +51,17 @@ final class PaymentUnderTest: Sendable {
             records: records, clock: clock.clock, logger: log.logger)
         results = PaymentResults(
             requests: store.requests, settings: settings, reversals: reversals, clock: clock.clock)
-        try await Self.addRequest(to: store, at: clock.clock.now(), attempts: attempts)
+        if earlier == nil {
+            try await Self.addRequest(to: store, at: clock.clock.now(), attempts: attempts)
+        }
         running = Task { [reversals] in await reversals.run() }
+    }
+
+    /// A server that was started after this one was killed; a call that this one made is never answered.
+    func restarted() async throws -> PaymentUnderTest {
+        reversals.stop()
+        await running.value
+        return try await PaymentUnderTest(handler, after: self)
     }
 
     static var configuration: BusinessConfiguration {
@@ -108,7 +120,9 @@ final class PaymentUnderTest: Sendable {
     }
 
     static let success = Array(#"{"status":"STATUS_SUCCESS"}"#.utf8)
-    static let failure = Array(#"{"status":"STATUS_FAILURE"}"#.utf8)
+
+    /// The answer to a device whose payment failed for this reason.
+    static func failed(_ failure: PaymentFailure) -> PaymentFlow.Answer { .json(failure.answer) }
 
     /// The body of a gateway call with a token that contains this text.
     static func gateway(
@@ -146,10 +160,23 @@ final class PaymentUnderTest: Sendable {
             })
     }
 
+    /// Answers an update of the sheet, and delivers the answer.
+    func update(
+        _ kind: PaymentCallback.Kind, _ members: String, isDelivered: Bool = true
+    ) async -> PaymentFlow.Answer {
+        let reply = await flow.answer(kind, key: "fish", Self.update(members))
+        reply.wasDelivered?(isDelivered)
+        return reply.answer
+    }
+
     /// Waits until the attempt has this state.
     func wait(for state: PaymentAttempt.State, of token: String = "token-1") async throws {
         let isReached = try await eventually {
-            try await self.payment().attempts.contains { $0.id == Self.attempt(token) && $0.state == state }
+            // A search that began before the clock was advanced does not see the new time.
+            self.reversals.wake()
+            return try await self.payment().attempts.contains {
+                $0.id == Self.attempt(token) && $0.state == state
+            }
         }
         #expect(isReached, "the attempt is not \(state)")
     }

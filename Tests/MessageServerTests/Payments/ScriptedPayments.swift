@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import Payments
 import Synchronization
@@ -17,18 +18,21 @@ final class ScriptedPayments: PaymentHandling {
     }
 
     typealias Pay = @Sendable (PaymentHandlerCall) async throws -> PaymentOutcome
+    typealias Reverse = @Sendable (PaymentHandlerCall) throws -> Void
     typealias Update = @Sendable (PaymentHandlerCall) async throws -> SheetUpdate
 
     private let state = Mutex(State())
     private let onPay: Mutex<Pay>
     private let onUpdate: Mutex<Update>
+    private let onReverse: Reverse
     private let failsToReverse: Mutex<Int>
 
     init(
         failingReversals: Int = 0,
         pay: @escaping Pay = { .success(charged: $0.sheet.total.amount, reference: "ch_1") },
-        update: @escaping Update = { _ in .unchanged }
+        update: @escaping Update = { _ in .unchanged }, reverse: @escaping Reverse = { _ in }
     ) {
+        onReverse = reverse
         onPay = Mutex(pay)
         onUpdate = Mutex(update)
         failsToReverse = Mutex(failingReversals)
@@ -45,7 +49,8 @@ final class ScriptedPayments: PaymentHandling {
 
     func callbacks(of business: BusinessID) -> Set<PaymentCallback.Kind>? { state.withLock(\.callbacks) }
 
-    func pay(_ call: PaymentHandlerCall) async throws -> PaymentOutcome {
+    func pay(_ call: PaymentHandlerCall, departure: OnceFlag) async throws -> PaymentOutcome {
+        guard departure.claim() else { throw HandlerPayments.Failure.unavailable }
         state.withLock { $0.paid.append(call.attempt?.id ?? "") }
         return try await onPay.withLock { $0 }(call)
     }
@@ -57,6 +62,7 @@ final class ScriptedPayments: PaymentHandling {
             return count >= 0
         }
         if fails { throw Refusal() }
+        try onReverse(call)
     }
 
     func update(_ call: PaymentHandlerCall) async throws -> SheetUpdate {

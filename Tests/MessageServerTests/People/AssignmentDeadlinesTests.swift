@@ -42,6 +42,24 @@ import Testing
         #expect(steps == (waits ? [.waitAgain(lastSeen: Self.minutes(lastSeen))] : []))
     }
 
+    /// A person typed, claimed again or read at minute `sign`.
+    @Test(arguments: [(30, 0, true), (30, 1, false), (59, 30, false), (60, 30, true)])
+    func `each sign of life lets a silent person keep the conversation`(
+        _ minute: Int, _ sign: Int, _ waits: Bool
+    ) {
+        let assignment = Self.assignment(.person, lastSeen: Self.start)
+        let steps = AssignmentDeadlines(people: Self.people).steps(
+            for: assignment, at: Self.minutes(minute), sign: Self.minutes(sign))
+        #expect(steps == (waits ? [.waitAgain(lastSeen: Self.minutes(sign))] : []))
+    }
+
+    @Test(arguments: [(10, 9, true), (10, 10, false), (11, 10, true)])
+    func `no text is due while a person types`(_ minute: Int, _ sign: Int, _ isDue: Bool) {
+        let steps = AssignmentDeadlines(people: Self.people).steps(
+            for: Self.assignment(.waiting), at: Self.minutes(minute), sign: Self.minutes(sign))
+        #expect(steps == (isDue ? [.sayText, .sayUnclaimedText] : []))
+    }
+
     @Test(arguments: [Assignment.State.handler, .closed])
     func `nothing is due in a conversation that nobody has`(_ state: Assignment.State) {
         let steps = AssignmentDeadlines(people: Self.people).steps(

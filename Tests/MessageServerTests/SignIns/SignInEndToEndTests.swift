@@ -178,7 +178,12 @@ struct SignInEndToEndTests {
         #expect(line["interactiveData"]?["data"]?.oauth2?["state"]?.string == SignInRequest.placeholder)
         let folder = fixture.server.directory.file("data/requests")
         for prefix in try Directory.names(in: folder) {
-            #expect(try Directory.names(in: folder + "/" + prefix) == [])
+            for name in try Directory.names(in: folder + "/" + prefix) {
+                let bytes = try File(folder + "/" + prefix + "/" + name, for: .reading).readAll()
+                let request = try JSONDocument(bytes).root
+                #expect(request["payload"] == nil && request["result"] == nil)
+                #expect(request["releasedBy"]?.string != nil)
+            }
         }
     }
 

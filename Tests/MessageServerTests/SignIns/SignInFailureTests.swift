@@ -60,6 +60,23 @@ struct SignInFailureTests {
         await test.stop()
     }
 
+    @Test(arguments: ["completed", "failure", "cancel"])
+    func `a second event of a sign-in is not delivered, although the first one's delivery has ended`(
+        status: String
+    ) async throws {
+        let test = try await start()
+        let customer = test.customer()
+        let message = try await test.ask(customer)
+        _ = try await test.browse("/auth/one/callback?" + test.query(for: message))
+        #expect(try await test.report(Self.success, customer, message) == "welcome user-alice")
+        #expect(try await eventually { try test.areForgotten() })
+        try await test.post(.ended(status: status, errorCode: nil), customer, message)
+        #expect(try await customer.post(customer.message(.text, text: "Again")).status == 200)
+        let replies = await test.server.gateway.waitForMessages(count: 3, customer: customer.id)
+        #expect(replies.count == 3 && replies.last?.message.oauth2 != nil)
+        await test.stop()
+    }
+
     /// Makes each write of the open request fail; returns the obstacle.
     private func obstructRequest(_ test: SignInUnderTest) throws -> String {
         let path = try #require(try test.requestFiles().first) + ".\(getpid()).new"

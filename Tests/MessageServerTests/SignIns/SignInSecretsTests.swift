@@ -52,7 +52,7 @@ struct SignInSecretsTests {
         let success = DeviceSignIn.Outcome.ended(status: "success", errorCode: nil)
         #expect(try await test.report(success, hasty, message) == "unproven")
         _ = try await test.browse("/auth/one/callback?" + query)
-        #expect(try await eventually { try test.requests().isEmpty })
+        #expect(try await eventually { try test.areForgotten() })
         secrets += test.provider.secrets
         #expect(secrets.count >= 20)
         let everything = try test.everything()

@@ -25,3 +25,16 @@ struct TemporaryStore {
             answersFailure: false, closure: .open, isRecovered: false)
     }
 }
+
+extension OpenRequests {
+    /// Changes the payment that has this identifier in its message; `change` gets nil when there is none.
+    func update<Value: Sendable>(
+        _ identifier: String, of business: BusinessID,
+        _ change: @escaping @Sendable (inout OpenRequest?, Timestamp) -> Value
+    ) async throws -> Value {
+        let claim = RequestClaim(.payment, identifier: identifier, of: business, nil)
+        if let value = try await update(claim, change).value { return value }
+        var none: OpenRequest?
+        return change(&none, .now())
+    }
+}

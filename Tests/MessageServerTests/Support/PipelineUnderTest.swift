@@ -48,8 +48,9 @@ struct PipelineUnderTest {
             slug: "one", businessID: ServerUnderTest.business, name: "One",
             handler: .builtin(name: "none", configuration: nil))
         settings.people = people
+        configuration.businesses = [settings]
         pipelines = try Pipelines(
-            configuration, store: store, people: PeopleSettings([settings]),
+            CurrentConfiguration(configuration), store: store,
             observer: stages.and(observer ?? LogObserver(log.logger)),
             logger: log.logger,
             reportsFailures: { _ in true })

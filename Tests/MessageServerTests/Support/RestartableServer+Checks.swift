@@ -14,6 +14,13 @@ extension RestartableServer {
         _ = await eventually { gateway.messages(for: customer.id).first?.repeats == 1 }
     }
 
+    /// Whether a message is leased, according to the file of calls.
+    var isDelivering: Bool {
+        // A file that does not exist yet names no message.
+        let bytes = (try? File(data + "/calls", for: .reading).readAll()) ?? []
+        return bytes.contains { (0x30...0x39).contains($0) }
+    }
+
     /// Whether no line of a conversation's file is torn.
     func endsWithLineFeed(_ conversation: ConversationFiles.Summary) throws -> Bool {
         let name = Hex.encode(SHA256.hash(conversation.customer.rawValue.utf8))

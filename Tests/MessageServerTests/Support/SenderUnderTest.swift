@@ -27,7 +27,7 @@ struct SenderUnderTest {
     /// Opens a store, in the `directory` of an earlier one if given, and starts sending unless disabled.
     init(
         in directory: TemporaryDirectory = TemporaryDirectory(), lifetime: Duration = .seconds(3600),
-        isRunning: Bool = true, observer: (any StageObserver)? = nil,
+        isRunning: Bool = true, businessCount: Int = 1, observer: (any StageObserver)? = nil,
         adjust: (FakeGateway) -> Void = { _ in }
     ) async throws {
         self.directory = directory
@@ -47,7 +47,9 @@ struct SenderUnderTest {
                 gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data"))),
             observer: observer ?? LogObserver(log.logger), logger: log.logger, lifetime: lifetime,
             backoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
-            maximumRetryAfter: .milliseconds(20))
+            maximumRetryAfter: .milliseconds(20),
+            refusalBackoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
+            businessCount: { businessCount })
         running = isRunning ? Task { [sender] in await sender.run() } : nil
     }
 

@@ -101,6 +101,37 @@ import Testing
         #expect(released.reason == nil)
     }
 
+    @Test func `a release to another person keeps the reason, and needs no text for the customer`() throws {
+        var assignment = Assignment.handler
+        for change in [
+            AssignmentChange.handOff(reason: "refund"), .claim(Self.ana), .releaseToWaiting(note: "asks Bo"),
+        ] {
+            guard case .to(let next) = assignment.applying(change, at: Self.now) else {
+                throw StoreError.closed
+            }
+            assignment = next
+        }
+        #expect((assignment.state, assignment.reason, assignment.note) == (.waiting, "refund", "asks Bo"))
+        #expect(assignment.isAnnounced)
+    }
+
+    @Test
+    func `the note of a release stays for the next person, also after the handler had the conversation`()
+        throws
+    {
+        var assignment = Self.assignment(.person)
+        for change in [
+            AssignmentChange.releaseToHandler(note: "refund agreed"), .handOff(reason: "again"),
+            .claim(Self.ana),
+        ] {
+            guard case .to(let next) = assignment.applying(change, at: Self.now) else {
+                throw StoreError.closed
+            }
+            assignment = next
+        }
+        #expect(assignment.note == "refund agreed")
+    }
+
     @Test func `a person whose identifier has control characters, or is empty or too long, is refused`() {
         #expect(Person(id: "") == nil)
         #expect(Person(id: "a\nb") == nil)

@@ -55,6 +55,27 @@ struct EndingTests {
         #expect(try directory.records("finished").count == 2)
     }
 
+    @Test
+    func `a leased message is dropped while it waits for its handler, and not once the handler is called`()
+        async throws
+    {
+        let store = try directory.open()
+        for id in ["m1", "m2"] { _ = await store.append(message(id)) }
+        let first = try await store.lease()
+        store.beginWaitingForHandler(first)
+        #expect(try await store.dropPending([first.record], reason: "no reason") == [])
+        #expect(try status(first.record) == .dropped)
+        // The handler is up again: it must not get the message.
+        #expect(!store.beginCall(first))
+        let second = try await store.lease()
+        #expect(second.id == MessageID("m2"))
+        store.beginWaitingForHandler(second)
+        #expect(store.beginCall(second))
+        await #expect(throws: StoreError.notFinished(record: second.record)) {
+            try await store.dropPending([second.record], reason: "no reason")
+        }
+    }
+
     @Test func `a leased message of a removed business can be dropped, and its conversation continues`()
         async throws
     {

@@ -178,11 +178,11 @@ struct CrashCountTests {
         let restarted = try copy.open { $0.suspectPatience = .milliseconds(20) }
         let suspect = try await restarted.lease()
         #expect(suspect.isSuspect)
-        restarted.beginWaitingForHandler(suspect)
+        restarted.suspend(suspect, isOutside: false)
         #expect(try await restarted.lease(other).id == MessageID("2"))
         #expect(restarted.scheduler.holds.isEmpty)
         // The suspect does not run alone any more, so its next crash does not count.
-        restarted.endWaitingForHandler(suspect)
+        await restarted.resume(suspect)
         let again = try copy.copy()
         defer { withExtendedLifetime(again) {} }
         #expect(try await again.open().lease().crashes == 0)
@@ -203,7 +203,7 @@ struct CrashCountTests {
             $0.releaseBackoff = Backoff(from: .milliseconds(1), to: .milliseconds(1))
         }
         let suspect = try await restarted.lease()
-        restarted.beginWaitingForHandler(suspect)
+        restarted.suspend(suspect, isOutside: false)
         async let next = restarted.nextDelivery(for: other)
         #expect(restarted.release(suspect) != nil)
         let again = try await restarted.lease()
@@ -226,11 +226,113 @@ struct CrashCountTests {
         let copy = try directory.copy()
         let restarted = try copy.open()
         let suspect = try await restarted.lease()
-        restarted.beginWaitingForHandler(suspect)
-        if !isWaiting { restarted.endWaitingForHandler(suspect) }
+        restarted.suspend(suspect, isOutside: false)
+        if !isWaiting { await restarted.resume(suspect) }
         let again = try copy.copy()
         defer { withExtendedLifetime(again) {} }
         #expect(try await again.open().lease().crashes == (isWaiting ? 0 : 1))
+    }
+
+    /// Two suspects of one crash, and a message that is none, each of another business.
+    private func leaveTwoSuspects() async throws -> StoreDirectory {
+        let directory = StoreDirectory()
+        let store = try directory.open()
+        for (id, business) in [("1", business), ("2", BusinessID("other")), ("3", BusinessID("third"))] {
+            _ = await store.append(message(id, to: business))
+        }
+        _ = try await store.lease()
+        _ = try await store.lease(BusinessID("other"))
+        let copy = try directory.copy()
+        withExtendedLifetime(store) {}
+        return copy
+    }
+
+    @Test(arguments: [true, false])
+    func `while a crash suspect waits, the next suspect runs alone`(_ isOutside: Bool) async throws {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        let first = try await store.lease()
+        store.suspend(first, isOutside: isOutside)
+        _ = try await store.lease(BusinessID("other"))
+        #expect(store.scheduler.holds == .suspects)
+        let crashed = try directory.copy()
+        let restarted = try crashed.open()
+        async let again = restarted.lease(BusinessID("other"))
+        restarted.suspend(try await restarted.lease(), isOutside: isOutside)
+        #expect(try await again.crashes == 1)
+        withExtendedLifetime((directory, crashed)) {}
+    }
+
+    @Test func `a crash suspect that waits for something outside the process holds no other delivery back`()
+        async throws
+    {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        let first = try await store.lease()
+        store.suspend(first, isOutside: true)
+        let second = try await store.lease(BusinessID("other"))
+        store.suspend(second, isOutside: true)
+        #expect(try await store.lease(BusinessID("third")).id == MessageID("3"))
+        await store.resume(first)
+        await store.resume(second)
+        #expect(store.scheduler.holds.isEmpty)
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func `a crash suspect whose wait is over runs alone after the suspect that runs meanwhile`()
+        async throws
+    {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        let first = try await store.lease()
+        store.suspend(first, isOutside: false)
+        let second = try await store.lease(BusinessID("other"))
+        async let resumed: Void = store.resume(first)
+        try await store.finish(second, result: .handled)
+        await resumed
+        #expect(store.scheduler.holds == .suspects)
+        await store.journal.flush()
+        let crashed = try directory.copy()
+        #expect(try await crashed.open().lease().crashes == 1)
+        try await store.finish(first, result: .handled)
+        #expect(try await store.lease(BusinessID("third")).id == MessageID("3"))
+        withExtendedLifetime((directory, crashed)) {}
+    }
+
+    @Test func `a crash suspect that runs for too long is no longer alone`() async throws {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .milliseconds(20) }
+        _ = try await store.lease()
+        _ = try await store.lease(BusinessID("other"))
+        _ = try await store.lease(BusinessID("third"))
+        let crashed = try directory.copy()
+        #expect(try await crashed.open().lease().crashes == 0)
+        withExtendedLifetime((directory, crashed)) {}
+    }
+
+    @Test func `crash suspects of businesses that are not served hold no other delivery back`() async throws {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        store.keepSuspects { $0 == BusinessID("third") }
+        #expect(try await store.lease(BusinessID("third")).id == MessageID("3"))
+        withExtendedLifetime(directory) {}
+    }
+
+    /// A process that was asked to stop, and was killed before it had stopped.
+    @Test func `a requested stop leaves no crash suspect, however the process ends`() async throws {
+        let directory = try await leaveTwoSuspects()
+        let store = try directory.open { $0.suspectPatience = .seconds(3600) }
+        _ = try await store.lease()
+        store.recordStop()
+        let killed = try directory.copy()
+        let restarted = try killed.open { $0.suspectPatience = .seconds(3600) }
+        #expect(restarted.scheduler.holds.isEmpty)
+        let again = try await restarted.lease()
+        #expect((again.crashes, again.isSuspect) == (0, false))
+        // The mark is for one process: the next crash leaves a suspect again.
+        let crashed = try killed.copy()
+        #expect(try await crashed.open().lease().isSuspect)
+        withExtendedLifetime((directory, killed, crashed)) {}
     }
 
     @Test func `a delivery whose end a crash lost runs before the crash suspect that follows it`()

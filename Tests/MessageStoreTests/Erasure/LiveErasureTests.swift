@@ -173,4 +173,130 @@ struct LiveErasureTests {
         #expect(!Directory.exists(fixture.directory.path + "/erasures.jsonl"))
         await store.close()
     }
+
+    /// An answer to an erased message that is decided after the erasure has begun.
+    private static let lateAnswers: [(name: String, outcome: DecidedOutcome)] = [
+        ("a state", DecidedOutcome(.handled, state: Array("{\"s\":\"SECRET-77\"}".utf8))),
+        (
+            "a hand-off",
+            DecidedOutcome(.handedOff(reason: "SECRET-77 wants a person"), waitsForPerson: true)
+        ),
+        (
+            "a reply, a state and a hand-off",
+            DecidedOutcome(
+                .handedOff(reason: "SECRET-77 wants a person"),
+                replies: [
+                    DecidedReply(
+                        id: MessageID("id-77-r5"), kind: .text,
+                        message: Array("{\"body\":\"SECRET-77\"}".utf8))
+                ],
+                state: Array("{\"s\":\"SECRET-77\"}".utf8), waitsForPerson: true)
+        ),
+    ]
+
+    @Test(arguments: 0..<3, [false, true])
+    func `an answer that is decided during the erasure leaves nothing, also after a crash`(
+        number: Int, isClaimed: Bool
+    ) async throws {
+        let (name, outcome) = Self.lateAnswers[number]
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        #expect(delivery.customer == Fixture.forgotten)
+        let erasure = Task { try await store.erase([Fixture.forgotten]) }
+        #expect(await eventually { Directory.exists(fixture.directory.path + "/erasing") })
+        try await store.decide(delivery, outcome)
+        if isClaimed, outcome.waitsForPerson {
+            let ana = try #require(Person(id: "agent-7"))
+            _ = try await store.assign(.claim(ana), business, Fixture.forgotten)
+        }
+        let killed = try fixture.copy()
+        try await store.finish(delivery, result: .handled)
+        #expect(try await erasure.value.conversations == 2)
+        for (fixture, store) in [(fixture, store), (killed, try killed.open())] {
+            #expect(try await store.state(of: business, Fixture.forgotten) == nil, "\(name)")
+            #expect(store.assignments.isEmpty, "\(name)")
+            #expect(store.statistics.queuedReplies == 0, "\(name)")
+            await store.close()
+            #expect(try fixture.traces() == [], "\(name)")
+            try verify(fixture)
+        }
+    }
+
+    @Test func `a later message is delivered only after the erasure, without the erased state`() async throws
+    {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        let erasure = Task { try await store.erase([Fixture.forgotten]) }
+        #expect(await eventually { Directory.exists(fixture.directory.path + "/erasing") })
+        #expect(await store.append(message("later", from: Fixture.forgotten, text: "again")) == .stored)
+        try await store.decide(delivery, Self.lateAnswers[0].outcome)
+        // The next delivery is leased as soon as this one ends, unless the erasure holds it.
+        let next = Task { try await store.lease() }
+        try await store.finish(delivery, result: .handled)
+        let later = try await next.value
+        #expect(later.id == MessageID("later"))
+        #expect(!Directory.exists(fixture.directory.path + "/erasing"))
+        #expect(try await store.state(of: business, Fixture.forgotten) == nil)
+        try await store.finish(later, result: .handled)
+        _ = try await erasure.value
+        await store.close()
+        #expect(try traces(fixture) == [])
+    }
+
+    @Test func `an erasure ends a message that waits for its handler`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        store.beginWaitingForHandler(delivery)
+        #expect(try await store.erase([Fixture.forgotten]).conversations == 2)
+        #expect(!store.beginCall(delivery))
+        await store.close()
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
+
+    @Test(arguments: [false, true])
+    func `a kept payment is removed when its charge is settled`(isOpen: Bool) async throws {
+        let fixture = try await Fixture()
+        var store = try fixture.open()
+        let entry = ReplyID(record: 4, index: 0)
+        let name = RequestName(of: "secret-of-payment")
+        _ = try await store.requests.request(of: entry) { now in
+            (
+                "secret-of-payment",
+                OpenRequest(
+                    .payment, business: business, customer: Fixture.forgotten,
+                    requestIdentifier: "SECRET-77", entry: entry, payload: Array("{}".utf8),
+                    stateLifetime: .seconds(600), releaseLifetime: .zero, at: now)
+            )
+        }
+        try await store.requests.update(name) { request, _ in
+            request?.set(payload: Array("{}".utf8), deadline: nil, isBusy: true)
+        }
+        if isOpen {
+            #expect(try await store.erase([Fixture.forgotten]).unreached.count == 1)
+        } else {
+            await store.close()
+            let report = try Store.erase(
+                [Fixture.forgotten], in: fixture.directory.path, CustomerErasure.Settings())
+            #expect(report.unreached.count == 1)
+        }
+        await store.close()
+        store = try fixture.open()
+        try await store.requests.update(name) { request, _ in
+            #expect(request?.isErased == true)
+            // A reversal that is not confirmed yet.
+            request?.set(payload: Array("{\"n\":1}".utf8), deadline: nil, isBusy: true)
+        }
+        #expect(try store.requests.find(name) != nil)
+        try await store.requests.update(name) { request, _ in
+            request?.set(payload: Array("{\"n\":2}".utf8), deadline: nil, isBusy: false)
+        }
+        #expect(try store.requests.find(name) == nil)
+        await store.close()
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
 }

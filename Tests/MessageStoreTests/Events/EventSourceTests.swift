@@ -1,5 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import MessageStore
@@ -39,6 +41,83 @@ import Testing
         await store.close()
         await first.close()
         withExtendedLifetime(copy) {}
+    }
+
+    /// The line of a message, and that of a reply, are written after the feed is active; both records are earlier, or
+    /// the end of the reply is later.
+    @Test(arguments: [true, false], [true, false])
+    func `events have the order of their lines when reading begins beside traffic`(
+        _ isMessageFirst: Bool, _ isEndEarlier: Bool
+    ) async throws {
+        let held = Mutex<Set<MessageID>>([MessageID("m2")])
+        let store = try directory.open(recordingAs: nil) {
+            $0.releaseBackoff = Backoff(from: .milliseconds(1), to: .milliseconds(1))
+        }
+        store.startRecording { message in
+            if held.withLock({ $0.contains(message.id) }) { throw StoreError.closed }
+            return try store.write(message, as: .text)
+        }
+        func recordMessage() async {
+            held.withLock { $0 = [] }
+            #expect(
+                await eventually { store.scheduler.all.allSatisfy { $0.pending.recording.isDone } })
+        }
+        #expect(await store.append(message("m1")) == .stored)
+        let delivery = try await store.lease()
+        let reply = DecidedReply(id: MessageID("r1"), kind: .text, message: Array(#"{"id":"r1"}"#.utf8))
+        _ = try await store.decide(delivery, DecidedOutcome(.handled, replies: [reply]))
+        try await store.finish(delivery, result: .handled)
+        #expect(await store.append(message("m2")) == .stored)
+        let entry = try #require(store.leaseReply())
+        let line = LineIdentity(record: entry.id.record, reply: reply.id)
+        let unwritten = UnwrittenLines.Reply(
+            conversation: entry.conversation,
+            end: EventRecord(entry, .accepted(status: 200), isReported: false, at: .now()), line: line)
+        var number: UInt64?
+        if isEndEarlier {
+            // The end of the reply is in the journal, and its line is not in the conversation's file.
+            let place = store.unwrittenLines.begin(after: store.journal.lastRecord, unwritten)
+            let record = try await store.journal.append(
+                JournalBody.reply(entry, .accepted(status: 200), attempts: 1, isReported: false, at: .now()))
+            store.unwrittenLines.recordEnd(place, as: record.number)
+            number = place
+        }
+        await store.journal.flush()
+        let beginning = await store.beginEvents()
+        if isMessageFirst { await recordMessage() }
+        if let number {
+            try store.write(
+                ConversationEntry(
+                    conversation: entry.conversation, record: entry.id.record, at: .now(), id: reply.id,
+                    kind: .text, message: reply.message, result: .accepted(status: 200), author: .handler),
+                mightBeThere: false)
+            store.unwrittenLines.end(number)
+        } else {
+            try await store.settle(entry, .accepted(status: 200))
+        }
+        if !isMessageFirst { await recordMessage() }
+        var source = store.source(after: beginning)
+        let unsent = source.unsent
+        let live = source.next() ?? []
+        var past = try store.pastEvents(
+            after: 0, through: source.begin, excluding: EventExclusion(keys: [], records: unsent))
+        let events = try past.readAll() + live
+        #expect(events.compactMap(\.event.sequence) == [1, 2, 3], "\(names(events))")
+        #expect(Set(events.map(\.event.key)).count == events.count)
+        #expect(source.unsent.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a message that ends while reading begins is known to its later events`() async throws {
+        let store = try directory.open()
+        #expect(await store.append(message("m1")) == .stored)
+        let delivery = try await store.lease()
+        let beginning = await store.beginEvents()
+        try await store.finish(delivery, result: .failed(reason: "the handler threw Oops"))
+        await store.journal.flush()
+        var source = store.source(after: beginning)
+        #expect(names(source.next()) == ["delivery.deadLetter -"])
+        await store.close()
     }
 
     @Test func `a source that begins while messages arrive misses none of them`() async throws {

@@ -102,9 +102,14 @@ struct JournalRecoveryTests {
         ),
         Case(
             testDescription: "a batch goes down",
-            segments: [first: segment + line(2, batch: 2) + line(3, batch: 1)], delivered: ["m2", "m3"],
-            damage: ([], false)
-        ),
+            segments: [first: segment + line(2, batch: 2) + line(3, batch: 1)], delivered: ["m2", "m3"]),
+        Case(
+            testDescription: "text of another program between two batches",
+            segments: [
+                first: segment + line(2, batch: 1) + Array("not a record\n\0\0\n".utf8) + line(3, batch: 3)
+                    + line(4, batch: 4)
+            ],
+            delivered: ["m2", "m3", "m4"], damage: ([], false)),
         Case(
             testDescription: "damage at the end of a segment that is not the last",
             segments: [
@@ -253,12 +258,17 @@ struct JournalRecoveryTests {
         let kept = try Directory.names(in: directory.path + "/damaged/journal")
         #expect(kept.contains { $0.hasPrefix("report-") })
         #expect(Set(damage.segments).isSubset(of: kept))
-        if lost.isEmpty { return }
-        // The second start finds no damage, because the journal declares the lost records abandoned.
+        // The second start finds no damage, because the journal declares the lost records abandoned, and the
+        // invalid lines are blank.
+        #expect(try JournalFiles(dataDirectory: directory.path).events { _ in true }.count > 0)
+        #expect(Directory.exists(directory.path + "/snapshot"))
         let second = try directory.open()
         #expect(second.journalDamage.isEmpty)
+        #expect(!directory.log.lines.contains { $0.contains("journal snapshot not used") })
         #expect(second.statistics.pendingDeliveries == 0)
-        #expect(await second.append(message("m\(lost[0].lowerBound)")) == .stored)
+        if let first = lost.first {
+            #expect(await second.append(message("m\(first.lowerBound)")) == .stored)
+        }
         await second.close()
         #expect(try StoreVerification.run(dataDirectory: directory.path) { _ in }.isJournalDamaged == false)
     }
@@ -274,6 +284,20 @@ struct JournalRecoveryTests {
         #expect(!store.journalDamage.isHarmful)
         #expect(try await store.lease().id == MessageID("m4"))
         await store.close()
+    }
+
+    @Test func `a repair names the segment that is missing, and no intact one`() async throws {
+        try directory.prepare()
+        try directory.write(Self.segment + Self.line(2, batch: 1), to: Self.first)
+        try directory.write(Self.segment(5) + Self.line(6, batch: 5), to: "000000000005.jsonl")
+        let store = try directory.open()
+        #expect(store.journalDamage.segments == [])
+        #expect(store.journalDamage.missingSegments == ["000000000003.jsonl"])
+        #expect(JournalRepair(store.repairPreview.json)?.missingSegments == ["000000000003.jsonl"])
+        let error = #expect(throws: StoreError.self) {
+            try JournalFiles(dataDirectory: directory.path).events { _ in true }
+        }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("000000000003.jsonl"))
     }
 
     @Test func `a message whose end is lost is held back, and delivered again after the repair`() async throws

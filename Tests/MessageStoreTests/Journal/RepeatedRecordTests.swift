@@ -14,7 +14,10 @@ struct RepeatedRecordTests {
         .attempt(.init(of: 2, number: 2, isCrash: true, isParked: false, next: nil)),
         .attempt(.init(of: 2, number: 3, isCrash: false, isParked: true, next: later)),
         .outcome(.init(of: 2, at: later, kind: .text, replies: 2)),
-        .finished(.init(of: 2, kind: .text, result: .handled, reason: nil, original: nil, isRefusal: false)),
+        .finished(
+            .init(
+                of: 2, kind: .text, result: .handled, reason: nil, original: nil, isRefusal: false,
+                attempts: 2)),
         .replyAttempt(.init(of: 2, index: 0, number: 1, next: later)),
         .reply(
             .init(

@@ -159,6 +159,19 @@ struct SnapshotTests {
         #expect(directory.log.lines.contains { $0.contains("journal snapshot not used") })
     }
 
+    @Test func `a snapshot is made however many lines the unfinished messages have`() async throws {
+        try directory.prepare()
+        var bytes = journalLine(1, batch: 1, segmentMembers) + journalLine(2, batch: 1, messageMembers("m"))
+        for record in 3...100_100 {
+            bytes += journalLine(
+                record, batch: 1, #""type":"attempt","of":2,"attempt":1,"at":"2026-11-21T10:00:00.123Z""#)
+        }
+        try directory.write(bytes, to: "000000000001.jsonl")
+        await (try directory.open(recordingAs: nil)).close()
+        #expect(try isUsed(directory))
+        #expect(try directory.open(recordingAs: nil).statistics.pendingDeliveries == 1)
+    }
+
     @Test func `a snapshot is made while the store runs, and delays no write`() async throws {
         let store = try directory.open {
             $0.snapshotInterval = 1

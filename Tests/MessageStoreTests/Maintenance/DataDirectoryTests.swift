@@ -58,7 +58,7 @@ struct DataDirectoryTests {
         try Directory.remove(version)
         try Directory.make(version)
         // A read error is reported like this, and an absent file in another way.
-        #expect(throws: StoreError.unavailable(path: version, SystemError("pread", code: EISDIR))) {
+        #expect(throws: StoreError.unavailable(path: version, SystemError("open", code: EISDIR))) {
             try Store.check(directory.path)
         }
     }

@@ -131,7 +131,8 @@ struct OutboundTests {
         let files = JournalFiles(dataDirectory: directory.path)
         let dead = try files.replies([again.id])
         #expect(dead.map(\.isDeadLetter) == [true])
-        #expect(dead.map(\.attempts) == [2])
+        // Without an answer of the gateway, the last lease tried nothing.
+        #expect(dead.map(\.attempts) == [result.status == nil ? 1 : 2])
         let event = try #require(try files.events([delivery.record]).first)
         #expect(event.status == .handled)
         #expect(event.replies == [dead[0].status, .queued])

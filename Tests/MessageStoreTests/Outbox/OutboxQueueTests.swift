@@ -47,15 +47,15 @@ import Testing
 
     @Test func `a probe of the gateway leases the first due postponed reply whose Retry-After has passed`() {
         for (record, customer) in [(1, "x"), (2, "y"), (3, "z")] { add(UInt64(record), "a", customer) }
-        for _ in 1...3 { _ = lease(.anotherConversation(of: BusinessID("a"), than: nil)) }
+        for _ in 1...3 { _ = lease(.probe(of: BusinessID("a"))) }
         queue.postpone(id(1), until: later(600), notBefore: now)
         queue.postpone(id(2), until: later(300), notBefore: later(300))
         queue.postpone(id(3), until: later(500), notBefore: now)
         #expect(lease() == nil)
-        #expect(lease(.probe(excludingBusinesses: [BusinessID("a")])) == nil)
-        #expect(lease(.probe(excludingBusinesses: [])) == 3)
-        #expect(lease(.probe(excludingBusinesses: [])) == 1)
-        #expect(lease(.probe(excludingBusinesses: [])) == nil)
+        #expect(lease(.probe(of: BusinessID("b"))) == nil)
+        #expect(lease(.probe(of: BusinessID("a"))) == 3)
+        #expect(lease(.probe(of: nil)) == 1)
+        #expect(lease(.probe(of: nil)) == nil)
         // A probe that was not sent leaves its reply ready.
         queue.release(id(3))
         #expect(lease() == 3)
@@ -69,7 +69,7 @@ import Testing
         for (record, customer) in [(1, "x"), (2, "y")] { add(UInt64(record), "a", customer) }
         #expect(lease() == 1)
         queue.postpone(id(1), until: later(600), notBefore: now)
-        #expect(lease(.probe(excludingBusinesses: [])) == 2)
+        #expect(lease(.probe(of: nil)) == 2)
     }
 
     @Test func `replies that are held back are neither leased nor expired until they are released`() {
@@ -148,16 +148,15 @@ import Testing
         #expect(lease() == 1)
     }
 
-    @Test func `a probe of the gateway selects another conversation or business regardless of the limits`() {
+    @Test func `a probe of the gateway ignores the limits of replies in flight`() {
         for record in 1...3 { add(UInt64(record), "a", "x\(record)") }
         add(4, "b", "y")
         _ = [lease(), lease(), lease()]
         #expect(lease() == nil)
-        #expect(lease(.anotherConversation(of: BusinessID("a"), than: CustomerID("x3"))) == nil)
-        #expect(lease(.anotherConversation(of: BusinessID("a"), than: CustomerID("x1"))) == 3)
+        #expect(lease(.probe(of: BusinessID("b"))) == nil)
+        #expect(lease(.probe(of: BusinessID("a"))) == 3)
         queue.release(id(4))
-        #expect(lease(.anotherBusiness(than: [BusinessID("b")])) == nil)
-        #expect(lease(.anotherBusiness(than: [BusinessID("a")])) == 4)
+        #expect(lease(.probe(of: nil)) == 4)
         #expect(queue.inFlight == 4)
     }
 

@@ -152,7 +152,7 @@ struct ReplyFailureTests {
         let entry = try #require(store.leaseReply())
         for _ in 1...2 {
             _ = try await store.journal.append(
-                JournalBody.reply(entry, refused, isReported: true, at: .now()))
+                JournalBody.reply(entry, refused, attempts: 1, isReported: true, at: .now()))
         }
         await store.close()
         let restarted = try directory.open()

@@ -15,9 +15,8 @@ struct OpenPaymentTests {
         func advance(by seconds: Int) { self.seconds.withLock { $0 += seconds } }
 
         func open() throws -> OpenRequests {
-            try OpenRequests(directory: temporary.file("requests"), logger: LogCollector().logger) { [self] in
-                now
-            }
+            try OpenRequests(
+                directory: temporary.file("requests"), logger: LogCollector().logger, now: { [self] in now })
         }
 
         var now: Timestamp {
@@ -96,7 +95,8 @@ struct OpenPaymentTests {
         let requests = try folder.open()
         try await add(1, isBusy: false, to: requests)
         for event in ["m-1", "m-2"] {
-            try await requests.update("r-1", of: BusinessID("b")) { request, now in
+            let claim = RequestClaim(.payment, identifier: "r-1", of: BusinessID("b"), CustomerID("c"))
+            _ = try await requests.update(claim) { request, now in
                 request?.endPayment(by: MessageID(event), at: now)
             }
         }

@@ -13,6 +13,7 @@ private final class Changing {
     var phase: OpenRequest.Phase { request.phase }
     var payload: [UInt8]? { request.payload }
     var result: [UInt8]? { request.result }
+    var confirmation: String? { request.confirmation }
     var copy: Changing { Changing(request) }
 
     func accept(at now: Timestamp) { request.accept(at: now) }
@@ -23,13 +24,16 @@ private final class Changing {
     func confirm(_ confirmation: String, at now: Timestamp) -> Bool {
         request.confirm(confirmation, at: now)
     }
-    func release(to customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Release {
-        request.release(to: customer, by: event, at: now)
+    func release(by event: MessageID, at now: Timestamp) -> OpenRequest.Release {
+        request.release(by: event, at: now)
     }
-    func begin(for customer: CustomerID, by event: MessageID, at now: Timestamp) -> OpenRequest.Begin {
-        request.begin(for: customer, by: event, at: now)
+    func begin(by event: MessageID, at now: Timestamp) -> OpenRequest.Begin {
+        request.begin(by: event, at: now)
     }
     func end(with result: [UInt8], by event: MessageID) { request.end(with: result, by: event) }
+    func forgetResult(of event: MessageID, at now: Timestamp) {
+        request.forgetResult(of: event, at: now)
+    }
 }
 
 struct OpenRequestTests {
@@ -59,19 +63,18 @@ struct OpenRequestTests {
         let payload = OpenRequest.Begin.payload(Array(#"{"state":"s"}"#.utf8))
         let request = waiting()
         request.accept(at: Self.at(10))
-        #expect(request.begin(for: CustomerID("c"), by: event, at: Self.at(20)) == .ended(.unproven))
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(20)) == payload)
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(80_000)) == payload)
-        #expect(
-            request.begin(for: Self.customer, by: other, at: Self.at(29)) == .ended(.repetition(of: event)))
-        #expect(request.begin(for: Self.customer, by: other, at: Self.at(30)) == .ended(.unproven))
+        #expect(request.begin(by: event, at: Self.at(20)) == payload)
+        #expect(request.begin(by: event, at: Self.at(80_000)) == payload)
+        for seconds in [29, 30, 80_000] {
+            #expect(request.begin(by: other, at: Self.at(seconds)) == .ended(.repetition(of: event)))
+        }
         #expect(!request.consume(at: Self.at(30)))
         request.end(with: [2], by: other)
         #expect(request.phase == .consumed)
         request.end(with: [1], by: event)
         #expect(request.payload == nil)
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(40)) == .ended(.result([1])))
-        #expect(request.begin(for: Self.customer, by: event, at: Self.at(90_000)) == .ended(.expired))
+        #expect(request.begin(by: event, at: Self.at(40)) == .ended(.result([1])))
+        #expect(request.begin(by: event, at: Self.at(90_000)) == .ended(.expired))
     }
 
     @Test(arguments: [(609, true), (610, false)])
@@ -80,14 +83,14 @@ struct OpenRequestTests {
     ) {
         let request = waiting()
         request.accept(at: Self.at(10))
-        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(seconds))
+        let begin = request.begin(by: MessageID("e"), at: Self.at(seconds))
         #expect((begin == .ended(.expired)) == !isInTime)
         #expect((request.payload == nil) == !isInTime)
     }
 
     @Test func `a request that its callback has used does not begin with an event of version 1`() {
         let request = consumed()
-        let begin = request.begin(for: Self.customer, by: MessageID("e"), at: Self.at(30))
+        let begin = request.begin(by: MessageID("e"), at: Self.at(30))
         #expect(begin == .ended(.result(nil)))
     }
 
@@ -122,7 +125,7 @@ struct OpenRequestTests {
     func `the time to Apple's event counts from the callback`(seconds: Int, release: OpenRequest.Release) {
         let request = consumed()
         #expect(request.record([1], confirmation: nil, at: Self.at(30)))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(seconds)) == release)
+        #expect(request.release(by: MessageID("m"), at: Self.at(seconds)) == release)
         #expect(request.result == (release == .expired ? nil : [1]))
     }
 
@@ -138,43 +141,63 @@ struct OpenRequestTests {
         let request = consumed()
         #expect(request.record([1], confirmation: "c", at: Self.at(21)))
         let unconfirmed = request.copy
-        #expect(unconfirmed.release(to: Self.customer, by: MessageID("m"), at: Self.at(22)) == .result(nil))
+        #expect(unconfirmed.release(by: MessageID("m"), at: Self.at(22)) == .result(nil))
         #expect(!unconfirmed.confirm("c", at: Self.at(23)))
         #expect(!request.confirm("d", at: Self.at(22)))
         #expect(request.confirm("c", at: Self.at(22)))
         #expect(!request.confirm("c", at: Self.at(22)))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(23)) == .result([1]))
-    }
-
-    @Test func `an event of another customer releases nothing and leaves the request as it was`() {
-        let request = consumed()
-        #expect(request.record([1], confirmation: nil, at: Self.at(21)))
-        let before = request.request
-        #expect(
-            request.release(to: CustomerID("urn:mbid:b"), by: MessageID("m"), at: Self.at(22)) == .unproven)
-        #expect(request.request == before)
+        #expect(request.release(by: MessageID("m"), at: Self.at(23)) == .result([1]))
     }
 
     @Test func `an event without a callback has no result and ends the request`() {
         let request = waiting()
         request.accept(at: Self.at(10))
-        #expect(request.release(to: Self.customer, by: MessageID("m"), at: Self.at(20)) == .result(nil))
+        #expect(request.release(by: MessageID("m"), at: Self.at(20)) == .result(nil))
         #expect(!request.consume(at: Self.at(21)))
     }
 
-    @Test
-    func `the same event is released again, another one is a repetition for ten seconds, then unproven`() {
+    @Test func `the same event is released again for a day, and every other event repeats it`() {
         let request = consumed()
         #expect(request.record([1], confirmation: nil, at: Self.at(21)))
         func release(_ event: String, _ seconds: Int) -> OpenRequest.Release {
-            request.release(to: Self.customer, by: MessageID(event), at: Self.at(seconds))
+            request.release(by: MessageID(event), at: Self.at(seconds))
         }
         #expect(release("m", 30) == .result([1]))
-        #expect(release("n", 39) == .repetition(of: MessageID("m")))
-        #expect(release("n", 40) == .unproven)
+        for seconds in [31, 39, 40, 80_000] {
+            #expect(release("n", seconds) == .repetition(of: MessageID("m")))
+        }
         #expect(release("m", 30 + 86_399) == .result([1]))
         #expect(release("m", 30 + 86_400) == .expired)
         #expect(request.result == nil)
+        #expect(release("n", 30 + 86_400) == .repetition(of: MessageID("m")))
+    }
+
+    @Test func `after its delivery an event has no result, and another event still repeats it`() throws {
+        let request = consumed()
+        #expect(request.record([1], confirmation: nil, at: Self.at(21)))
+        let (event, other) = (MessageID("m"), MessageID("n"))
+        #expect(request.release(by: event, at: Self.at(30)) == .result([1]))
+        request.forgetResult(of: other, at: Self.at(31))
+        #expect(request.result == [1])
+        request.forgetResult(of: event, at: Self.at(31))
+        #expect(request.result == nil && request.payload == nil && request.confirmation == nil)
+        #expect(request.request.until == Self.at(31 + 86_400))
+        let read = try #require(OpenRequestText.request(in: OpenRequestText.bytes(of: request.request)))
+        #expect(read == request.request)
+        let restored = Changing(read)
+        #expect(restored.release(by: event, at: Self.at(32)) == .expired)
+        #expect(restored.release(by: other, at: Self.at(33)) == .repetition(of: event))
+        #expect(restored.begin(by: other, at: Self.at(34)) == .ended(.repetition(of: event)))
+        #expect(!restored.consume(at: Self.at(34)))
+    }
+
+    @Test func `the first event of an expired request is too late, and another event repeats it`() {
+        let request = waiting()
+        request.accept(at: Self.at(10))
+        for event in ["m", "m"] {
+            #expect(request.release(by: MessageID(event), at: Self.at(610)) == .expired)
+        }
+        #expect(request.release(by: MessageID("n"), at: Self.at(611)) == .repetition(of: MessageID("m")))
     }
 
     @Test func `a file has the request as it was in every phase`() {
@@ -188,7 +211,7 @@ struct OpenRequestTests {
         next { _ = $0.consume(at: Self.at(20)) }
         next { _ = $0.record(Array(#"{"identity":{}}"#.utf8), confirmation: "c", at: Self.at(21)) }
         next { _ = $0.confirm("c", at: Self.at(22)) }
-        next { _ = $0.release(to: Self.customer, by: MessageID("m"), at: Self.at(23)) }
+        next { _ = $0.release(by: MessageID("m"), at: Self.at(23)) }
         next { $0.expire(at: Self.at(24)) }
         #expect(
             phases.map(\.phase) == [.waiting, .open, .consumed, .recorded, .confirmed, .released, .expired])

@@ -18,9 +18,29 @@ struct OpenRequestsTests {
 
         func advance(by seconds: Int) { self.seconds.withLock { $0 += seconds } }
 
-        func open() throws -> OpenRequests {
-            try OpenRequests(directory: directory, logger: log.logger) { [self] in
+        /// Opens the folder; with `inSingleFiles`, each slice of an operation has one file.
+        func open(inSingleFiles: Bool = false, queued: Set<Int> = []) throws -> OpenRequests {
+            try OpenRequests(
+                directory: directory, logger: log.logger, isQueued: { queued.contains(Int($0.record)) },
+                sliceTime: inSingleFiles ? .zero : OpenRequests.sliceTime
+            ) { [self] in
                 Timestamp(milliseconds: 1_700_000_000_000).advanced(by: .seconds(seconds.withLock { $0 }))
+            }
+        }
+
+        /// Writes the files of accepted requests with these numbers.
+        func write(_ numbers: ClosedRange<Int>) throws {
+            let begunAt = Timestamp(milliseconds: 1_700_000_000_000)
+            for number in numbers {
+                var request = OpenRequest(
+                    .signIn, business: BusinessID("b"), customer: CustomerID("c-\(number)"),
+                    requestIdentifier: "r-\(number)", entry: ReplyID(record: UInt64(number), index: 0),
+                    payload: Array("\"secret-\(number)\"".utf8), stateLifetime: .seconds(600),
+                    releaseLifetime: .seconds(120), at: begunAt)
+                request.accept(at: begunAt)
+                let path = directory + "/" + RequestName(of: "state-\(number)").path
+                try Directory.make(Directory.parent(of: path))
+                try File(path, for: .creating).append(OpenRequestText.bytes(of: request))
             }
         }
 
@@ -131,10 +151,21 @@ struct OpenRequestsTests {
         let fixture = Fixture()
         let requests = try fixture.open()
         try await begin(1, in: requests)
-        let customer = try await requests.update("r-1", of: BusinessID("b")) { request, _ in request?.customer
+        func claimed(
+            _ kind: OpenRequest.Kind = .signIn, _ identifier: String = "r-1", business: String = "b",
+            customer: String? = "c"
+        ) async throws -> String {
+            let claim = RequestClaim(
+                kind, identifier: identifier, of: BusinessID(business), customer.map { CustomerID($0) })
+            return "\(try await requests.update(claim) { request, _ in request?.requestIdentifier ?? "" })"
         }
-        #expect(customer == CustomerID("c"))
-        #expect(try await requests.update("r-1", of: BusinessID("other")) { request, _ in request == nil })
+        #expect(try await claimed() == #"agreed("r-1")"#)
+        #expect(try await claimed(customer: nil) == #"agreed("r-1")"#)
+        #expect(try await claimed(.classicSignIn) == "other")
+        #expect(try await claimed(.payment) == "other")
+        #expect(try await claimed(customer: "d") == "other")
+        #expect(try await claimed(business: "other") == "unknown")
+        #expect(try await claimed(.signIn, "r-2") == "unknown")
         try await requests.update(of: entry(1)) { request, _ in request = nil }
         #expect(try fixture.names() == [])
         #expect(try await requests.count() == 0)
@@ -188,6 +219,128 @@ struct OpenRequestsTests {
         #expect(throws: StoreError.self) { try restarted.find(name(1)) }
         #expect(fixture.log.lines.contains { $0.contains("requests are damaged") })
         await restarted.close()
+    }
+
+    @Test func `while the files of a start are read, callbacks are answered and other operations wait`()
+        async throws
+    {
+        let fixture = Fixture()
+        try fixture.write(1...2000)
+        let requests = try fixture.open(inSingleFiles: true)
+        let count = Task { try await requests.count() }
+        #expect(await eventually { requests.heldCount == 1 })
+        for number in 1...3 {
+            #expect(try await consume(number, in: requests))
+            #expect(requests.heldCount == 1)
+        }
+        #expect(try await count.value == 2000)
+        #expect(try await consume(3, in: requests) == false)
+        let claim = RequestClaim(
+            .signIn, identifier: "r-3", of: BusinessID("b"), CustomerID("c-3"))
+        #expect(try await requests.update(claim) { request, _ in request?.phase }.value == .consumed)
+        await requests.close()
+    }
+
+    @Test func `a store that closes at once does not read all files first`() async throws {
+        let fixture = Fixture()
+        try fixture.write(1...2000)
+        let requests = try fixture.open(inSingleFiles: true)
+        #expect(try await consume(1, in: requests))
+        await requests.close()
+        let restarted = try fixture.open()
+        async let count = restarted.count()
+        #expect(try await count == 2000)
+        await restarted.close()
+    }
+
+    /// Runs `operation`; when it has changed the file that it reaches first, checks that `callback` precedes its
+    /// end.
+    private func expect(
+        _ operation: @escaping @Sendable () async throws -> Void,
+        toLetRun callback: () async throws -> Void, when hasBegun: () throws -> Bool
+    ) async throws {
+        let isOver = Mutex(false)
+        let running = Task {
+            try await operation()
+            isOver.withLock { $0 = true }
+        }
+        #expect(try await eventually { try hasBegun() })
+        try await callback()
+        #expect(!isOver.withLock { $0 })
+        try await running.value
+    }
+
+    @Test func `a sweep and an erasure let callbacks run between two files`() async throws {
+        let fixture = Fixture()
+        let last = 3000
+        try fixture.write(1...last)
+        let requests = try fixture.open(inSingleFiles: true)
+        #expect(try await requests.count() == last)
+        let first = try #require((1...last).map(name).min { $0.digits < $1.digits })
+        fixture.advance(by: 599)
+        try await begin(last + 1, in: requests, customer: "late")
+        fixture.advance(by: 1)
+        try await expect(
+            { try await requests.sweep() },
+            toLetRun: {
+                let isUsed = try await consume(last + 1, in: requests)
+                #expect(isUsed)
+            },
+            when: { try requests.find(first)?.phase == .expired })
+        try await expect(
+            {
+                let kept = try await requests.erase(keepsRecords: false) { $0.customer != CustomerID("late") }
+                #expect(kept == 0)
+            },
+            toLetRun: {
+                let isRecorded = try await requests.update(name(last + 1)) { request, now in
+                    request?.record([1], confirmation: nil, at: now)
+                }
+                #expect(isRecorded == true)
+            }, when: { try requests.find(first) == nil })
+        #expect(try await requests.count() == 1)
+        await requests.close()
+    }
+
+    @Test
+    func `a file that cannot be read fails what needs all files, and the next operation reads it again`()
+        async throws
+    {
+        let fixture = Fixture()
+        try fixture.write(1...3)
+        let path = fixture.directory + "/" + name(2).path
+        try Directory.rename(path, to: path + ".away")
+        try Directory.make(path)
+        let requests = try fixture.open()
+        requests.begin()
+        for _ in 1...2 { await #expect(throws: StoreError.self) { try await requests.count() } }
+        #expect(try await consume(1, in: requests))
+        try Directory.removeEmpty(path)
+        try Directory.rename(path + ".away", to: path)
+        #expect(try await requests.count() == 3)
+        await requests.close()
+    }
+
+    @Test
+    func `an ended request whose reply is still queued stays, and no second one is drawn for the reply`()
+        async throws
+    {
+        let fixture = Fixture()
+        let requests = try fixture.open(queued: [1])
+        let first = try await begin(1, in: requests)
+        try await begin(2, in: requests)
+        for number in 1...2 { #expect(try await consume(number, in: requests)) }
+        fixture.advance(by: 120)
+        try await requests.sweep()
+        fixture.advance(by: 86_400)
+        try await requests.sweep()
+        #expect(try requests.find(name(2)) == nil)
+        let again = try await requests.request(of: entry(1)) { _ in
+            Issue.record("a second request was drawn")
+            return ("other", first)
+        }
+        #expect(again.phase == .expired)
+        await requests.close()
     }
 
     @Test func `a closed store refuses requests`() async throws {
@@ -273,15 +426,54 @@ struct RequestTableTests {
         #expect(table.count == 10_000)
     }
 
-    @Test func `all businesses together have at most 100,000 requests`() {
+    @Test func `with 100,000 open requests only businesses above their share are refused`() {
         var table = RequestTable()
         for number in 1...100_000 {
             let request = request(number, customer: "c-\(number)", business: "b-\(number / 9000)")
             table.set(RequestName(of: "\(number)"), to: request)
         }
-        #expect(table.exceededLimit(of: BusinessID("other"), customer, replacing: nil) == 100_000)
-        table.set(RequestName(of: "1"), to: nil)
         #expect(table.exceededLimit(of: BusinessID("other"), customer, replacing: nil) == nil)
+        // The last of the twelve businesses has 1,001 requests.
+        #expect(table.exceededLimit(of: BusinessID("b-11"), customer, replacing: nil) == nil)
+        #expect(table.exceededLimit(of: BusinessID("b-5"), customer, replacing: nil) == 8333)
+        table.set(RequestName(of: "1"), to: nil)
+        #expect(table.exceededLimit(of: BusinessID("b-5"), customer, replacing: nil) == nil)
+    }
+
+    private func ended(_ number: Int, business: String = "b", isBusy: Bool = false) -> OpenRequest {
+        var request = request(number, customer: "c-\(number)", business: business)
+        request.expire(at: Timestamp(milliseconds: Int64(number)))
+        if isBusy { request.set(payload: [], deadline: nil, isBusy: true) }
+        return request
+    }
+
+    @Test func `100,000 ended requests refuse nobody`() {
+        var table = RequestTable()
+        for number in 1...100_000 { table.set(RequestName(of: "\(number)"), to: ended(number)) }
+        for business in ["b", "other"] {
+            #expect(table.exceededLimit(of: BusinessID(business), customer, replacing: nil) == nil)
+        }
+    }
+
+    @Test func `the oldest ended request leaves first, but no busy one and none with a queued reply`() {
+        var table = RequestTable()
+        let business = BusinessID("b")
+        // The newest are added first, as after a start.
+        for number in (1...RequestTable.maximumEndedOfBusiness).reversed() {
+            table.set(RequestName(of: "\(number)"), to: ended(number, isBusy: number == 1))
+        }
+        func surplus() -> RequestName? { table.endedSurplus(of: business) { $0.record == 2 } }
+        #expect(table.endedSurplus(of: BusinessID("other")) { _ in false } == nil)
+        #expect(surplus() == RequestName(of: "3"))
+        table.set(RequestName(of: "3"), to: nil)
+        #expect(surplus() == nil)
+        for number in 20_001...20_003 { table.set(RequestName(of: "\(number)"), to: ended(number)) }
+        // The fourth ended again later, so it is no longer the oldest.
+        table.set(RequestName(of: "4"), to: ended(30_000))
+        #expect(surplus() == RequestName(of: "5"))
+        table.set(RequestName(of: "5"), to: nil)
+        table.set(RequestName(of: "1"), to: ended(1))
+        #expect(surplus() == RequestName(of: "1"))
     }
 
     @Test(arguments: ["", "A", String(repeating: "A", count: 64), String(repeating: "a", count: 63) + "/"])

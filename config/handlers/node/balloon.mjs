@@ -12,11 +12,11 @@
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { createHash, createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { mkdtempSync, openSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, extname, isAbsolute, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -24,18 +24,22 @@ const APPLE = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com
 const MAXIMUM_STATE_BYTES = 32768;
 const MAXIMUM_REQUEST_BYTES = 128 * 1024 * 1024;
 const SIGNATURE_SECONDS = 300;
+const MAXIMUM_DEPTH = 100;
+const REFUSED = -32002;
 
 // Errors.
 
 /**
- * A message that Apple would refuse. `rule` and `pointer` are those that `balloon validate` prints.
+ * A message that Apple would refuse, or a value that cannot be sent. `rule` and `pointer` are those that `balloon validate`
+ * prints; `problems` lists every broken rule of the message.
  *
- * The text says what is wrong without the words of the message, so it may be logged.
+ * The text says what is wrong without the words of the message, so it may be logged. An event whose function throws it is a
+ * dead letter with `problems`, and the `fallback` of the business's file answers the customer.
  */
 export class MessageError extends Error {
-  constructor(rule, pointer, found, allowed) {
+  constructor(rule, pointer, found, allowed, broken = [{ rule, pointer, found, allowed }]) {
     super(`${rule} at ${pointer || "/"}: found ${found}, allowed ${allowed}`);
-    Object.assign(this, { name: "MessageError", rule, pointer, found, allowed });
+    Object.assign(this, { name: "MessageError", rule, pointer, found, allowed, problems: broken });
   }
 }
 
@@ -336,12 +340,6 @@ export const typingEnd = () => ({ type: "typing_end" });
 export const bubble = (title, { subtitle, image, style = "icon" } = {}) =>
   members({ title, subtitle, imageIdentifier: image, style });
 
-const MEDIA_TYPES = {
-  ".gif": "image/gif", ".heic": "image/heic", ".html": "text/html", ".jpeg": "image/jpeg", ".jpg": "image/jpeg",
-  ".json": "application/json", ".mov": "video/quicktime", ".mp3": "audio/mpeg", ".mp4": "video/mp4",
-  ".pdf": "application/pdf", ".png": "image/png", ".txt": "text/plain", ".vcf": "text/vcard", ".zip": "application/zip",
-};
-
 const members = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
 const base64 = (bytes) => Buffer.from(bytes).toString("base64");
 const toItem = (value) => (Array.isArray(value) ? item(...value) : value);
@@ -372,7 +370,7 @@ function interactive(
       return identifier;
     }
     if (Array.isArray(value)) return value.map(placed);
-    if (typeof value !== "object" || value === null) return value;
+    if (kindOf(value) !== "object" || typeof value.toJSON === "function") return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, placed(member)]));
   };
   const shown = (value) => placed(typeof value === "string" ? bubble(value) : value);
@@ -385,24 +383,83 @@ function interactive(
 
 // Checks.
 
-/** Returns the message, or throws MessageError for the first rule that it breaks. */
+/** Returns the message as it is sent, or throws MessageError for the rules that it breaks; its text names the first. */
 export function check(message, pointer = "") {
-  const [first] = problems(message);
-  if (first) throw new MessageError(first.rule, pointer + first.pointer, first.found, first.allowed);
-  return message;
+  const sent = sendable(message, pointer);
+  const broken = problems(sent).map((each) => ({ ...each, pointer: pointer + each.pointer }));
+  const [first] = broken;
+  if (first) throw new MessageError(first.rule, first.pointer, first.found, first.allowed, broken);
+  return sent;
 }
 
+/** A copy of a value as JSON has it, with U+FFFD for half an emoji; throws MessageError for what JSON has not. */
+function sendable(value, pointer, depth = 0) {
+  if (typeof value === "string") return whole(value);
+  if (value === null || value === undefined || typeof value === "boolean" || Number.isFinite(value)) return value;
+  if (depth > MAXIMUM_DEPTH) {
+    throw new MessageError("depth", pointer, `more than ${MAXIMUM_DEPTH} levels`, "fewer levels; a value must not contain itself");
+  }
+  if (Array.isArray(value)) return Array.from(value, (each, place) => sendable(each ?? null, `${pointer}/${place}`, depth + 1));
+  // Other objects, such as a Map or a promise, would be written as an empty object, and a Date as a text.
+  if (Object.prototype.toString.call(value) === "[object Object]") {
+    if (typeof value.toJSON === "function") return sendable(value.toJSON(), pointer, depth + 1);
+    return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)
+      .map(([name, member]) => [whole(name), sendable(member, `${pointer}/${token(name)}`, depth + 1)]));
+  }
+  throw new MessageError("type", pointer, shown(value), advice(value));
+}
+
+/** What to send instead of a value that JSON has not. */
+function advice(value) {
+  if (value instanceof Promise) return "the promise's value: write await before it";
+  if (value instanceof Date) return "a text, such as the value's toISOString()";
+  return typeof value === "number" ? "a finite number" : "a text, number, boolean, null, array or object";
+}
+
+/** A name in a JSON Pointer (RFC 6901); a name that may be a customer's words is only said to be one. */
+const token = (name) => (/^[A-Za-z0-9_-]{1,40}$/u.test(name) ? name : "(a name)");
+
+/** The text, in which half a surrogate pair is U+FFFD, because UTF-8 has none. */
+const whole = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
+
 /**
- * Every broken rule of a message as `{ rule, pointer, found, allowed }`, as `balloon validate` names them.
+ * The broken rules of a message as `{ rule, pointer, found, allowed }`, as `balloon validate` names them; at most 100.
  *
+ * A message with too many parts breaks the rule `fullyChecked` and is not checked further, as in the server.
  * These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the server
  * checks the rest. Formats inside texts, such as dates and amounts, are the server's.
  */
 export function problems(message) {
-  const found = [];
+  const found = new Found(100);
+  try {
+    collect(message, found);
+  } catch (error) {
+    if (error !== ENOUGH) throw error;
+  }
+  return [...found.problems];
+}
+
+/** Ends a check: no further problem is listed. One value, because each new Error takes a stack trace. */
+const ENOUGH = new Error("enough");
+
+/** Broken rules; the last that fits ends the check. */
+class Found {
+  problems = [];
+  #most;
+
+  constructor(most) { this.#most = most; }
+
+  push(problem) {
+    if (this.problems.push(problem) >= this.#most) throw ENOUGH;
+  }
+}
+
+function collect(message, found) {
+  const excess = excessOf(message);
+  if (excess) return found.push(excess);
   // Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
-  if (message?.signIn || message?.payment) return found;
-  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return found;
+  if (message?.signIn || message?.payment) return undefined;
+  if (message?.type === "BusinessChatCustomMessage" || (message?.metadata && !message.type)) return undefined;
   const files = message?.attachments;
   if (Array.isArray(files) && files.length > 0 && files.every((file) => kindOf(file) === "object" && "path" in file)) {
     // Files of this machine; the server uploads them and writes the attachments.
@@ -410,29 +467,62 @@ export function problems(message) {
     message = { ...rest, body: rest.body || "\ufffc" };
     attachments.forEach(({ path }, place) => {
       if (isAbsolute(String(path))) return;
-      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: shown(file.path), allowed: "an absolute path" });
+      found.push({ rule: "attachmentPath", pointer: `/attachments/${place}/path`, found: shown(path), allowed: "an absolute path" });
     });
   }
   walk(message, SCHEMA.message, "", found);
   checkParts(message, found);
-  return found;
+  return undefined;
+}
+
+/** The problem of a message with more parts than the server checks, or undefined. It does not recurse. */
+function excessOf(message) {
+  const problem = (pointer, what, most) => ({ rule: "fullyChecked", pointer, found: `${what}, not fully checked`, allowed: `at most ${most}` });
+  const left = [[message, "", 1]];
+  let total = 1;
+  while (left.length > 0) {
+    const [value, place, depth] = left.pop();
+    if (value === null || typeof value !== "object") continue;
+    const most = !Array.isArray(value) ? 10_000 : place === "/attachments" ? 100 : 1000;
+    const count = Array.isArray(value) ? value.length : Object.keys(value).length;
+    total += count;
+    if (count > most) return problem(place, `${count} parts`, most);
+    if (total > 100_000) return problem("", `${total} values or more`, 100_000);
+    if (depth > 128) return problem("", "more than 128 levels", "128 levels");
+    for (const [name, each] of Object.entries(value)) if (typeof each === "object") left.push([each, `${place}/${name}`, depth + 1]);
+  }
+  return undefined;
 }
 
 function kindOf(value) {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return typeof value;
+  if (typeof value !== "object") return typeof value;
+  const type = Object.prototype.toString.call(value).slice(8, -1);
+  return type === "Object" ? "object" : type;
+}
+
+/** Whether a text has a form; a text whose whole form is known is short, so a long one is not searched. */
+function matches(text, pattern) {
+  return (text.length <= 4096 || pattern[0] !== "^") && new RegExp(pattern, "u").test(text);
+}
+
+/** The number of code points, counted without an array of them. */
+function lengthOf(text) {
+  let count = 0;
+  for (let at = 0; at < text.length; at += text.codePointAt(at) > 0xffff ? 2 : 1) count += 1;
+  return count;
 }
 
 /** What was found, without the words of the message. */
 function shown(value) {
   switch (kindOf(value)) {
-    case "string": return value === "" ? "an empty text" : `a text of ${[...value].length} characters`;
+    case "string": return value === "" ? "an empty text" : `a text of ${lengthOf(value)} characters`;
     case "array": return value.length === 1 ? "1 item" : `${value.length} items`;
     case "object": return "an object";
-    case "null": return "null";
-    default: return JSON.stringify(value);
+    case "null": case "boolean": case "integer": case "number": return String(value);
+    default: return `a value of the type ${kindOf(value)}`;
   }
 }
 
@@ -451,10 +541,9 @@ function walk(value, schema, at, found) {
     return add(kind === kindOf(schema.const) ? rule : "type", JSON.stringify(schema.const));
   }
   if (kind === "string") {
-    const length = [...value].length;
-    if (length < (schema.minLength ?? 0)) add("empty", "a text that is not empty");
-    else if (length > (schema.maxLength ?? length)) add(rule, `at most ${schema.maxLength} characters`);
-    else if (schema.pattern && !new RegExp(schema.pattern, "u").test(value)) add(rule, `the form ${schema.pattern}`);
+    if (value.length < (schema.minLength ?? 0)) add("empty", "a text that is not empty");
+    else if ("maxLength" in schema && lengthOf(value) > schema.maxLength) add(rule, `at most ${schema.maxLength} characters`);
+    else if (schema.pattern && !matches(value, schema.pattern)) add(rule, `the form ${schema.pattern}`);
   }
   if ((kind === "integer" || kind === "number") && value < (schema.minimum ?? value)) add(rule, `${schema.minimum} or more`);
   if (kind === "array") {
@@ -491,9 +580,13 @@ function walk(value, schema, at, found) {
 const has = (object, name) => Object.hasOwn(object, name) && object[name] !== undefined;
 
 function isSound(value, schema) {
-  const found = [];
-  walk(value, schema, "", found);
-  return found.length === 0;
+  try {
+    walk(value, schema, "", new Found(1));
+    return true;
+  } catch (error) {
+    if (error === ENOUGH) return false;
+    throw error;
+  }
 }
 
 /** The value at a path of names, or undefined. */
@@ -614,29 +707,30 @@ export class Bot {
   /** The protocol's answer to a payment's params: the function gets them, and `total` and `currency` of the sheet. */
   async pay(params) {
     const { total, currency } = params.sheet ?? params;
-    return (await this.#functions.get(params.call)({ ...params, total, currency })) ?? {};
+    return sendable((await this.#functions.get(params.call)({ ...params, total, currency })) ?? {}, "");
   }
 
-  /** The protocol's answer to an event's params. A function that builds a wrong message rejects its event. */
+  /**
+   * The protocol's answer to an event's params.
+   *
+   * Throws MessageError when the function built a wrong message, or returned what cannot be sent.
+   */
   async answer(params) {
     const event = new Event(params, this.config);
     const handle = this.#functions.get(event.kind) ?? this.#functions.get("any");
     if (!handle) return {};
-    try {
-      const value = await handle(event);
-      const result = value instanceof Outcome ? { ...value.members } : { outcome: "handled", replies: toReplies(value) };
-      const isChanged = JSON.stringify(event.state) !== JSON.stringify(params.state ?? {});
-      if (isChanged && result.outcome !== "retry") result.state = toState(event.state);
-      const size = Buffer.byteLength(JSON.stringify(result)) + 100;
-      if (size > MAXIMUM_LINE_BYTES) {
-        throw new MessageError("answerSize", "/replies", `${size} bytes`, `${MAXIMUM_LINE_BYTES} bytes`);
-      }
-      return result;
-    } catch (error) {
-      if (!(error instanceof MessageError)) throw error;
-      log(`${event.kind}: ${error.message}`, "error");
-      return { outcome: "reject", reason: error.message };
+    const value = await handle(event);
+    const result = value instanceof Outcome ? { ...value.members } : { outcome: "handled", replies: toReplies(value) };
+    if (result.outcome !== "retry") {
+      const state = toState(event.state);
+      if (JSON.stringify(state ?? {}) !== JSON.stringify(params.state ?? {})) result.state = state;
     }
+    const sent = sendable(result, "");
+    const size = Buffer.byteLength(JSON.stringify(sent)) + 100;
+    if (size > MAXIMUM_LINE_BYTES) {
+      throw new MessageError("answerSize", "/replies", `${size} bytes`, `${MAXIMUM_LINE_BYTES} bytes`);
+    }
+    return sent;
   }
 
   /**
@@ -663,7 +757,7 @@ export class Bot {
     if (!this.#write) throw new SendError(-32601, "only a bot that runs as a child process calls the server");
     const id = `call-${randomUUID()}`;
     const answered = new Promise((done) => this.#calls.set(id, done));
-    this.#write({ id, method, params });
+    this.#write({ id, method, params: sendable(params, "") });
     const { result, error } = await answered;
     if (error) throw new SendError(error.code, error.message);
     return result;
@@ -674,7 +768,8 @@ export class Bot {
    *
    * With the URL of a module it does so only when that module is the program, so that tests can import it. A service
    * reads the webhook secret from the variable HANDLER_SECRET (two, separated by a blank, while one replaces the other).
-   * `console.log` writes to the log, because standard output belongs to the protocol.
+   * `console.log` writes to the log, because standard output belongs to the protocol. So does standard input: programs that
+   * the bot starts read nothing from it.
    */
   async run(moduleURL) {
     if (moduleURL && (!process.argv[1] || realpathSync(process.argv[1]) !== fileURLToPath(moduleURL))) return;
@@ -693,14 +788,14 @@ export class Bot {
   }
 
   async #runChild() {
-    const output = process.stdout.write.bind(process.stdout);
+    // Programs that the bot starts with `stdio: "inherit"` neither read calls nor write answers.
+    const calls = moved(0, "r", "/dev/null");
+    const answers = moved(1, "w", "/proc/self/fd/2");
     process.stdout.write = process.stderr.write.bind(process.stderr);
-    // The server has ended; standard input ends too.
-    process.stdout.on("error", () => {});
-    this.#write = (line) => output(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
+    this.#write = (line) => writeAll(answers, Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n"));
     const inFlight = new Set();
-    for await (const line of createInterface({ input: process.stdin })) {
-      const work = this.#read(JSON.parse(line)).finally(() => inFlight.delete(work));
+    for await (const line of linesOf(calls === 0 ? process.stdin : new Socket({ fd: calls, readable: true, writable: false }))) {
+      const work = this.#take(line).finally(() => inFlight.delete(work));
       inFlight.add(work);
     }
     // The server has ended, and answers no call any more.
@@ -709,24 +804,51 @@ export class Bot {
     process.exit();
   }
 
+  /** Answers a line; a line that is no call is skipped, and one with wrong parameters is refused. */
+  async #take(line) {
+    let call;
+    try {
+      call = JSON.parse(String(line).replace(/^\ufeff/u, ""));
+    } catch {
+      // Not JSON: see below.
+    }
+    if (kindOf(call) !== "object") {
+      // The line has no id to answer, and its content may be a customer's.
+      return log(`skipped a line of ${line.length + 1} bytes that is no JSON object`, "warning");
+    }
+    try {
+      return await this.#read(call);
+    } catch (error) {
+      log(`skipped a call that cannot be read: ${error?.name}`, "error");
+      const refusal = { code: -32602, message: "the parameters cannot be read" };
+      return call.id === undefined || call.id === null ? undefined : this.#write({ id: call.id, error: refusal });
+    }
+  }
+
   async #read({ method, id, params, result, error }) {
+    if (params !== undefined && params !== null && kindOf(params) !== "object") throw new TypeError("params is no object");
     if (method === undefined) {
       this.#calls.get(id)?.({ result, error });
       this.#calls.delete(id);
     } else if (method === "initialize") {
       this.config = params.config ?? {};
       const maxInFlight = Math.min(this.concurrency, params.limits.maxInFlight);
+      if (!Number.isInteger(maxInFlight)) throw new TypeError("maxInFlight is no number");
       const { events, payments } = this;
       const isPaid = payments.length > 0 ? { payments } : {};
       this.#write({ id, result: { protocolVersion: "1", handler: { name: this.name }, events, ...isPaid, maxInFlight } });
     } else if (method === "event" || method === "payment") {
+      let answer;
       try {
-        this.#write({ id, result: await (method === "event" ? this.answer(params) : this.pay(params)) });
+        answer = { result: await (method === "event" ? this.answer(params) : this.pay(params)) };
       } catch (thrown) {
-        log(thrown?.stack ?? thrown, "error");
-        const message = `the function for ${params.call ?? params.event.kind} threw ${thrown?.name ?? "a value"}`;
-        this.#write({ id, error: { code: -32603, message } });
+        log(described(thrown), "error");
+        const message = `the function for ${params?.call ?? params?.event?.kind} threw ${thrown?.name ?? "a value"}`;
+        answer = thrown instanceof MessageError && method === "event"
+          ? { error: { code: REFUSED, message: thrown.message, data: { problems: thrown.problems } } }
+          : { error: { code: -32603, message } };
       }
+      this.#write({ id, ...answer });
     } else if (id !== undefined) {
       const isKnown = method === "ping" || method === "shutdown";
       this.#write(isKnown ? { id, result: {} } : { id, error: { code: -32601, message: `the bot does not know ${method}` } });
@@ -741,19 +863,30 @@ export class Bot {
       log(error.message, "warning");
       return { status: 401, body: "" };
     }
+    let isPayment = false;
     try {
-      const params = JSON.parse(body);
-      return { status: 200, body: JSON.stringify(await ("call" in params ? this.pay(params) : this.answer(params))) };
+      const params = JSON.parse(String(body).replace(/^\ufeff/u, ""));
+      isPayment = "call" in params;
+      return { status: 200, body: JSON.stringify(await (isPayment ? this.pay(params) : this.answer(params))) };
     } catch (error) {
-      log(error?.stack ?? error, "error");
+      log(described(error), "error");
+      // A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
+      if (error instanceof MessageError && !isPayment) return { status: 422, body: JSON.stringify({ problems: error.problems }) };
       return { status: 500, body: "" };
     }
   }
 
-  /** Serves `{"http": {"url": …, "secret": …}}`; returns Node's server, which listens. */
+  /**
+   * Serves `{"http": {"url": …, "secret": …}}`; returns Node's server, which listens.
+   *
+   * Its `close` waits for requests in progress, and not for open connections without one.
+   */
   async serve(port, secrets, host = "127.0.0.1") {
     if (secrets.length === 0) throw new Error("set HANDLER_SECRET to the secret of the business's file");
+    const idle = new Set();
     const server = createServer(async (request, response) => {
+      idle.delete(request.socket);
+      response.once("close", () => { if (!request.socket.destroyed) idle.add(request.socket); });
       const chunks = [];
       let size = 0;
       try {
@@ -767,11 +900,71 @@ export class Bot {
         return undefined;
       }
       const { status, body } = await this.respond(request.headers, Buffer.concat(chunks), secrets);
-      return response.writeHead(status, { "content-type": "application/json" }).end(body);
+      // Once the server ends, a connection that stays open would keep it.
+      const end = server.listening ? {} : { connection: "close" };
+      return response.writeHead(status, { "content-type": "application/json", ...end }).end(body);
     });
+    server.on("connection", (socket) => {
+      idle.add(socket);
+      socket.once("close", () => idle.delete(socket));
+    });
+    const close = server.close.bind(server);
+    server.close = (done) => {
+      // A request that has arrived is begun first. Node itself keeps a connection that never had a request.
+      setImmediate(() => { for (const socket of idle) socket.destroy(); });
+      return close(done);
+    };
     await new Promise((done, fail) => server.once("error", fail).listen(port, host, done));
     log(`${this.name} listens on http://${host}:${server.address().port}`, "notice");
     return server;
+  }
+}
+
+/** An error for the log: of a wrong message only the bot's line, since the library's own lines tell its author nothing. */
+function described(error) {
+  if (!(error instanceof MessageError)) return error?.stack ?? error;
+  const line = error.stack.split("\n    at ").slice(1).find((each) => !each.includes(import.meta.url) && !each.includes("node:"));
+  return `${error.message}${line ? ` at ${line}` : ""}`;
+}
+
+/** The lines of a stream as bytes; they end at line feeds only, not at U+2028 as those of `node:readline`. */
+async function* linesOf(stream) {
+  let pieces = [];
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      yield Buffer.concat([...pieces, chunk.subarray(start, end)]);
+      [pieces, start] = [[], end + 1];
+    }
+    if (start < chunk.length) pieces.push(chunk.subarray(start));
+  }
+}
+
+/**
+ * Moves a standard stream to another descriptor, which child processes do not inherit, and opens `other` in its place.
+ *
+ * Returns the new descriptor. Only pipes are moved, as the server has them: Linux does not open a socket a second time.
+ */
+function moved(descriptor, flags, other) {
+  if (process.platform !== "linux" || ![descriptor, 2].every((each) => fstatSync(each).isFIFO())) return descriptor;
+  const own = openSync(`/proc/self/fd/${descriptor}`, flags);
+  closeSync(descriptor);
+  // The lowest free descriptor is the one that was just closed.
+  openSync(other, flags);
+  return own;
+}
+
+/** Writes all bytes before it returns. */
+function writeAll(descriptor, bytes) {
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(descriptor, bytes, written);
+    } catch (error) {
+      // The server has ended, and standard input ends too.
+      if (error.code === "EPIPE") return;
+      if (error.code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
   }
 }
 
@@ -801,15 +994,17 @@ function toReplies(value) {
   if (replies.length > MAXIMUM_REPLIES) {
     throw new MessageError("replyCount", "/replies", shown(replies), `at most ${MAXIMUM_REPLIES}`);
   }
-  replies.forEach((reply, place) => {
-    if (typeof reply !== "string") check(reply, `/replies/${place}`);
-    else if (reply === "") throw new MessageError("empty", `/replies/${place}`, "an empty text", "a text that is not empty");
+  return replies.map((reply, place) => {
+    if (typeof reply !== "string") return check(reply, `/replies/${place}`);
+    if (reply === "") throw new MessageError("empty", `/replies/${place}`, "an empty text", "a text that is not empty");
+    return whole(reply);
   });
-  return replies;
 }
 
-function toState(state) {
-  const size = Buffer.byteLength(JSON.stringify(state ?? null));
+function toState(value) {
+  const state = sendable(value ?? null, "/state");
+  if (!["null", "object"].includes(kindOf(state))) throw new MessageError("type", "/state", shown(state), "an object or null");
+  const size = Buffer.byteLength(JSON.stringify(state));
   if (size > MAXIMUM_STATE_BYTES) throw new MessageError("stateSize", "/state", `${size} bytes`, `at most ${MAXIMUM_STATE_BYTES}`);
   return state && Object.keys(state).length > 0 ? state : null;
 }
@@ -904,6 +1099,21 @@ const EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","rep
 "signIn","authentication","payment","app","invitation","answers"];
 const MAXIMUM_REPLIES = 32;
 const MAXIMUM_LINE_BYTES = 1048576;
+const MEDIA_TYPES = {".caf":"audio/x-caf",".pkpass":"application/vnd.apple.pkpass",".usdz":"model/vnd.usdz+zip",
+".doc":"application/msword",".xls":"application/vnd.ms-excel",
+".xlsx":"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",".pdf":"application/pdf",
+".ics":"text/calendar",".aac":"audio/aac",".amr":"audio/amr",".avif":"image/avif",".bmp":"image/bmp",
+".csv":"text/csv",".docx":"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+".gif":"image/gif",".heic":"image/heic",".heif":"image/heif",".htm":"text/html",".html":"text/html",
+".jpeg":"image/jpeg",".jpg":"image/jpeg",".json":"application/json",".key":"application/vnd.apple.keynote",
+".m4a":"audio/mp4",".m4v":"video/x-m4v",".md":"text/markdown",".mov":"video/quicktime",".mp3":"audio/mpeg",
+".mp4":"video/mp4",".numbers":"application/vnd.apple.numbers",
+".ods":"application/vnd.oasis.opendocument.spreadsheet",".odt":"application/vnd.oasis.opendocument.text",
+".ogg":"audio/ogg",".pages":"application/vnd.apple.pages",".pkpasses":"application/vnd.apple.pkpasses",
+".png":"image/png",".ppt":"application/vnd.ms-powerpoint",
+".pptx":"application/vnd.openxmlformats-officedocument.presentationml.presentation",".rtf":"application/rtf",
+".svg":"image/svg+xml",".tif":"image/tiff",".tiff":"image/tiff",".txt":"text/plain",".vcf":"text/vcard",
+".wav":"audio/wav",".webm":"video/webm",".webp":"image/webp",".xml":"application/xml",".zip":"application/zip"};
 const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",
 "interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
 "pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},

@@ -4,9 +4,10 @@ import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as balloon from "./balloon.mjs";
@@ -62,6 +63,42 @@ for (const [name, build] of Object.entries(MESSAGES)) {
     assert.deepEqual(balloon.problems(build()), []);
   });
 }
+
+const nested = (depth) => { let value = 1; for (let level = 0; level < depth; level += 1) value = [value]; return value; };
+const base = { type: "text", body: "x" };
+const HOSTILE = {
+  elements: [{ ...base, a: Array(1001).fill(1) }, "/a"],
+  members: [{ ...base, ...Object.fromEntries(Array.from({ length: 10_000 }, (_, number) => [`n${number}`, 1])) }, ""],
+  attachments: [{ ...base, attachments: Array(101).fill({}) }, "/attachments"],
+  values: [{ ...base, a: Array(100).fill(Array(1000).fill(1)) }, ""],
+  levels: [{ ...base, a: nested(128) }, ""],
+  deep: [{ ...base, a: nested(100_000) }, ""],
+  scope: [{ signIn: { scope: Array(1001).fill("a") } }, "/signIn/scope"],
+};
+for (const [name, [message, place]] of Object.entries(HOSTILE)) {
+  test(`a message with too many ${name} is not checked`, () => {
+    const [{ rule, pointer, found }, ...others] = balloon.problems(message);
+    assert.deepEqual([rule, pointer, others], ["fullyChecked", place, []]);
+    assert.match(found, /not fully checked/u);
+  });
+}
+
+test("at most a hundred problems are listed", () => {
+  const sections = [{ title: "t", items: Array.from({ length: 1000 }, () => ({})) }];
+  const data = { version: "1.0", requestIdentifier: "r", listPicker: { sections } };
+  const message = { type: "interactive", interactiveData: { bid: "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension", data, receivedMessage: { title: "t" } } };
+  assert.equal(balloon.problems(message).length, 100);
+});
+
+test("a long text is not searched for a form", () => {
+  const [{ rule, pointer }] = balloon.problems({ ...base, locale: `en${"-a".repeat(4_000_000)}` });
+  assert.deepEqual([rule, pointer], ["locale", "/locale"]);
+});
+
+test("a relative path of a file is reported", () => {
+  const [{ rule, pointer }] = balloon.problems({ ...base, attachments: [{ path: "a.png" }] });
+  assert.deepEqual([rule, pointer], ["attachmentPath", "/attachments/0/path"]);
+});
 
 const sample = new URL("../../../Tests/TestSupport/Fixtures/outbound/applePay.json", import.meta.url);
 test("a payment is built with a large bubble", { skip: !existsSync(sample) }, () => {
@@ -156,6 +193,21 @@ test("a Date becomes a start in GMT", () => {
   });
 });
 
+const TYPES = {
+  "a.caf": "audio/x-caf", "a.pkpass": "application/vnd.apple.pkpass", "a.USDZ": "model/vnd.usdz+zip", "a.doc": "application/msword",
+  "a.xls": "application/vnd.ms-excel", "a.ics": "text/calendar", "a.b.heic": "image/heic", "a.unheard": "application/octet-stream",
+  "a.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", caf: "application/octet-stream",
+};
+for (const [name, type] of Object.entries(TYPES)) {
+  test(`the media type of ${name} is that of its extension`, () => {
+    assert.equal(balloon.text("Look", { files: [`/srv/${name}`] }).attachments[0].mimeType, type);
+  });
+}
+
+test("a path that is not absolute is refused", () => {
+  assert.deepEqual(broken(() => balloon.text("Look", { files: [{ path: "a.txt" }] })), ["attachmentPath", "/attachments/0/path"]);
+});
+
 test("a text with files names absolute paths", () => {
   assert.deepEqual(balloon.text("Look", { files: [PICTURE] }).attachments, [
     { path: PICTURE, name: "pizza.png", mimeType: "image/png" },
@@ -183,7 +235,7 @@ test("a changed state is in the answer, and an emptied one is null", async () =>
   assert.ok(!("state" in await bot.answer(params("text"))));
   assert.equal((await bot.answer({ ...params("text", { text: "forget" }), state: { said: "rye" } })).state, null);
   bot.on.close((event) => { event.state.long = "x".repeat(40000); });
-  assert.match((await bot.answer(params("close"))).reason, /^stateSize at \/state/u);
+  await assert.rejects(bot.answer(params("close")), { rule: "stateSize", pointer: "/state" });
 });
 
 for (const [value, answer] of [
@@ -200,15 +252,77 @@ for (const [value, answer] of [
   });
 }
 
-test("a wrong reply rejects the event with rule and place", async () => {
+test("a wrong reply is an error with rule and place", async () => {
   const bot = new Bot("b");
   bot.on.text(() => ["Hello", { type: "close" }]);
-  assert.deepEqual(await bot.answer(params("text")), {
-    outcome: "reject", reason: "messageType at /replies/1/type: found a text of 5 characters, "
+  await assert.rejects(bot.answer(params("text")), {
+    name: "MessageError", message: "messageType at /replies/1/type: found a text of 5 characters, "
       + "allowed text interactive richLink typing_start typing_end",
   });
   bot.on.close(() => Array(33).fill("x"));
-  assert.match((await bot.answer(params("close"))).reason, /^replyCount at \/replies: found 33 items/u);
+  await assert.rejects(bot.answer(params("close")), { rule: "replyCount", pointer: "/replies" });
+});
+
+test("an error lists every broken rule of its message", () => {
+  assert.throws(() => balloon.quickReply("", [["a", ""]]), ({ problems }) => {
+    assert.deepEqual(problems.map(({ pointer }) => pointer), [
+      `${DATA}/quick-reply/summaryText`, `${DATA}/quick-reply/items`, `${DATA}/quick-reply/items/0/title`,
+    ]);
+    return true;
+  });
+});
+
+const state = (values) => (event) => { Object.assign(event.state, values); };
+const itself = [];
+itself.push(itself);
+const UNSENDABLE = {
+  "NaN in the state": [state({ price: NaN }), "type", "/state/price", /found NaN, allowed a finite number/u],
+  "infinity in a list": [state({ prices: [1, { a: -Infinity }] }), "type", "/state/prices/1/a", /found -Infinity/u],
+  "a Date": [state({ at: new Date(0) }), "type", "/state/at", /type Date, allowed a text, such as the value's toISOString/u],
+  "an invalid Date": [state({ at: new Date(NaN) }), "type", "/state/at", /type Date/u],
+  "a Map": [state({ a: new Map() }), "type", "/state/a", /type Map/u],
+  "a buffer": [state({ a: Buffer.from("a") }), "type", "/state/a", /type Uint8Array/u],
+  "a BigInt": [state({ a: 1n }), "type", "/state/a", /type bigint/u],
+  "a function": [() => () => "Hello", "type", "/replies/0", /type function/u],
+  "a promise in a list": [() => ["Hello", Promise.resolve("a")], "type", "/replies/1", /write await before it/u],
+  "NaN in a message": [
+    () => ({ type: "richLink", richLinkData: { url: NaN } }), "type", "/replies/0/richLinkData/url", /NaN/u],
+  "a Date in a builder": [
+    () => balloon.listPicker("Which?", [balloon.section("Bread", [balloon.item("a", new Date(0))])]), "type",
+    `${DATA}/listPicker/sections/0/items/0/title`, /type Date/u],
+  "a list that contains itself": [state({ a: itself }), "depth", undefined, /must not contain itself/u],
+  "a state that is a list": [(event) => { event.state = ["a"]; }, "type", "/state", /found 1 item/u],
+  "a name of a customer": [state({ "Ada's price": NaN }), "type", "/state/(a name)", /NaN/u],
+  "a price of NaN in an outcome": [() => balloon.handoff(NaN), "type", "/reason", /NaN/u],
+};
+for (const [name, [handle, rule, pointer, words]] of Object.entries(UNSENDABLE)) {
+  test(`${name} is an error with its place`, async () => {
+    const bot = new Bot("b");
+    bot.on.text(handle);
+    await assert.rejects(bot.answer(params("text")), (error) => {
+      assert.equal(error.rule, rule);
+      assert.match(error.message, words);
+      assert.equal(error.pointer, pointer ?? error.pointer);
+      return true;
+    });
+  });
+}
+
+test("half an emoji is replaced, and two halves are one", async () => {
+  const bot = new Bot("b");
+  bot.on.text((event) => {
+    event.state["half\ud83d"] = "\ud83e";
+    return ["Hello \ud83d", "\ud83d\ude00", balloon.text("\ude00", { subject: "\ud83d!" })];
+  });
+  const answer = await bot.answer(params("text"));
+  assert.deepEqual(answer.state, { "half\ufffd": "\ufffd" });
+  assert.deepEqual(answer.replies, ["Hello \ufffd", "\u{1f600}", { type: "text", body: "\ufffd", subject: "\ufffd!" }]);
+});
+
+test("what JSON leaves out is left out, and toJSON is asked", async () => {
+  const bot = new Bot("b");
+  bot.on.text(state({ a: undefined, b: [undefined, null, 2.5], c: { toJSON: () => "text" } }));
+  assert.deepEqual((await bot.answer(params("text"))).state, { b: [null, null, 2.5], c: "text" });
 });
 
 test("a long message and files are read", () => {
@@ -249,71 +363,161 @@ bot.on.text(async (event) => {
 bot.run();
 `;
 
-const start = () => spawn(process.execPath, ["--input-type=module", "--eval", BOT], { cwd: new URL(".", import.meta.url) });
+/** The lines of a stream, which are bytes that end at a line feed only. */
+async function* linesOf(stream) {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of stream) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+  }
+}
 
-test("a bot withdraws a payment request", async () => {
-  const child = start();
+/** A bot in a child process, called as the server calls it. */
+async function start(code = BOT, { pipes = false } = {}) {
+  const program = [process.execPath, "--input-type=module", "--eval", code];
+  // Node gives its children sockets, and the shell gives them pipes, as the server does.
+  const piped = ["sh", "-c", 'cat | { "$@" 2>&1 1>&6 | cat >&2; } 6>&1 | cat', "sh"];
+  const [word, ...words] = pipes ? [...piped, ...program] : program;
+  const child = spawn(word, words, { cwd: new URL(".", import.meta.url) });
   const ended = new Promise((done) => child.once("close", done));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const read = async () => JSON.parse((await lines.next()).value);
-  const write = (line) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
-  write({ id: 1, method: "initialize", params: { config: {}, limits: { maxInFlight: 16 } } });
-  await read();
-  write({ id: 2, method: "event", params: params("text", { text: "withdraw" }) });
-  const asked = await read();
-  assert.deepEqual([asked.method, asked.params], ["withdrawPayment", { requestIdentifier: "r-1" }]);
-  write({ id: asked.id, result: { withdrawn: true } });
-  assert.deepEqual((await read()).result.replies, ["true"]);
-  child.stdin.end();
-  assert.equal(await ended, 0);
-});
-
-test("a call that the ended server never answers fails", async () => {
-  const child = start();
-  const ended = new Promise((done) => child.once("close", done));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const read = async () => JSON.parse((await lines.next()).value);
-  const write = (line) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
-  write({ id: 1, method: "initialize", params: { config: {}, limits: { maxInFlight: 16 } } });
-  await read();
-  write({ id: 2, method: "event", params: params("text", { text: "send" }) });
-  assert.equal((await read()).method, "reply");
-  child.stdin.end();
-  assert.equal((await read()).error.message, "the function for text threw SendError");
-  assert.equal(await ended, 0);
-});
-
-test("a conversation over standard input and output", async () => {
-  const child = start();
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (chunk) => { errors += chunk; });
-  const ended = new Promise((done) => child.once("close", done));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const lines = linesOf(child.stdout);
   const read = async () => JSON.parse((await lines.next()).value);
   const write = (line) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...line }) + "\n");
   const call = (id, method, parameters) => { write({ id, method, params: parameters }); return read(); };
-
   const { result } = await call(1, "initialize", { config: { greeting: "Hello" }, limits: { maxInFlight: 16 } });
-  assert.deepEqual(result, { protocolVersion: "1", handler: { name: "echo" }, events: ["text"], maxInFlight: 4 });
-  const answer = await call(2, "event", params("text", { text: "Ada" }));
-  assert.deepEqual(answer.result, { outcome: "handled", replies: ["Hello Ada 1"], state: { count: 1 } });
-  const again = await call(3, "event", { ...params("text", { text: "Ada" }), state: { count: 1 } });
-  assert.deepEqual(again.result.replies, ["Hello Ada 2"]);
-  assert.deepEqual((await call(4, "event", params("text", { text: "crash" }))).error, {
-    code: -32603, message: "the function for text threw RangeError",
+  return {
+    introduction: result, read, write, call, send: (bytes) => child.stdin.write(bytes),
+    /** Ends standard input; returns the lines that follow, and standard error. */
+    end: async () => {
+      child.stdin.end();
+      const rest = [];
+      for await (const line of lines) rest.push(JSON.parse(line));
+      assert.equal(await ended, 0);
+      return { rest, errors };
+    },
+  };
+}
+
+test("a bot withdraws a payment request", async () => {
+  const child = await start();
+  const asked = await child.call(2, "event", params("text", { text: "withdraw" }));
+  assert.deepEqual([asked.method, asked.params], ["withdrawPayment", { requestIdentifier: "r-1" }]);
+  child.write({ id: asked.id, result: { withdrawn: true } });
+  assert.deepEqual((await child.read()).result.replies, ["true"]);
+  await child.end();
+});
+
+test("a call that the ended server never answers fails", async () => {
+  const child = await start();
+  assert.equal((await child.call(2, "event", params("text", { text: "send" }))).method, "reply");
+  const { rest } = await child.end();
+  assert.equal(rest[0].error.message, "the function for text threw SendError");
+});
+
+for (const pipes of [false, true]) {
+  test(`a conversation over ${pipes ? "pipes" : "sockets"}`, async () => {
+    const child = await start(BOT, { pipes });
+    const { call, introduction, read, write } = child;
+    assert.deepEqual(introduction, { protocolVersion: "1", handler: { name: "echo" }, events: ["text"], maxInFlight: 4 });
+    const answer = await call(2, "event", params("text", { text: "Ada" }));
+    assert.deepEqual(answer.result, { outcome: "handled", replies: ["Hello Ada 1"], state: { count: 1 } });
+    const again = await call(3, "event", { ...params("text", { text: "Ada" }), state: { count: 1 } });
+    assert.deepEqual(again.result.replies, ["Hello Ada 2"]);
+    assert.deepEqual((await call(4, "event", params("text", { text: "crash" }))).error, {
+      code: -32603, message: "the function for text threw RangeError",
+    });
+    assert.deepEqual((await call(5, "ping")).result, {});
+    assert.equal((await call(6, "unheardOf", {})).error.code, -32601);
+    write({ method: "cancel", params: { deliveryId: "1" } });
+    const sent = await call(7, "event", params("text", { text: "send" }));
+    assert.equal(sent.method, "reply");
+    assert.deepEqual(sent.params, { customer: "c", key: "k", message: "Ready." });
+    write({ id: sent.id, result: { messageId: "m-1" } });
+    assert.deepEqual((await read()).result.replies, ["m-1"]);
+    const long = "x".repeat(300000);
+    assert.deepEqual((await call(8, "event", params("text", { text: long }))).result.replies, [`Hello ${long} 1`]);
+    assert.deepEqual((await call(9, "shutdown")).result, {});
+    const { rest, errors } = await child.end();
+    assert.deepEqual(rest, []);
+    assert.equal(errors.split("to the log").length, 6);
   });
-  assert.deepEqual((await call(5, "ping")).result, {});
-  assert.equal((await call(6, "unheardOf", {})).error.code, -32601);
-  write({ method: "cancel", params: { deliveryId: "1" } });
-  const sent = await call(7, "event", params("text", { text: "send" }));
-  assert.equal(sent.method, "reply");
-  assert.deepEqual(sent.params, { customer: "c", key: "k", message: "Ready." });
-  write({ id: sent.id, result: { messageId: "m-1" } });
-  assert.deepEqual((await read()).result.replies, ["m-1"]);
-  assert.deepEqual((await call(8, "shutdown")).result, {});
-  child.stdin.end();
-  assert.equal(await ended, 0);
-  assert.equal(errors.split("to the log").length, 5);
+}
+
+test("a line ends at a line feed only", async () => {
+  const child = await start();
+  for (const text of ["one\u2028two", "\u2029", "a\u0085b\fc\vd\u001ce", "\r", "\ufeff", "\0", "é\u2028"]) {
+    const answer = await child.call(2, "event", params("text", { text }));
+    assert.deepEqual(answer.result?.replies, [`Hello ${text} 1`]);
+  }
+  assert.deepEqual((await child.end()).rest, []);
+});
+
+for (const line of ["no JSON, secret", "[1]", "7", "null", '"secret"', "{", "", "{} {}", "[".repeat(100000)]) {
+  test(`a line that is no call is logged without its content and skipped: ${line.slice(0, 20)}`, async () => {
+    const child = await start();
+    child.send(`${line}\n`);
+    assert.deepEqual((await child.call(2, "ping")).result, {});
+    const { errors } = await child.end();
+    assert.ok(errors.includes(`skipped a line of ${line.length + 1} bytes`), errors);
+    assert.ok(!errors.includes("secret"));
+  });
+}
+
+test("a call with wrong parameters is refused, and the program continues", async () => {
+  const child = await start();
+  for (const method of ["initialize", "event", "payment"]) {
+    for (const wrong of [[], "a", { limits: 5 }, undefined]) {
+      assert.ok([-32602, -32603].includes((await child.call(2, method, wrong)).error?.code), method);
+    }
+  }
+  child.send("\ufeff" + JSON.stringify({ id: 3, method: "ping" }) + "\n");
+  assert.deepEqual(await child.read(), { jsonrpc: "2.0", id: 3, result: {} });
+  await child.end();
+});
+
+const UNSENT = `
+import { spawnSync } from "node:child_process";
+import { Bot, quickReply } from "./balloon.mjs";
+const bot = new Bot("unsent");
+bot.on.text((event) => {
+  if (event.text === "quick") return quickReply("", [["a", "A"]]);
+  if (event.text === "child") {
+    const { status } = spawnSync("sh", ["-c", "cat; echo from the child"], { stdio: "inherit", timeout: 20000 });
+    return "converted " + status;
+  }
+  event.state.price = NaN;
+  return "ok";
+});
+bot.run();
+`;
+
+test("a builder's error is a refusal that lists the problems", async () => {
+  const child = await start(UNSENT);
+  const { error } = await child.call(2, "event", params("text", { text: "quick" }));
+  assert.equal(error.code, -32002);
+  assert.deepEqual(error.data.problems.map(({ rule }) => rule), ["empty", "quickReplyCount"]);
+  assert.deepEqual(Object.keys(error.data.problems[0]), ["rule", "pointer", "found", "allowed"]);
+  const unsendable = await child.call(3, "event", params("text", { text: "nan" }));
+  assert.deepEqual(unsendable.error.data.problems, [
+    { rule: "type", pointer: "/state/price", found: "NaN", allowed: "a finite number" },
+  ]);
+  await child.end();
+});
+
+test("a program that the bot starts gets no call and writes no answer", async () => {
+  const child = await start(UNSENT, { pipes: true });
+  child.write({ id: 2, method: "event", params: params("text", { text: "child" }) });
+  for (const id of [3, 4, 5, 6]) child.write({ id, method: "ping" });
+  assert.deepEqual((await child.read()).result.replies, ["converted 0"]);
+  for (const id of [3, 4, 5, 6]) assert.deepEqual(await child.read(), { jsonrpc: "2.0", id, result: {} });
+  const { rest, errors } = await child.end();
+  assert.deepEqual(rest, []);
+  assert.ok(errors.includes("from the child"));
 });
 
 // An HTTP service.
@@ -356,6 +560,60 @@ test("a service answers signed requests only", async () => {
   assert.equal(await status(signed(body), Buffer.concat([body, Buffer.from(" ")]), [SECRET]), 401);
   assert.equal(await status(signed(body, Date.now() / 1000 - 301), body, [SECRET]), 401);
   assert.equal(await status({}, body, [SECRET]), 401);
+});
+
+test("a service answers a builder's error with 422 and the problems", async () => {
+  const bot = new Bot("b");
+  bot.on.text(() => balloon.quickReply("", [["a", "A"]]));
+  bot.on.paymentGateway(() => balloon.paid(NaN, "r"));
+  bot.on.reversal(() => {});
+  const body = Buffer.from("\ufeff" + JSON.stringify(params("text", { text: "hi" })));
+  const answer = await bot.respond(signed(body), body, [SECRET]);
+  assert.equal(answer.status, 422);
+  assert.deepEqual(JSON.parse(answer.body).problems.map(({ rule }) => rule), ["empty", "quickReplyCount"]);
+  // Whether a payment function charged is not known, so its wrong answer is no refusal.
+  const payment = Buffer.from(JSON.stringify({ call: "paymentGateway", sheet: {}, payment: {} }));
+  assert.deepEqual(await bot.respond(signed(payment), payment, [SECRET]), { status: 500, body: "" });
+});
+
+const SERVICE = `
+import { Bot } from "./balloon.mjs";
+const bot = new Bot("slow");
+bot.on.text(async () => {
+  console.log("begun");
+  await new Promise((done) => process.once("SIGTERM", () => setTimeout(done, 300)));
+  return "done";
+});
+process.argv.splice(1, 10, "bot", "--http", "127.0.0.1:0");
+bot.run();
+`;
+
+test("a service ends at a signal with open connections, and answers what it began", async () => {
+  const service = spawn(process.execPath, ["--input-type=module", "--eval", SERVICE], {
+    cwd: new URL(".", import.meta.url), env: { ...process.env, HANDLER_SECRET: SECRET },
+  });
+  const ended = new Promise((done) => service.once("close", done));
+  const port = Number(/:(\d+)\s*$/u.exec(String((await linesOf(service.stderr).next()).value))[1]);
+  const connections = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const post = (agent, value) => new Promise((done, fail) => {
+    const body = JSON.stringify(value);
+    const sent = request({ port, host: "127.0.0.1", method: "POST", agent, headers: signed(body) }, async (answer) => {
+      let content = "";
+      for await (const chunk of answer) content += chunk;
+      done({ status: answer.statusCode, connection: answer.headers.connection, content });
+    });
+    sent.once("error", fail).end(body);
+  });
+  const idle = connect(port, "127.0.0.1");
+  await new Promise((done) => idle.once("connect", done));
+  assert.equal((await post(connections[0], params("close"))).status, 200);
+  const answered = post(connections[1], params("text", { text: "hi" }));
+  assert.equal(String((await linesOf(service.stdout).next()).value), "begun");
+  service.kill("SIGTERM");
+  const { status, connection, content } = await answered;
+  assert.deepEqual([status, connection, JSON.parse(content).replies], [200, "close", ["done"]]);
+  assert.equal(await ended, 0);
+  idle.destroy();
 });
 
 test("the same functions run as a service", async () => {

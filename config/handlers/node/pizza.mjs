@@ -18,17 +18,23 @@ const NAMES = { ...PIZZAS, ...DRINKS };
 const menu = () => listPicker(bubble("What would you like?", { subtitle: "Baked over wood", image: PICTURE }), [
   section("Pizza", Object.entries(PIZZAS), { multiple: true }),
   section("Drinks", Object.entries(DRINKS), { multiple: true }),
-], { reply: "My order", reusable: true });
+], { reply: "My order", reusable: true, fallback: "What would you like? Write person to order from a person." });
 
 on.text((event) => {
   const words = (event.text ?? "").toLowerCase();
   if (!event.can("LIST") || words.includes("person")) {
-    return handoff("asked for a person, or has a device without lists");
+    return handoff("asked for a person, or has a device without lists", "A colleague answers in a few minutes.");
+  }
+  if (event.state.asksForAddress) {
+    // The fallback of the form asked for it.
+    delete event.state.asksForAddress;
+    return summary(event, "Thank you");
   }
   if (words.includes("pizza")) return menu();
-  return quickReply("What can we do for you?", [["order", "Order a pizza"], ["person", "Talk to a person"]], {
+  // The question is a text: a device shows the summary of a quick reply only in its notification.
+  return ["What can we do for you?", quickReply("Please choose", [["order", "Order a pizza"], ["person", "Talk to a person"]], {
     reusable: true, fallback: "Write pizza to order one, or person to talk to a person.",
-  });
+  })];
 });
 
 on.quickReply((event) => (event.selectedIdentifier === "person" ? handoff("asked for a person") : menu()));
@@ -40,28 +46,33 @@ on.listPicker((event) => {
   const hour = 60 * 60 * 1000;
   const now = Math.floor(Date.now() / hour) * hour;
   const slots = [1, 2, 3].map((hours) => slot(String(hours), new Date(now + hours * hour), 30));
-  return timePicker("When shall we bring it?", "Your pizza", slots, { reply: "Delivery" });
+  return timePicker("When shall we bring it?", "Your pizza", slots, {
+    reply: "Delivery", fallback: "When shall we bring it? Write person to tell a person.",
+  });
 });
 
 on.timePicker((event) => {
   event.state.time = event.startTime;
+  // A device that shows no form answers in words.
+  event.state.asksForAddress = !event.can("FORM");
   return form("Where shall we bring it?", [
     inputPage("name", "What is your name?", { required: true, textContentType: "name" }),
     inputPage("address", "What is your address?", { required: true, multiline: true, maximumCharacterCount: 200 }),
     pickerPage("payment", "How do you pay?", [["cash", "Cash"], ["card", "Card"]], { label: "Payment" }),
-  ], { reply: "Address" });
+  ], { reply: "Address", fallback: "Where shall we bring it? Please write your name, your address, and cash or card." });
 });
 
-on.form((event) => {
+on.form((event) => summary(event, event.answers?.name?.join(" ") || "Thank you"));
+
+function summary(event, name) {
   const { order = [], time = "" } = event.state;
   if (order.length === 0) return ["Please begin again.", menu()];
-  const name = event.answers?.name?.join(" ") || "Thank you";
   event.state = {};
   return [
     `${name}, we bring ${order.map((each) => NAMES[each]).join(", ")} at ${time.slice(11, 16)} GMT.`,
     richLink("https://pizza.example/orders", "Your order", { image: PICTURE }),
   ];
-});
+}
 
 // The customer's device did not get one of our messages: a person looks at the conversation.
 on.replyFailed((event) => handoff(`a ${event.message.kind} was ${event.message.status}`));

@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -17,7 +16,8 @@ const skip = spawnSync("balloon", ["--version"]).status === 0 ? false : "needs b
 
 /** The whole conversation: from a text to the summary. */
 async function order(customer) {
-  const [greeting] = await customer("text", { text: "Good morning" });
+  const [words, greeting] = await customer("text", { text: "Good morning" });
+  assert.equal(words.body, "What can we do for you?");
   assert.deepEqual(greeting.interactiveData.data["quick-reply"].items.map(({ title }) => title), [
     "Order a pizza", "Talk to a person",
   ]);
@@ -38,8 +38,21 @@ async function order(customer) {
 test("a customer orders a pizza", { skip }, () => simulated(here("pizza.mjs"), async (customer) => {
   await order(customer);
   const picture = here("../pizza.png");
-  const [again] = await customer("text", { customer: "urn:mbid:AQAAYsomebodyElse", attach: [picture, picture] });
+  const [, again] = await customer("text", { customer: "urn:mbid:AQAAYsomebodyElse", attach: [picture, picture] });
   assert.ok("quick-reply" in again.interactiveData.data);
+}));
+
+test("a customer whose device shows lists only orders in words", { skip }, () => simulated(here("pizza.mjs"), async (customer) => {
+  const device = "old-iphone";
+  const [words, choices] = await customer("text", { text: "Good morning", device });
+  assert.deepEqual([words.body, choices.type], ["What can we do for you?", "text"]);
+  const [menu] = await customer("text", { text: "pizza", device });
+  assert.ok("listPicker" in menu.interactiveData.data);
+  await customer(null, { choose: "Margherita", device });
+  const [question] = await customer(null, { choose: 1, device });
+  assert.match(question.body, /^Where shall we bring it\?/u);
+  const [summary] = await customer("text", { text: "Ada, 1 Long Street, card", device });
+  assert.match(summary.body, /we bring Margherita at/u);
 }));
 
 test("the bot in the readme passes the server's check", { skip }, () => {
@@ -74,7 +87,7 @@ test("the test in the manual passes", { skip: skip || !existsSync(page) }, () =>
   }
 });
 
-/** Runs a program while `body` runs, which gets the match of the first line of its output that matches. */
+/** Runs a program while `body` runs, which gets the first match in its output. */
 async function running(words, until, environment, body) {
   const [program, ...rest] = words;
   const child = spawn(program, rest, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
@@ -83,13 +96,13 @@ async function running(words, until, environment, body) {
   try {
     const match = await new Promise((found, fail) => {
       for (const input of [child.stdout, child.stderr]) {
-        createInterface({ input }).on("line", (line) => {
-          lines.push(line);
-          const match = until.exec(line);
+        input.setEncoding("utf8").on("data", (chunk) => {
+          lines.push(chunk);
+          const match = until.exec(lines.join(""));
           if (match) found(match);
         });
       }
-      ended.then(() => fail(new Error(lines.join("\n"))));
+      ended.then(() => fail(new Error(lines.join(""))));
     });
     return await body(match);
   } finally {

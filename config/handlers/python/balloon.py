@@ -25,10 +25,12 @@ import hashlib
 import hmac
 import http.server
 import json
+import math
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -48,20 +50,26 @@ APPLE = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple
 MAXIMUM_STATE_BYTES = 32768
 MAXIMUM_REQUEST_BYTES = 128 << 20
 SIGNATURE_SECONDS = 300
-PAYMENT_THREADS = 8
+URGENT_THREADS = 8
+MAXIMUM_DEPTH = 100
+REFUSED = -32002
 
 
 # Errors.
 
 class MessageError(ValueError):
-    """A message that Apple would refuse. `rule` and `pointer` are those that `balloon validate` prints.
+    """A message that Apple would refuse, or a value that cannot be sent. `rule` and `pointer` are those that
+    `balloon validate` prints.
 
-    The text says what is wrong without the words of the message, so it may be logged.
+    The text says what is wrong without the words of the message, so it may be logged. An event whose function raises it
+    is a dead letter with `problems`, and the `fallback` of the business's file answers the customer.
     """
 
-    def __init__(self, rule, pointer, found, allowed):
+    def __init__(self, rule, pointer, found, allowed, problems=None):
         super().__init__(f"{rule} at {pointer or '/'}: found {found}, allowed {allowed}")
         self.rule, self.pointer, self.found, self.allowed = rule, pointer, found, allowed
+        named = problems or [(rule, pointer, found, allowed)]
+        self.problems = [dict(zip(("rule", "pointer", "found", "allowed"), each)) for each in named]
 
 
 class SendError(RuntimeError):
@@ -488,8 +496,7 @@ def _mime_type(data):
 
 
 def _media_type(path):
-    import mimetypes
-    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+    return MEDIA_TYPES.get(os.path.splitext(path)[1].lower(), "application/octet-stream")
 
 
 def _item(value):
@@ -527,24 +534,106 @@ def _interactive(payload, received, reply, request, session, version="1.0", *, r
 # Checks.
 
 def check(message, pointer=""):
-    """Returns the message, or raises MessageError for the first rule that it breaks."""
-    for rule, place, found, allowed in problems(message):
-        raise MessageError(rule, pointer + place, found, allowed)
+    """Returns the message as it is sent, or raises MessageError for the rules that it breaks; its text names the first."""
+    message = _sendable(message, pointer)
+    broken = [(rule, pointer + place, found, allowed) for rule, place, found, allowed in problems(message)]
+    if broken:
+        raise MessageError(*broken[0], problems=broken)
     return message
 
 
-def problems(message):
-    """Every broken rule of a message as (rule, pointer, found, allowed), as `balloon validate` names them.
+def _sendable(value, pointer, depth=0):
+    """A copy of a value as JSON has it, with U+FFFD for half an emoji; raises MessageError for what JSON has not."""
+    if isinstance(value, str):
+        return _whole(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if depth > MAXIMUM_DEPTH:
+        raise MessageError("depth", pointer, f"more than {MAXIMUM_DEPTH} levels", "fewer levels; a value must not contain itself")
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, dict):
+        return {_name(name, pointer): _sendable(member, f"{pointer}/{_token(name)}", depth + 1)
+                for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sendable(each, f"{pointer}/{place}", depth + 1) for place, each in enumerate(value)]
+    raise MessageError("type", pointer, _shown(value), _advice(value))
 
+
+def _advice(value):
+    """What to send instead of a value that JSON has not."""
+    if hasattr(value, "close") and hasattr(value, "cr_frame"):
+        # Without this Python warns about the coroutine itself.
+        value.close()
+        return "a text, a message, a list of them, an outcome or None: write def instead of async def"
+    if isinstance(value, (datetime.date, datetime.time)):
+        return "a text, such as the value's isoformat()"
+    return "a finite number" if isinstance(value, float) else "a text, number, boolean, None, list or dictionary"
+
+
+def _name(name, pointer):
+    if isinstance(name, str):
+        return _whole(name)
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(int(name))
+    raise MessageError("type", pointer, f"a member whose name is {_shown(name)}", "names that are texts")
+
+
+def _token(name):
+    """A name in a JSON Pointer (RFC 6901); a name that may be a customer's words is only said to be one."""
+    return str(name) if re.fullmatch(r"[A-Za-z0-9_-]{1,40}", str(name), re.ASCII) else "(a name)"
+
+
+def _whole(text):
+    """The text, in which half a surrogate pair is U+FFFD, because UTF-8 has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def problems(message):
+    """The broken rules of a message as (rule, pointer, found, allowed), as `balloon validate` names them; at most 100.
+
+    A message with too many parts breaks the rule fullyChecked and is not checked further, as in the server.
     These are the rules of Apple's JSON that the schema has, and unique identifiers, starts and pages; the
     server checks the rest. Formats inside texts, such as dates and amounts, are the server's.
     """
-    found = []
+    found = _Found(100)
+    try:
+        _collect(message, found)
+    except _Enough:
+        pass
+    return list(found)
+
+
+class _Enough(Exception):
+    """Ends a check: no further problem is listed."""
+
+
+class _Found(list):
+    """Broken rules; the last that fits ends the check."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def append(self, problem):
+        super().append(problem)
+        if len(self) >= self.most:
+            raise _Enough
+
+
+def _collect(message, found):
+    excess = _excess(message)
+    if excess:
+        return found.append(excess)
     if isinstance(message, dict) and (
             message.get("type") == "BusinessChatCustomMessage" or "metadata" in message and "type" not in message
             or "signIn" in message or "payment" in message):
         # Only the server reads LivePerson's metadata, and completes requests to sign in and to pay.
-        return found
+        return
     files = message.get("attachments") if isinstance(message, dict) else None
     if isinstance(files, list) and files and all(isinstance(file, dict) and "path" in file for file in files):
         # Files of this machine; the server uploads them and writes the attachments.
@@ -555,7 +644,29 @@ def problems(message):
                 found.append(("attachmentPath", f"/attachments/{place}/path", _shown(str(file["path"])), "an absolute path"))
     _walk(message, SCHEMA["message"], "", found)
     _check_parts(message, found)
-    return found
+
+
+def _excess(message):
+    """The problem of a message with more parts than the server checks, or None. It does not recurse."""
+    def problem(place, what, most):
+        return ("fullyChecked", place, what + ", not fully checked", f"at most {most}")
+
+    total, left = 1, [(message, "", 1)]
+    while left:
+        value, place, depth = left.pop()
+        if not isinstance(value, (dict, list, tuple)):
+            continue
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        most = 10_000 if isinstance(value, dict) else 100 if place == "/attachments" else 1000
+        total += len(value)
+        if len(value) > most:
+            return problem(place, f"{len(value)} parts", most)
+        if total > 100_000:
+            return problem("", f"{total} values or more", 100_000)
+        if depth > 128:
+            return problem("", "more than 128 levels", "128 levels")
+        left += [(each, f"{place}/{name}", depth + 1) for name, each in members if isinstance(each, (dict, list, tuple))]
+    return None
 
 
 def _kind(value):
@@ -563,10 +674,10 @@ def _kind(value):
         return "boolean"
     if isinstance(value, int):
         return "integer"
-    for kind, types in (("string", str), ("number", float), ("array", (list, tuple)), ("object", dict)):
+    for kind, types in (("string", str), ("number", float), ("array", (list, tuple)), ("object", dict), ("null", type(None))):
         if isinstance(value, types):
             return kind
-    return "null"
+    return type(value).__name__
 
 
 def _shown(value):
@@ -576,7 +687,9 @@ def _shown(value):
         return f"a text of {len(value)} characters" if value else "an empty text"
     if kind == "array":
         return "1 item" if len(value) == 1 else f"{len(value)} items"
-    return {"object": "an object", "null": "null"}.get(kind) or json.dumps(value)
+    if kind in ("boolean", "integer", "number"):
+        return json.dumps(value)
+    return {"object": "an object", "null": "null"}.get(kind) or f"a value of the type {kind}"
 
 
 def _walk(value, schema, at, found):
@@ -602,7 +715,7 @@ def _walk(value, schema, at, found):
             add("empty", "a text that is not empty")
         elif len(value) > schema.get("maxLength", len(value)):
             add(rule, f"at most {schema['maxLength']} characters")
-        elif "pattern" in schema and not re.search(schema["pattern"], value):
+        elif "pattern" in schema and not _matches(value, schema["pattern"]):
             add(rule, "the form " + schema["pattern"])
     if kind in ("integer", "number") and value < schema.get("minimum", value):
         add(rule, f"{schema['minimum']} or more")
@@ -637,10 +750,17 @@ def _walk(value, schema, at, found):
             add(rule, "one of " + ", ".join(names), shown=f"{count} of them")
 
 
+def _matches(text, pattern):
+    # A text whose whole form is known is short; a long one is not searched.
+    return (len(text) <= 4096 or pattern[0] != "^") and re.search(pattern, text)
+
+
 def _sound(value, schema):
-    found = []
-    _walk(value, schema, "", found)
-    return not found
+    try:
+        _walk(value, schema, "", _Found(1))
+    except _Enough:
+        return False
+    return True
 
 
 def _at(value, *names):
@@ -695,7 +815,7 @@ def _check_parts(message, found):
 def _check_pages(data, pages, unique, below, found):
     at = "/interactiveData/data/dynamic/data"
     unique(pages, "pageIdentifier", "pageIdentifiers")
-    names = [page.get("pageIdentifier") for _, page in pages]
+    names = {page["pageIdentifier"] for _, page in pages if isinstance(page.get("pageIdentifier"), str)}
     references = [(place + "/nextPageIdentifier", page.get("nextPageIdentifier"), "nextPage") for place, page in pages]
     for place, page in pages:
         items = below(page.get("items"), place + "/items")
@@ -766,6 +886,7 @@ class Bot:
     """A handler: functions for kinds of events, run as a child process (`run`) or an HTTP service (`serve`).
 
     `concurrency` is how many events are handled at once, each in a thread; events of one conversation never are.
+    Payments and retention questions have threads of their own, because a customer waits for the answer.
     """
 
     def __init__(self, name, concurrency=1):
@@ -806,32 +927,29 @@ class Bot:
     def pay(self, params):
         """The protocol's answer to a payment's params."""
         payment = Payment(params, self.config)
-        return self._functions[payment.call](payment) or {}
+        return _sendable(self._functions[payment.call](payment) or {}, "")
 
     def answer(self, params):
         """The protocol's answer to the params of an event or a retention question.
 
-        A function that builds a wrong message rejects its event.
+        Raises MessageError when the function built a wrong message, or returned what cannot be sent.
         """
         if "retention" in params:
             choice = self._retention(Question(params, self.config)) if self._retention else None
-            return {"message": choice} if isinstance(choice, str) else choice or {}
+            return _sendable({"message": choice} if isinstance(choice, str) else choice or {}, "")
         event = Event(params, self.config)
         function = self._functions.get(event.kind) or self._functions.get("any")
         if function is None:
             return {}
-        try:
-            value = function(event)
-            result = value.members if isinstance(value, Outcome) else {"outcome": "handled", "replies": _replies(value)}
-            if event.state != (params.get("state") or {}) and result["outcome"] != "retry":
-                result = {**result, "state": _state(event.state)}
-            size = len(json.dumps(result, ensure_ascii=False).encode()) + 100
-            if size > MAXIMUM_LINE_BYTES:
-                raise MessageError("answerSize", "/replies", f"{size} bytes", f"{MAXIMUM_LINE_BYTES} bytes")
-            return result
-        except MessageError as error:
-            log(f"{event.kind}: {error}", "error")
-            return {"outcome": "reject", "reason": str(error)}
+        value = function(event)
+        result = value.members if isinstance(value, Outcome) else {"outcome": "handled", "replies": _replies(value)}
+        if event.state != (params.get("state") or {}) and result["outcome"] != "retry":
+            result = {**result, "state": _state(event.state)}
+        result = _sendable(result, "")
+        size = len(json.dumps(result, ensure_ascii=False).encode()) + 100
+        if size > MAXIMUM_LINE_BYTES:
+            raise MessageError("answerSize", "/replies", f"{size} bytes", f"{MAXIMUM_LINE_BYTES} bytes")
+        return result
 
     def send(self, customer, key, message):
         """Sends a message without an event, and returns its id; only in a child process. Raises SendError.
@@ -856,7 +974,7 @@ class Bot:
         call, answer = f"call-{uuid.uuid4()}", concurrent.futures.Future()
         self._calls[call] = answer
         try:
-            self._write({"jsonrpc": "2.0", "id": call, "method": method, "params": params})
+            self._write({"jsonrpc": "2.0", "id": call, "method": method, "params": _sendable(params, "")})
             answer = answer.result()
         finally:
             self._calls.pop(call, None)
@@ -870,28 +988,53 @@ class Bot:
         """Runs the bot as a child process, or as an HTTP service when started with `--http [HOST:]PORT`.
 
         A service reads the webhook secret from the variable HANDLER_SECRET (two, separated by a blank, while one
-        replaces the other). `print` writes to the log, because standard output belongs to the protocol.
+        replaces the other). `print` writes to the log, because standard output belongs to the protocol. So does
+        standard input: programs that the bot starts read nothing from it.
         """
         arguments = sys.argv[1:] if arguments is None else arguments
         if arguments[:1] == ["--http"] and len(arguments) == 2:
+            _print_at_once()
             host, _, port = arguments[1].rpartition(":")
             return self.serve(int(port), os.environ.get("HANDLER_SECRET", "").split(), host or "127.0.0.1")
         if arguments:
             sys.exit(f"usage: {sys.argv[0]} [--http [HOST:]PORT]")
+        # Descriptors from os.dup are not inherited, so a child process neither reads calls nor writes answers.
         self._output = os.dup(1)
         os.dup2(2, 1)
-        # Payments have threads of their own, because a customer waits at the payment sheet for at most 25 s.
-        with concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers, \
-                concurrent.futures.ThreadPoolExecutor(PAYMENT_THREADS) as cashiers:
-            for line in sys.stdin.buffer:
-                self._read(json.loads(line), workers, cashiers)
+        _print_at_once()
+        calls = os.fdopen(os.dup(0), "rb")
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        # A customer waits at the payment sheet for at most 25 s, and the App Store for half a second.
+        with calls, concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers, \
+                concurrent.futures.ThreadPoolExecutor(URGENT_THREADS) as urgent:
+            # Bytes, because lines of text end at more characters than the protocol's line feed.
+            for line in calls:
+                self._take(line, workers, urgent)
             # The server has ended, and answers no call any more.
             for waiting in list(self._calls.values()):
                 waiting.set_result({"error": {"code": -32001, "message": "the server ended"}})
         return None
 
-    def _read(self, call, workers, cashiers):
+    def _take(self, line, workers, urgent):
+        """Begins to answer a line; a line that is no call is skipped, and one with wrong parameters is refused."""
+        try:
+            call = json.loads(line)
+        except (ValueError, RecursionError):
+            call = None
+        if not isinstance(call, dict):
+            # The line has no id to answer, and its content may be a customer's.
+            return log(f"skipped a line of {len(line)} bytes that is no JSON object", "warning")
+        try:
+            return self._read(call, workers, urgent)
+        except Exception as error:
+            log(f"skipped a call that cannot be read: {type(error).__name__}", "error")
+            return None if call.get("id") is None else self._fail(call["id"], -32602, "the parameters cannot be read")
+
+    def _read(self, call, workers, urgent):
         method, number, params = call.get("method"), call.get("id"), call.get("params") or {}
+        if not isinstance(params, dict):
+            raise TypeError("params is no object")
         if method is None:
             waiting = self._calls.pop(number, None)
             if waiting is not None:
@@ -903,9 +1046,9 @@ class Bot:
                 protocolVersion="1", handler={"name": self.name}, events=self.events, payments=self.payments or None,
                 maxInFlight=min(self.concurrency, limit)))
         elif method in ("event", "retention"):
-            workers.submit(self._handle, number, params)
+            (workers if method == "event" else urgent).submit(self._handle, number, params)
         elif method == "payment":
-            cashiers.submit(self._pay, number, params)
+            urgent.submit(self._pay, number, params)
         elif number is not None:
             if method in ("ping", "shutdown"):
                 self._answer(number, {})
@@ -915,9 +1058,12 @@ class Bot:
     def _handle(self, number, params):
         try:
             result = self.answer(params)
+        except MessageError as error:
+            log(f"{error}{_place(error)}", "error")
+            return self._fail(number, REFUSED, str(error), error.problems)
         except Exception as error:
             log(traceback.format_exc(), "error")
-            kind = params["event"]["kind"] if "event" in params else "retention"
+            kind = _at(params, "event", "kind") or "retention"
             return self._fail(number, -32603, f"the function for {kind} raised {type(error).__name__}")
         return self._answer(number, result)
 
@@ -926,14 +1072,15 @@ class Bot:
             result = self.pay(params)
         except Exception as error:
             log(traceback.format_exc(), "error")
-            return self._fail(number, -32603, f"the function for {params['call']} raised {type(error).__name__}")
+            return self._fail(number, -32603, f"the function for {params.get('call')} raised {type(error).__name__}")
         return self._answer(number, result)
 
     def _answer(self, number, result):
         self._write({"jsonrpc": "2.0", "id": number, "result": result})
 
-    def _fail(self, number, code, message):
-        self._write({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
+    def _fail(self, number, code, message, problems=None):
+        data = {"data": {"problems": problems}} if problems else {}
+        self._write({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message, **data}})
 
     def _write(self, line):
         data = memoryview(json.dumps(line, ensure_ascii=False).encode() + b"\n")
@@ -945,6 +1092,10 @@ class Bot:
 
     def respond(self, headers, body, secrets):
         """The status and the body for one request, for use in any web framework; `headers` have names in lower case."""
+        return self._respond(headers, body, secrets, lambda params: contextlib.nullcontext())
+
+    def _respond(self, headers, body, secrets, turn):
+        """As `respond`; the function runs within the context `turn(params)`."""
         try:
             verify(headers, body, secrets)
         except SignatureError as error:
@@ -952,8 +1103,13 @@ class Bot:
             return 401, b""
         try:
             params = json.loads(body)
-            answer = self.pay(params) if "call" in params else self.answer(params)
+            with turn(params):
+                answer = self.pay(params) if "call" in params else self.answer(params)
             return 200, json.dumps(answer, ensure_ascii=False).encode()
+        except MessageError as error:
+            log(f"{error}{_place(error)}", "error")
+            # A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
+            return (500, b"") if "call" in params else (422, json.dumps({"problems": error.problems}).encode())
         except Exception:
             log(traceback.format_exc(), "error")
             return 500, b""
@@ -962,7 +1118,9 @@ class Bot:
         """Serves `{"http": {"url": …, "secret": …}}` until SIGTERM; `ready` is called with the server once it listens."""
         if not secrets:
             sys.exit("set HANDLER_SECRET to the secret of the business's file")
-        bot, slots = self, threading.BoundedSemaphore(self.concurrency)
+        bot = self
+        # As in a child process, an update of a payment waits for no event.
+        events, urgent = threading.BoundedSemaphore(self.concurrency), threading.BoundedSemaphore(URGENT_THREADS)
 
         class Requests(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -970,29 +1128,49 @@ class Bot:
             disable_nagle_algorithm = True
             timeout = 60
 
+            def setup(self):
+                super().setup()
+                self.server.idle(self.connection)
+
+            def finish(self):
+                self.server.busy(self.connection)
+                super().finish()
+
             def do_POST(self):
+                self.server.busy(self.connection)
+                try:
+                    self.answer()
+                finally:
+                    if not self.close_connection:
+                        self.server.idle(self.connection)
+
+            def answer(self):
                 length = self.headers.get("Content-Length", "")
-                if not length.isdigit() or int(length) > MAXIMUM_REQUEST_BYTES:
+                if not re.fullmatch("[0-9]{1,12}", length) or int(length) > MAXIMUM_REQUEST_BYTES:
                     self.close_connection = True
                     return self.reply(413 if length.isdigit() else 411, b"")
                 body = self.rfile.read(int(length))
+                if len(body) < int(length):
+                    self.close_connection = True
+                    return None
                 names = {name.lower(): value for name, value in self.headers.items()}
-                with slots:
-                    status, answer = bot.respond(names, body, secrets)
-                return self.reply(status, answer)
+                turn = bot._respond(names, body, secrets, lambda params: events if "event" in params else urgent)
+                return self.reply(*turn)
 
             def reply(self, status, body):
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
+                if self.close_connection or self.server.is_closing:
+                    # This field also ends the loop over the connection's requests.
+                    self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(body)
 
             def log_message(self, format, *arguments):
                 pass
 
-        server = http.server.ThreadingHTTPServer((host, port), Requests)
-        server.daemon_threads = False
+        server = _Server((host, port), Requests)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         log(f"{self.name} listens on http://{host}:{server.server_port}", "notice")
@@ -1000,6 +1178,53 @@ class Bot:
             ready(server)
         with server:
             server.serve_forever()
+
+
+def _place(error):
+    """The line of the bot that raised an error, for the log; the library's own lines tell its author nothing."""
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename != _place.__code__.co_filename]
+    return f" ({os.path.basename(lines[-1].filename)}, line {lines[-1].lineno})" if lines else ""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    """A server whose end waits for requests in progress, and not for open connections without one."""
+
+    daemon_threads = False
+
+    def __init__(self, *arguments):
+        self.is_closing, self._idle, self._guard = False, set(), threading.Lock()
+        super().__init__(*arguments)
+
+    def idle(self, connection):
+        """The connection has no request; while the server ends it gets none any more."""
+        with self._guard:
+            self._idle.add(connection)
+            if self.is_closing:
+                self._end(connection)
+
+    def busy(self, connection):
+        """The connection has a request, or has ended."""
+        with self._guard:
+            self._idle.discard(connection)
+
+    def server_close(self):
+        with self._guard:
+            self.is_closing = True
+            for connection in self._idle:
+                self._end(connection)
+        super().server_close()
+
+    @staticmethod
+    def _end(connection):
+        # A request that has arrived is still read; after it the thread finds the end.
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RD)
+
+
+def _print_at_once():
+    """Makes `print` write each line at once, although standard output is a pipe, and any text."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def verify(headers, body, secrets, now=None):
@@ -1026,14 +1251,19 @@ def _replies(value):
     if len(replies) > MAXIMUM_REPLIES:
         raise MessageError("replyCount", "/replies", f"{len(replies)} items", f"at most {MAXIMUM_REPLIES}")
     for place, reply in enumerate(replies):
-        if not isinstance(reply, str):
-            check(reply, f"/replies/{place}")
-        elif not reply:
-            raise MessageError("empty", f"/replies/{place}", "an empty text", "a text that is not empty")
+        if isinstance(reply, str):
+            replies[place] = _whole(reply)
+            if not reply:
+                raise MessageError("empty", f"/replies/{place}", "an empty text", "a text that is not empty")
+        else:
+            replies[place] = check(reply, f"/replies/{place}")
     return replies
 
 
 def _state(state):
+    state = _sendable(state, "/state")
+    if state is not None and not isinstance(state, dict):
+        raise MessageError("type", "/state", _shown(state), "a dictionary or None")
     size = len(json.dumps(state, ensure_ascii=False).encode())
     if size > MAXIMUM_STATE_BYTES:
         raise MessageError("stateSize", "/state", f"{size} bytes", f"at most {MAXIMUM_STATE_BYTES}")
@@ -1090,7 +1320,7 @@ def simulate(message=None, balloon="balloon", **options):
 
     Options are those of `balloon simulate`; a list repeats one, and a dictionary gives `name=value`.
     """
-    given = json.dumps(message) if isinstance(message, dict) else None
+    given = json.dumps(message).encode() if isinstance(message, dict) else None
     words = [balloon, "simulate", "--wait", "--json"]
     words += ["-"] if given else [message] if message else []
     for name, value in options.items():
@@ -1098,10 +1328,11 @@ def simulate(message=None, balloon="balloon", **options):
             value = [f"{key}={text}" for key, text in value.items()]
         for each in value if isinstance(value, (list, tuple)) else [value]:
             words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
-    ended = subprocess.run(words, input=given, capture_output=True, text=True)
+    ended = subprocess.run(words, input=given, capture_output=True)
     if ended.returncode != 0:
-        raise SimulationError(ended.stderr)
-    sent = [json.loads(line) for line in ended.stdout.splitlines()]
+        raise SimulationError(ended.stderr.decode(errors="replace"))
+    # Split bytes: lines of text also end at U+2028 and others, which a message may have.
+    sent = [json.loads(line) for line in ended.stdout.split(b"\n") if line]
     return [line["message"] for line in sent if line.get("direction") == "outbound"]
 
 
@@ -1122,6 +1353,21 @@ EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","
 "signIn","authentication","payment","app","invitation","answers"]
 MAXIMUM_REPLIES = 32
 MAXIMUM_LINE_BYTES = 1048576
+MEDIA_TYPES = json.loads(r"""{".caf":"audio/x-caf",".pkpass":"application/vnd.apple.pkpass",".usdz":"model/vnd.usdz+zip",
+".doc":"application/msword",".xls":"application/vnd.ms-excel",
+".xlsx":"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",".pdf":"application/pdf",
+".ics":"text/calendar",".aac":"audio/aac",".amr":"audio/amr",".avif":"image/avif",".bmp":"image/bmp",
+".csv":"text/csv",".docx":"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+".gif":"image/gif",".heic":"image/heic",".heif":"image/heif",".htm":"text/html",".html":"text/html",
+".jpeg":"image/jpeg",".jpg":"image/jpeg",".json":"application/json",".key":"application/vnd.apple.keynote",
+".m4a":"audio/mp4",".m4v":"video/x-m4v",".md":"text/markdown",".mov":"video/quicktime",".mp3":"audio/mpeg",
+".mp4":"video/mp4",".numbers":"application/vnd.apple.numbers",
+".ods":"application/vnd.oasis.opendocument.spreadsheet",".odt":"application/vnd.oasis.opendocument.text",
+".ogg":"audio/ogg",".pages":"application/vnd.apple.pages",".pkpasses":"application/vnd.apple.pkpasses",
+".png":"image/png",".ppt":"application/vnd.ms-powerpoint",
+".pptx":"application/vnd.openxmlformats-officedocument.presentationml.presentation",".rtf":"application/rtf",
+".svg":"image/svg+xml",".tif":"image/tiff",".tiff":"image/tiff",".txt":"text/plain",".vcf":"text/vcard",
+".wav":"audio/wav",".webm":"video/webm",".webp":"image/webp",".xml":"application/xml",".zip":"application/zip"}""")
 SCHEMA = json.loads(r"""{"message":{"type":"object","required":["type"],"properties":{"type":{"rule":"messageType","enum":["text",
 "interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
 "pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},

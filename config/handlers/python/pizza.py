@@ -21,11 +21,17 @@ NAMES = {**PIZZAS, **DRINKS}
 
 @on.text
 def text(event):
-    if not event.can("LIST") or "person" in (event.text or "").lower():
-        return handoff("asked for a person, or has a device without lists")
-    if "pizza" not in (event.text or "").lower():
-        return quick_reply("What can we do for you?", [("order", "Order a pizza"), ("person", "Talk to a person")],
-                           reusable=True, fallback="Write pizza to order one, or person to talk to a person.")
+    words = (event.text or "").lower()
+    if not event.can("LIST") or "person" in words:
+        return handoff("asked for a person, or has a device without lists", "A colleague answers in a few minutes.")
+    if event.state.pop("asksForAddress", False):
+        # The fallback of the form asked for it.
+        return summary(event, "Thank you")
+    if "pizza" not in words:
+        # The question is a text: a device shows the summary of a quick reply only in its notification.
+        return ["What can we do for you?", quick_reply(
+            "Please choose", [("order", "Order a pizza"), ("person", "Talk to a person")],
+            reusable=True, fallback="Write pizza to order one, or person to talk to a person.")]
     return menu()
 
 
@@ -38,7 +44,7 @@ def menu():
     return list_picker(bubble("What would you like?", "Baked over wood", image=PICTURE, style="icon"), [
         section("Pizza", PIZZAS.items(), multiple=True),
         section("Drinks", DRINKS.items(), multiple=True),
-    ], reply="My order", reusable=True)
+    ], reply="My order", reusable=True, fallback="What would you like? Write person to order from a person.")
 
 
 @on.listPicker
@@ -49,25 +55,31 @@ def list_chosen(event):
     event.state["order"] = chosen
     now = datetime.datetime.now(datetime.timezone.utc).replace(minute=0, second=0, microsecond=0)
     slots = [slot(str(hours), now + datetime.timedelta(hours=hours), minutes=30) for hours in (1, 2, 3)]
-    return time_picker("When shall we bring it?", "Your pizza", slots, reply="Delivery")
+    return time_picker("When shall we bring it?", "Your pizza", slots, reply="Delivery",
+                       fallback="When shall we bring it? Write person to tell a person.")
 
 
 @on.timePicker
 def time_chosen(event):
     event.state["time"] = event.start_time
+    # A device that shows no form answers in words.
+    event.state["asksForAddress"] = not event.can("FORM")
     return form("Where shall we bring it?", [
         input_page("name", "What is your name?", required=True, textContentType="name"),
         input_page("address", "What is your address?", required=True, multiline=True, maximumCharacterCount=200),
         picker_page("payment", "How do you pay?", [("cash", "Cash"), ("card", "Card")], label="Payment"),
-    ], reply="Address")
+    ], reply="Address", fallback="Where shall we bring it? Please write your name, your address, and cash or card.")
 
 
 @on.form
 def form_filled(event):
+    return summary(event, " ".join((event.answers or {}).get("name", [])) or "Thank you")
+
+
+def summary(event, name):
     order = [NAMES[name] for name in event.state.get("order", [])]
     if not order:
         return ["Please begin again.", menu()]
-    name = " ".join((event.answers or {}).get("name", [])) or "Thank you"
     time = event.state.get("time", "")[11:16]
     event.state.clear()
     return [f"{name}, we bring {', '.join(order)} at {time} GMT.",

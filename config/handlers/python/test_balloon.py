@@ -1,12 +1,15 @@
 """Tests of balloon.py: builders and limits, one conversation over standard input and output, and an HTTP service."""
 import base64
+import contextlib
 import datetime
 import hashlib
 import hmac
 import http.client
 import inspect
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -145,6 +148,47 @@ LIMITS = [
 ]
 
 
+def _nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+HOSTILE = {
+    "elements": ({"type": "text", "body": "x", "a": [1] * 1001}, "/a"),
+    "members": ({"type": "text", "body": "x", **{f"n{number}": 1 for number in range(10_000)}}, ""),
+    "attachments": ({"type": "text", "body": "x", "attachments": [{}] * 101}, "/attachments"),
+    "values": ({"type": "text", "body": "x", "a": [[1] * 1000] * 100}, ""),
+    "levels": ({"type": "text", "body": "x", "a": _nested(128)}, ""),
+    "deep": ({"type": "text", "body": "x", "a": _nested(100_000)}, ""),
+    "scope": ({"signIn": {"scope": ["a"] * 1001}}, "/signIn/scope"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_message_with_too_many_parts_is_not_checked(name):
+    message, place = HOSTILE[name]
+    [(rule, pointer, found, _)] = balloon.problems(message)
+    assert (rule, pointer) == ("fullyChecked", place) and "not fully checked" in found
+
+
+def test_at_most_a_hundred_problems_are_listed():
+    items = [{} for _ in range(1000)]
+    message = balloon_interactive({"listPicker": {"sections": [{"title": "t", "items": items}]}})
+    assert len(balloon.problems(message)) == 100
+
+
+def test_a_long_text_is_not_searched_for_a_form():
+    [(rule, pointer, _, _)] = balloon.problems({"type": "text", "body": "x", "locale": "en" + "-a" * 4_000_000})
+    assert (rule, pointer) == ("locale", "/locale")
+
+
+def balloon_interactive(data):
+    return {"type": "interactive", "interactiveData": {
+        "bid": balloon.APPLE, "data": {"version": "1.0", "requestIdentifier": "r", **data}, "receivedMessage": {"title": "t"}}}
+
+
 @pytest.mark.parametrize("count, problem", LIMITS)
 def test_a_quick_reply_has_two_to_five_items(count, problem):
     if problem:
@@ -245,6 +289,17 @@ def test_a_text_with_files_names_absolute_paths():
         {"path": str(PICTURE), "name": "pizza.png", "mimeType": "image/png"}]
 
 
+TYPES = {"a.caf": "audio/x-caf", "a.pkpass": "application/vnd.apple.pkpass", "a.USDZ": "model/vnd.usdz+zip",
+         "a.doc": "application/msword", "a.xls": "application/vnd.ms-excel", "a.ics": "text/calendar",
+         "a.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "a.b.heic": "image/heic",
+         "a.unheard": "application/octet-stream", "caf": "application/octet-stream"}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_media_type_of_a_file_is_that_of_its_extension(name):
+    assert balloon.text("Look", files=["/srv/" + name])["attachments"][0]["mimeType"] == TYPES[name]
+
+
 # Events and answers.
 
 def test_the_function_of_the_kind_answers_and_any_answers_the_rest():
@@ -270,7 +325,7 @@ def test_a_changed_state_is_in_the_answer_and_an_emptied_one_is_null():
     assert "state" not in bot.answer(params("text"))
     assert bot.answer({**params("text", text="forget"), "state": {"said": "rye"}})["state"] is None
     bot.on.close(lambda event: event.state.update(long="x" * 40000))
-    assert bot.answer(params("close"))["reason"].startswith("stateSize at /state")
+    assert broken(bot.answer, params("close")) == ("stateSize", "/state")
 
 
 LIVE_PERSON = {"metadata": [{"type": "BusinessChatCustomMessage", "bid": "b", "URL": "?a=1"}]}
@@ -293,14 +348,100 @@ def test_an_outcome_is_written_as_the_protocol_says(value, answer):
     assert bot.answer(params("text")) == answer
 
 
-def test_a_wrong_reply_rejects_the_event_with_rule_and_place():
+def test_a_wrong_reply_is_an_error_with_rule_and_place():
     bot = Bot("b")
     bot.on.text(lambda event: ["Hello", {"type": "close"}])
-    assert bot.answer(params("text")) == {
-        "outcome": "reject", "reason": "messageType at /replies/1/type: found a text of 5 characters, "
-        "allowed text interactive richLink typing_start typing_end"}
+    with pytest.raises(MessageError) as caught:
+        bot.answer(params("text"))
+    assert str(caught.value) == (
+        "messageType at /replies/1/type: found a text of 5 characters, allowed text interactive richLink typing_start typing_end")
     bot.on.close(lambda event: ["x"] * 33)
-    assert bot.answer(params("close"))["reason"].startswith("replyCount at /replies: found 33 items")
+    assert broken(bot.answer, params("close")) == ("replyCount", "/replies")
+
+
+def test_an_error_lists_every_broken_rule_of_its_message():
+    with pytest.raises(MessageError) as caught:
+        balloon.quick_reply("", [("a", "")])
+    assert [problem["pointer"] for problem in caught.value.problems] == [
+        DATA + "/quick-reply" + place for place in ("/summaryText", "/items", "/items/0/title")]
+
+
+async def later(event):
+    return "Hello"
+
+
+def state(**values):
+    def function(event):
+        event.state.update(values)
+    return function
+
+
+class Bread:
+    pass
+
+
+ITSELF = []
+ITSELF.append(ITSELF)
+UNSENDABLE = {
+    "NaN in the state": (state(price=float("nan")), "type", "/state/price", "found NaN, allowed a finite number"),
+    "infinity in a list": (state(prices=[1, {"a": float("-inf")}]), "type", "/state/prices/1/a", "found -Infinity"),
+    "a date": (state(at=datetime.date(2030, 1, 1)), "type", "/state/at", "found a value of the type date"),
+    "a datetime": (state(at=datetime.datetime(2030, 1, 1)), "type", "/state/at", "isoformat()"),
+    "bytes": (state(data=b"a"), "type", "/state/data", "found a value of the type bytes"),
+    "a set": (lambda event: {"a"}, "type", "/replies/0", "found a value of the type set"),
+    "an object": (lambda event: [Bread()], "type", "/replies/0", "found a value of the type Bread"),
+    "a coroutine": (later, "type", "/replies/0", "found a value of the type coroutine"),
+    "a coroutine in a list": (lambda event: ["Hello", later(event)], "type", "/replies/1", "write def instead of async def"),
+    "a generator": (lambda event: (word for word in "ab"), "type", "/replies/0", "found a value of the type generator"),
+    "NaN in a message": (
+        lambda event: {"type": "richLink", "richLinkData": {"url": float("nan")}}, "type", "/replies/0/richLinkData/url", "NaN"),
+    "a member whose name is a tuple": (state(a={(1, 2): 3}), "type", "/state/a", "names that are texts"),
+    "a list that contains itself": (state(a=ITSELF), "depth", None, "must not contain itself"),
+    "a state that is a list": (lambda event: setattr(event, "state", ["a"]), "type", "/state", "found 1 item"),
+    "a name of a customer": (state(**{"Ada's price": float("nan")}), "type", "/state/(a name)", "NaN"),
+    "an outcome in a list": (lambda event: [balloon.retry()], "type", "/replies/0", "found a value of the type Outcome"),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", UNSENDABLE)
+def test_what_cannot_be_sent_is_an_error_with_its_place(name):
+    function, rule, pointer, words = UNSENDABLE[name]
+    bot = Bot("b")
+    bot.on.text(function)
+    with pytest.raises(MessageError) as caught:
+        bot.answer(params("text"))
+    assert caught.value.rule == rule and words in str(caught.value)
+    assert pointer in (None, caught.value.pointer)
+
+
+def test_half_an_emoji_is_replaced_and_two_halves_are_one():
+    bot = Bot("b")
+
+    @bot.on.text
+    def text(event):
+        event.state["half\ud83d"] = "\ud83e"
+        return ["Hello \ud83d", "\ud83d\ude00", balloon.text("\ude00", subject="\ud83d!")]
+
+    answer = bot.answer(params("text"))
+    assert answer["state"] == {"half\ufffd": "\ufffd"}
+    assert answer["replies"] == ["Hello \ufffd", "\U0001f600", {"type": "text", "body": "\ufffd", "subject": "\ufffd!"}]
+    bot.on.close(lambda event: balloon.handoff("\ud83d"))
+    assert bot.answer(params("close"))["reason"] == "\ufffd"
+
+
+def test_numbers_as_names_and_tuples_are_written_as_json_has_them():
+    bot = Bot("b")
+    bot.on.text(state(a={1: (True, None, 2.5)}))
+    assert bot.answer(params("text"))["state"] == {"a": {"1": [True, None, 2.5]}}
+
+
+def test_a_wrong_answer_of_a_payment_or_a_retention_function_is_an_error():
+    bot = cashier()
+    bot._functions["paymentGateway"] = lambda call: balloon.paid(float("nan"), "r")
+    assert broken(bot.pay, payment("paymentGateway", attempt="a1", payment={})) == ("type", "/charged")
+    bot.retention(later)
+    assert broken(bot.answer, question()) == ("type", "")
 
 
 def test_a_long_message_and_files_are_read(tmp_path):
@@ -343,18 +484,31 @@ bot.run()
 
 
 class Child:
-    """A bot in a child process, called as the server calls it."""
+    """A bot in a child process, called as the server calls it: lines are bytes that end at a line feed only."""
 
     def __init__(self, code):
         self.process = subprocess.Popen([sys.executable, "-c", code], cwd=FOLDER, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def send(self, line):
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
 
     def write(self, **line):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **line}) + "\n")
-        self.process.stdin.flush()
+        self.send(json.dumps({"jsonrpc": "2.0", **line}, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
     def read(self):
         return json.loads(self.process.stdout.readline())
+
+    def start(self):
+        self.call(1, "initialize", {"config": {"greeting": "Hello"}, "limits": {"maxInFlight": 16}})
+        return self
+
+    def end(self):
+        """The rest of standard output, and standard error, after the end of standard input."""
+        output, errors = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0
+        return output.decode(), errors.decode()
 
     def call(self, number, method, params):
         self.write(id=number, method=method, params=params)
@@ -381,9 +535,97 @@ def test_a_conversation_over_standard_input_and_output():
     assert child.read()["result"]["replies"] == ["m-1"]
     child.write(id=8, method="shutdown")
     assert child.read()["result"] == {}
-    output, errors = child.process.communicate(timeout=20)
-    assert (output, child.process.returncode) == ("", 0)
+    output, errors = child.end()
+    assert output == ""
     assert errors.count("to the log") == 4
+
+
+@pytest.mark.parametrize("text", ["one\u2028two", "\u2029", "a\u0085b\u000cc\u000bd\u001ce", "\r", "\ufeff", "\x00"])
+def test_a_line_ends_at_a_line_feed_only(text):
+    child = Child(BOT).start()
+    for number in (2, 3):
+        assert child.call(number, "event", params("text", text=text))["result"]["replies"] == [f"Hello {text} 1"]
+    assert child.end()[0] == ""
+
+
+NO_CALLS = [b"no JSON, secret", b"[1]", b"7", b"null", b'"secret"', b"{", b"\xff\xfe", b"", b"{} {}", b"[" * 100000]
+
+
+@pytest.mark.parametrize("line", NO_CALLS)
+def test_a_line_that_is_no_call_is_logged_without_its_content_and_skipped(line):
+    child = Child(BOT).start()
+    child.send(line)
+    assert child.call(2, "ping", None)["result"] == {}
+    output, errors = child.end()
+    assert output == "" and f"skipped a line of {len(line) + 1} bytes" in errors and "secret" not in errors
+
+
+@pytest.mark.parametrize("method", ["initialize", "event", "payment", "retention"])
+def test_a_call_with_wrong_parameters_is_refused_and_the_program_continues(method):
+    child = Child(BOT).start()
+    for wrong in ([], "a", {"limits": 5}):
+        assert child.call(2, method, wrong)["error"]["code"] in (-32602, -32603)
+    child.send(b"\xef\xbb\xbf" + json.dumps({"id": 3, "method": "ping"}).encode())
+    assert child.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}
+    child.end()
+
+
+UNSENT = """
+import asyncio, datetime, subprocess, sys
+import balloon
+bot = balloon.Bot("unsent")
+@bot.on.text
+def text(event):
+    if event.text == "quick":
+        return balloon.quick_reply("", [("a", "A")])
+    if event.text == "child":
+        # As ffmpeg and ssh do, the child reads its standard input; what it prints is for the log.
+        return subprocess.run(["cat"], stdout=subprocess.PIPE, timeout=20).stdout.decode() + "converted"
+    if event.text == "print":
+        subprocess.run(["echo", "from the child"])
+        print("half \\ud83d")
+        return sys.stdin.read() + "printed"
+    event.state["price"] = float("nan")
+    return "ok"
+@bot.on.close
+async def close(event):
+    return "Goodbye"
+bot.run()
+"""
+
+
+def test_a_builders_error_is_a_refusal_that_lists_the_problems():
+    child = Child(UNSENT).start()
+    error = child.call(2, "event", params("text", text="quick"))["error"]
+    assert error["code"] == -32002
+    assert [problem["rule"] for problem in error["data"]["problems"]] == ["empty", "quickReplyCount"]
+    assert set(error["data"]["problems"][0]) == {"rule", "pointer", "found", "allowed"}
+    error = child.call(3, "event", params("text", text="nan"))["error"]
+    assert error["data"]["problems"] == [
+        {"rule": "type", "pointer": "/state/price", "found": "NaN", "allowed": "a finite number"}]
+    error = child.call(4, "event", params("close"))["error"]
+    assert error["data"]["problems"][0]["pointer"] == "/replies/0" and "coroutine" in error["message"]
+    assert "never awaited" not in child.end()[1]
+
+
+def test_a_child_of_the_bot_gets_no_call():
+    child = Child(UNSENT).start()
+    child.write(id=2, method="event", params=params("text", text="child"))
+    for number in range(3, 9):
+        child.write(id=number, method="ping")
+    answers = {answer["id"]: answer["result"] for answer in (child.read() for _ in range(7))}
+    assert answers.pop(2)["replies"] == ["converted"] and answers == {number: {} for number in range(3, 9)}
+    assert child.call(9, "event", params("text", text="print"))["result"]["replies"] == ["printed"]
+    output, errors = child.end()
+    assert output == "" and "from the child" in errors
+
+
+def test_print_is_in_the_log_before_the_answer():
+    child = Child(UNSENT).start()
+    child.call(2, "event", params("text", text="print"))
+    lines = [child.process.stderr.readline() for _ in range(2)]
+    assert lines == [b"from the child\n", b"half \\ud83d\n"]
+    child.end()
 
 
 def test_a_bot_withdraws_a_payment_request():
@@ -393,16 +635,14 @@ def test_a_bot_withdraws_a_payment_request():
     assert (asked["method"], asked["params"]) == ("withdrawPayment", {"requestIdentifier": "r-1"})
     child.write(id=asked["id"], result={"withdrawn": True})
     assert child.read()["result"]["replies"] == ["True"]
-    child.process.communicate(timeout=20)
+    child.end()
 
 
 def test_a_call_that_the_ended_server_never_answers_fails():
     child = Child(BOT)
     child.call(1, "initialize", {"config": {}, "limits": {"maxInFlight": 16}})
     assert child.call(2, "event", params("text", text="send"))["method"] == "reply"
-    output, errors = child.process.communicate(timeout=20)
-    assert json.loads(output)["error"]["message"] == "the function for text raised SendError"
-    assert child.process.returncode == 0
+    assert json.loads(child.end()[0])["error"]["message"] == "the function for text raised SendError"
 
 
 # An HTTP service.
@@ -430,10 +670,9 @@ def test_a_service_answers_signed_requests_only():
     assert bot.respond({}, body, [SECRET]) == (401, b"")
 
 
-def test_the_same_functions_run_as_a_service():
-    bot = Bot("b")
-    bot.on.text(lambda event: "Hello " + event.text)
-    bot.on.close(lambda event: 1 / 0)
+@contextlib.contextmanager
+def served(bot):
+    """Serves the bot in a thread, and yields the server; its end must not take longer than the requests in progress."""
     servers, listening = [], threading.Event()
 
     def ready(server):
@@ -444,19 +683,100 @@ def test_the_same_functions_run_as_a_service():
     thread.start()
     assert listening.wait(20)
     try:
+        yield servers[0]
+    finally:
+        servers[0].shutdown()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def post(connection, value):
+    body = json.dumps(value).encode()
+    connection.request("POST", "/", body, signed(body))
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def test_the_same_functions_run_as_a_service():
+    bot = Bot("b")
+    bot.on.text(lambda event: "Hello " + event.text)
+    bot.on.close(lambda event: 1 / 0)
+    with served(bot) as server:
         for kind, status in (("text", 200), ("close", 500), ("typingStart", 200)):
-            body = json.dumps(params(kind, text="Ada")).encode()
-            connection = http.client.HTTPConnection("127.0.0.1", servers[0].server_port, timeout=20)
-            connection.request("POST", "/", body, signed(body))
-            answer = connection.getresponse()
-            content = answer.read()
-            assert answer.status == status
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+            answered, content = post(connection, params(kind, text="Ada"))
+            assert answered == status
             if kind == "text":
                 assert json.loads(content)["replies"] == ["Hello Ada"]
             connection.close()
-    finally:
-        servers[0].shutdown()
-        thread.join()
+
+
+def test_a_service_answers_a_builders_error_with_422_and_the_problems():
+    bot = cashier()
+    bot.on.text(lambda event: balloon.quick_reply("", [("a", "A")]))
+    body = json.dumps(params("text", text="hi")).encode()
+    status, answer = bot.respond(signed(body), body, [SECRET])
+    assert status == 422
+    assert [problem["rule"] for problem in json.loads(answer)["problems"]] == ["empty", "quickReplyCount"]
+    # Whether a payment function charged is not known, so its wrong answer is no refusal.
+    bot._functions["paymentGateway"] = lambda call: balloon.paid(float("nan"), "r")
+    body = json.dumps(payment("paymentGateway", attempt="a1", payment={})).encode()
+    assert bot.respond(signed(body), body, [SECRET]) == (500, b"")
+
+
+def test_an_update_of_a_payment_and_a_retention_question_wait_for_no_event():
+    bot, begun, end = cashier(), threading.Event(), threading.Event()
+    bot.retention(lambda asked: "stay")
+
+    @bot.on.text
+    def text(event):
+        begun.set()
+        assert end.wait(20)
+
+    with served(bot) as server:
+        slow, quick = (http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20) for _ in range(2))
+        thread = threading.Thread(target=post, args=(slow, params("text", text="hi")))
+        thread.start()
+        assert begun.wait(20)
+        assert post(quick, payment("shippingMethodUpdate", payment={"shippingMethod": {"identifier": "cheap"}})) == (200, b"{}")
+        assert post(quick, question()) == (200, b'{"message": "stay"}')
+        end.set()
+        thread.join(20)
+        slow.close()
+        quick.close()
+
+
+SERVICE = """
+import balloon, sys, threading
+bot = balloon.Bot("slow")
+@bot.on.text
+def text(event):
+    print("begun")
+    end.wait(20)
+    return "done"
+end = threading.Event()
+bot.run(["--http", "127.0.0.1:0"])
+"""
+
+
+def test_a_service_ends_at_a_signal_with_open_connections_and_answers_what_it_began():
+    code = SERVICE.replace("bot.run", "threading.Timer(1, end.set).start()\nbot.run")
+    service = subprocess.Popen([sys.executable, "-c", code], cwd=FOLDER, env={**os.environ, "HANDLER_SECRET": SECRET},
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    port = int(service.stderr.readline().rsplit(b":", 1)[1])
+    idle, used, busy = (http.client.HTTPConnection("127.0.0.1", port, timeout=20) for _ in range(3))
+    idle.connect()
+    assert post(used, params("close"))[0] == 200
+    body = json.dumps(params("text", text="hi")).encode()
+    busy.request("POST", "/", body, signed(body))
+    assert service.stdout.readline() == b"begun\n"
+    service.send_signal(signal.SIGTERM)
+    answer = busy.getresponse()
+    assert (answer.status, json.loads(answer.read())["replies"]) == (200, ["done"])
+    assert answer.getheader("Connection") == "close"
+    assert service.wait(20) == 0
+    for connection in (idle, used, busy):
+        connection.close()
 
 
 # Retention questions.

@@ -25,7 +25,8 @@ needs_balloon = pytest.mark.skipif(shutil.which("balloon") is None, reason="need
 
 def order(customer):
     """The whole conversation: from a text to the summary."""
-    [greeting] = customer("text", text="Good morning")
+    words, greeting = customer("text", text="Good morning")
+    assert words["body"] == "What can we do for you?"
     assert [item["title"] for item in greeting["interactiveData"]["data"]["quick-reply"]["items"]] == [
         "Order a pizza", "Talk to a person"]
     [menu] = customer(choose="Order a pizza")
@@ -47,8 +48,22 @@ def order(customer):
 def test_a_customer_orders_a_pizza():
     with simulated(FOLDER / "pizza.py") as customer:
         order(customer)
-        [again] = customer("text", customer="urn:mbid:AQAAYsomebodyElse", attach=[FOLDER.parent / "pizza.png"] * 2)
+        _, again = customer("text", customer="urn:mbid:AQAAYsomebodyElse", attach=[FOLDER.parent / "pizza.png"] * 2)
         assert "quick-reply" in again["interactiveData"]["data"]
+
+
+@needs_balloon
+def test_a_customer_whose_device_shows_lists_only_orders_in_words():
+    with simulated(FOLDER / "pizza.py") as customer:
+        words, choices = customer("text", text="Good morning", device="old-iphone")
+        assert (words["body"], choices["type"]) == ("What can we do for you?", "text")
+        [menu] = customer("text", text="pizza", device="old-iphone")
+        assert "listPicker" in menu["interactiveData"]["data"]
+        customer(choose="Margherita", device="old-iphone")
+        [question] = customer(choose=1, device="old-iphone")
+        assert question["body"].startswith("Where shall we bring it?")
+        summary, _ = customer("text", text="Ada, 1 Long Street, card", device="old-iphone")
+        assert "we bring Margherita at" in summary["body"]
 
 
 @needs_balloon

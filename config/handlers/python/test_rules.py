@@ -68,8 +68,8 @@ def test_the_library_finds_the_errors_that_the_server_finds(sample, tmp_path):
     expected = {str(file): set() for file in files}
     for start in range(0, len(files), 500):
         ended = subprocess.run(["balloon", "validate", "--json", *map(str, files[start:start + 500])],
-                               capture_output=True, text=True)
-        for line in ended.stdout.splitlines():
+                               capture_output=True)
+        for line in filter(None, ended.stdout.split(b"\n")):
             problem = json.loads(line)
             if problem["severity"] == "error" and problem["rule"] in RULES:
                 expected[problem["file"]].add((problem["rule"], problem["pointer"]))

@@ -71,14 +71,26 @@ def test_a_card_is_charged_or_declined_and_a_reversal_is_confirmed():
     assert call("paymentGateway") == {"status": "STATUS_SUCCESS", "charged": "10.00", "reference": "test-01234567"}
     assert call("paymentGateway", card="Visa 0002")["status"] == "STATUS_FAILURE"
     assert call("reversal") == {}
+    # The charge of a reversed key comes too late.
+    assert call("paymentGateway")["status"] == "STATUS_FAILURE"
 
 
 @pytest.mark.parametrize("record, reply", [
     ({"state": "paid", "amount": "10.00", "currency": "EUR"}, "Thank you! You paid 10.00 EUR."),
-    ({"state": "unpaid", "amount": "8.00", "currency": "EUR"}, 'Nothing was charged. Write "pay" to try again.'),
+    *[({"state": state, "amount": "8.00", "currency": "EUR"}, 'Nothing was charged. Write "pay" to try again.')
+      for state in ("unpaid", "declined", "reversed")],
 ])
 def test_the_shop_answers_the_end_of_a_payment(record, reply):
     assert answer("applePay", payment={"state": "paid"}, paymentRecord=record) == reply
+
+
+def test_the_shop_invites_no_second_payment_while_the_first_may_be_charged():
+    replies = [
+        answer("applePay", payment={}, paymentRecord={"state": state, "amount": "8.00", "currency": "EUR"})
+        for state in ("pending", "uncertain", "unreversed", "unheard-of")]
+    replies.append(answer("applePay", payment={}))
+    assert all("Nothing was charged." not in reply and "try again" not in reply for reply in replies)
+    assert len(set(replies)) == 3
 
 
 @pytest.mark.skipif(shutil.which("balloon") is None, reason="needs balloon on the PATH")

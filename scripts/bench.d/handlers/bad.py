@@ -7,7 +7,7 @@ import sys
 import time
 
 fault = sys.argv[1]
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     if "id" not in call:
         continue

@@ -75,7 +75,7 @@ private struct Cashier: TextHandler, ApplePayHandler, PaymentGatewayHandler, Shi
     }
 
     func applePay(_: ApplePay, _ context: Context) -> Outcome {
-        .reply(.text(context.payment?.state == .paid ? "Thank you!" : "Nothing was charged."))
+        .reply(.text(context.payment?.state == .paid ? "Thank you!" : "Not paid."))
     }
 
     func shippingMethodUpdate(

@@ -54,7 +54,7 @@ import MessageStore
         let store = try Store.open(storeConfiguration, logger: logger)
         let businesses = Set(configuration.businesses.map(\.businessID))
         let webhook = WebhookRoute.make(
-            configuration, isServed: { businesses.contains($0) }, store: store,
+            CurrentConfiguration(configuration), isServed: { businesses.contains($0) }, store: store,
             observer: JSONStageLog(level: .info))
         let health = HealthRoutes.make(for: .everybody, checks: ReadinessChecks(store: store))
         let server = try HTTPServer(

@@ -48,11 +48,11 @@ struct EventCursor: Sendable {
     /// Begins at the end of the ring.
     static let latest = EventCursor(through: nil, position: .latest)
 
-    /// Resumes behind the place that `id` names in this store.
+    /// Resumes behind the place that `id` names in the store of the numbers.
     ///
     /// An id of another store leads to `reset`, like a place that the journal no longer has.
-    init(after id: String, in store: String) {
-        self.init(through: EventID.place(id, in: store) ?? .max, position: .start)
+    init(after id: String, in numbers: RecordNumbers) {
+        self.init(through: EventID.place(id, in: numbers) ?? .max, position: .start)
     }
 
     private init(through: UInt64?, position: Position) {
@@ -110,7 +110,7 @@ struct EventCursor: Sendable {
             rest = (start, place)
             begin = (last, exclusion)
         }
-        let reading = Task(executorPreference: hub.readers) { [begin] in
+        let reading = Task(executorPreference: hub.readers[filter.token.name]) { [begin] in
             try turn.read {
                 guard let begin else { throw EventCatchUp.MissingRecords() }
                 return try hub.store.pastEvents(

@@ -14,7 +14,7 @@ import Synchronization
 ///   journal ─────────────────────────────────┘
 /// ```
 ///
-/// While no token is configured, nothing is read or kept. One lock covers the ring and the broadcasts, so
+/// Without followers, nothing is read or kept. Reading begins with the first one, and ends some minutes after the last. One lock covers the ring and the broadcasts, so
 /// that a follower that reaches the end of the ring subscribes without a gap.
 final class EventHub: Sendable {
     /// Sends the same bytes to all followers with the same filter.
@@ -109,6 +109,8 @@ final class EventHub: Sendable {
         var ring = EventRing(after: 0)
         /// Whether the store's events are read.
         var isFollowing = false
+        /// The time of the last request for events, or of the last check that found a follower.
+        fileprivate var usedAt = ContinuousClock.now
         var isClosed = false
         /// The number of the source whose events the ring has.
         fileprivate var source = 0
@@ -127,6 +129,8 @@ final class EventHub: Sendable {
     static let interval = Duration.milliseconds(50)
     /// The pause between two comments, which keep idle connections open.
     static let heartbeat = Duration.seconds(15)
+    /// How long events are read after the last follower has left.
+    static let unusedTime = Duration.seconds(300)
     /// The limits for one token: its different filters, its pages at a time, and its streams.
     static let maximumChannels = 32
     static let maximumPages = 16
@@ -134,14 +138,16 @@ final class EventHub: Sendable {
     /// The bytes of events after which one step of sending under the lock ends.
     private static let stepBytes = 256 << 10
 
+    /// The record numbers as a token of all businesses sees them.
+    let numbers: RecordNumbers
     let store: Store
     let access: APIAccess
     /// The maximum number of streams of one token.
     private let maximumStreams: Int
     /// Limits the followers that read the journal at the same time.
     let turns = JournalTurns()
-    /// Reads parts of the journal.
-    let readers = BlockingTaskExecutor(maximumThreads: 4)
+    /// Reads parts of the journal, for each token on its own threads.
+    let readers = TokenExecutors()
     private let state = Mutex(State())
     private let pump: EventPump
     /// A stream that ends when a stop of the server begins.
@@ -153,27 +159,44 @@ final class EventHub: Sendable {
     ) {
         self.maximumStreams = maximumStreams
         self.store = store
+        numbers = RecordNumbers(key: store.recordKey, store: store.identity)
         self.access = access
         self.logger = logger
         pump = EventPump(store)
     }
 
-    /// Begins to read the store's events when a token is configured, and stops when none is.
+    /// Begins to read the store's events for a follower, unless they are read already.
     ///
-    /// It is called before messages are recorded, and after each reload.
+    /// Each request for events calls it before it looks for its place.
     func begin() async {
-        guard access.isServed else {
-            state.withLock { $0.isFollowing = false }
-            return store.endEvents()
+        let isFollowing = state.withLock { state in
+            state.usedAt = .now
+            return state.isFollowing || state.isClosed
         }
-        guard state.withLock({ !$0.isFollowing && !$0.isClosed }) else { return }
-        let begin = await pump.begin()
-        state.withLock { state in
-            state.replaceRing(begin)
-            state.isFollowing = true
+        if isFollowing { return }
+        await pump.exclusively { [self] in
+            guard state.withLock({ !$0.isFollowing && !$0.isClosed }) else { return }
+            let begin = await pump.begin()
+            state.withLock { state in
+                state.replaceRing(begin)
+                state.isFollowing = true
+            }
+            // A wakeup that came before `isFollowing` was true had no effect, so wake up again.
+            store.wakeEvents()
         }
-        // A wakeup that came before `isFollowing` was true had no effect, so wake up again.
-        store.wakeEvents()
+    }
+
+    /// Stops reading the store's events when there is no follower, and none came for `time`.
+    func endUnused(after time: Duration = EventHub.unusedTime) async {
+        await pump.exclusively { [self] in
+            let ends = state.withLock { state in
+                if !state.channels.isEmpty || !state.pages.isEmpty { state.usedAt = .now }
+                guard state.isFollowing, .now - state.usedAt >= time else { return false }
+                state.isFollowing = false
+                return true
+            }
+            if ends { store.endEvents() }
+        }
     }
 
     /// Sends events until a stop begins, or the task is cancelled.
@@ -193,6 +216,7 @@ final class EventHub: Sendable {
                 // A stop of the server cancels this sleep.
                 while (try? await Task.sleep(for: Self.heartbeat)) != nil {
                     self.sendComments()
+                    await self.endUnused()
                 }
             }
             await group.next()
@@ -225,14 +249,16 @@ final class EventHub: Sendable {
             logger.warning(
                 "clients of the event stream read too slowly and are disconnected; they resume from the journal"
             )
-            let begin = await pump.begin()
-            let channels = state.withLock { state in
-                state.replaceRing(begin)
-                // The last token may have been removed meanwhile.
-                if !state.isFollowing { store.endEvents() }
-                return state.removeChannels()
+            await pump.exclusively { [self] in
+                // Reading may have ended meanwhile.
+                guard state.withLock({ $0.isFollowing }) else { return }
+                let begin = await pump.begin()
+                let channels = state.withLock { state in
+                    state.replaceRing(begin)
+                    return state.removeChannels()
+                }
+                for channel in channels { channel.end() }
             }
-            for channel in channels { channel.end() }
             return
         }
         var rest = batch.events[...]
@@ -256,14 +282,23 @@ final class EventHub: Sendable {
     /// for it too.
     private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
         let slugs = access.slugs
-        let rendered = events.compactMap { placed in
-            slugs[placed.event.business].map { RenderedEvent(placed, in: store.identity, business: $0) }
+        let render = { [numbers] (token: APIToken) in
+            events.compactMap { placed in
+                slugs[placed.event.business].map {
+                    RenderedEvent(placed, in: numbers.seen(by: token), business: $0)
+                }
+            }
         }
         let filters = state.withLock { state in
             state.channels.filter { $0.value.broadcast.subscriberCount > 0 }.map(\.key)
         }
         var texts: [EventFilter: [UInt8]] = [:]
-        for filter in filters { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
+        // Two texts of each event: one for tokens that see sealed numbers, and one for the others.
+        for group in Dictionary(grouping: filters, by: { $0.token.businesses == nil }).values {
+            guard let token = group.first?.token else { continue }
+            let rendered = render(token)
+            for filter in group { texts[filter] = RenderedEvent.text(of: rendered, for: filter) }
+        }
         state.withLock { state in
             // A new source may have replaced the ring meanwhile; these events do not belong in the new ring.
             guard state.source == batch.source else { return }
@@ -275,7 +310,8 @@ final class EventHub: Sendable {
             guard !events.isEmpty else { return }
             for (filter, channel) in state.channels where channel.broadcast.subscriberCount > 0 {
                 // The first follower of a filter may have subscribed after the texts were joined.
-                channel.broadcast.send(texts[filter] ?? RenderedEvent.text(of: rendered, for: filter))
+                channel.broadcast.send(
+                    texts[filter] ?? RenderedEvent.text(of: render(filter.token), for: filter))
             }
             for page in state.pages.values { page.wakeUp() }
         }
@@ -284,8 +320,8 @@ final class EventHub: Sendable {
     /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
         let unused = state.withLock { state in
-            for channel in state.channels.values {
-                channel.broadcast.send(EventText.comment(state.through, in: store.identity))
+            for (filter, channel) in state.channels {
+                channel.broadcast.send(EventText.comment(state.through, in: numbers(for: filter)))
             }
             let unused = state.channels.filter { $0.value.isUnused }
             for filter in unused.keys { state.channels[filter] = nil }
@@ -319,6 +355,7 @@ extension EventHub {
             guard !state.isClosed, state.isFollowing else {
                 throw APIProblem(.unavailable, "the server stops")
             }
+            state.usedAt = .now
             let own = state.channels.filter { $0.key.token == filter.token }
             guard own.values.reduce(0, { $0 + $1.followerCount }) < maximumStreams else {
                 throw APIProblem(.unavailable, "the token has too many open streams")
@@ -356,6 +393,9 @@ extension EventHub {
         state.withLock { body(&$0) }
     }
 
+    /// The record numbers as the token of a filter sees them.
+    func numbers(for filter: EventFilter) -> RecordNumbers { numbers.seen(by: filter.token) }
+
     /// The slug of an event's business, if the event has a wanted type and the token may see it.
     func slug(of event: StoreEvent, for filter: EventFilter) -> String? {
         access.slugs[event.business].flatMap { filter.accepts(event.name.rawValue, of: $0) ? $0 : nil }
@@ -366,7 +406,7 @@ extension EventHub {
         var text: [UInt8] = []
         for placed in events {
             if let slug = slug(of: placed.event, for: filter) {
-                EventText.append(placed, in: store.identity, business: slug, to: &text)
+                EventText.append(placed, in: numbers(for: filter), business: slug, to: &text)
             }
         }
         return text
@@ -449,10 +489,22 @@ actor EventPump {
     private let store: Store
     private var source: EventSource?
     private var sourceNumber = 0
+    /// The latest operation that begins or ends the reading.
+    private var latest: Task<Void, Never>?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     init(_ store: Store) { self.store = store }
+
+    /// Runs operations that begin or end the reading one at a time.
+    func exclusively(_ operation: @escaping @Sendable () async -> Void) async {
+        let task = Task { [latest] in
+            await latest?.value
+            await operation()
+        }
+        latest = task
+        await task.value
+    }
 
     /// Begins to follow the store's events, also again after changes were lost; returns a batch without
     /// events.

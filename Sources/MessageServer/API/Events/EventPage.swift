@@ -35,7 +35,7 @@ struct EventPage: Sendable {
         defer { timer.cancel() }
         let deadline = ContinuousClock.now + max(wait, Self.readingTime)
         var wakeups = waiter.wakeups.makeAsyncIterator()
-        var page = Page(in: hub.store.identity, place: start.through ?? 0)
+        var page = Page(in: hub.numbers(for: filter), place: start.through ?? 0)
         var cursor = start
         var parts = 0
         reading: while !page.isFull, parts < Self.maximumParts, !waiter.isTokenRemoved {
@@ -71,10 +71,10 @@ private struct Page {
     /// The place behind the last event.
     var place: UInt64
 
-    private let store: String
+    private let numbers: RecordNumbers
 
-    init(in store: String, place: UInt64) {
-        self.store = store
+    init(in numbers: RecordNumbers, place: UInt64) {
+        self.numbers = numbers
         self.place = place
     }
 
@@ -87,7 +87,7 @@ private struct Page {
             if isFull { return }
             place = placed.through
             if let slug = slug(placed.event) {
-                append(EventText.pageEntry(placed, in: store, business: slug))
+                append(EventText.pageEntry(placed, in: numbers, business: slug))
             }
         }
     }
@@ -107,7 +107,7 @@ private struct Page {
         APIAnswer { writer in
             writer.key("events")
             writer.array { writer in for entry in entries { writer.raw(entry) } }
-            writer.field("after", EventID.text(place, in: store))
+            writer.field("after", EventID.text(place, in: numbers))
         }
     }
 }

@@ -12,9 +12,22 @@ enum EventRoutes {
     /// The longest time that a page waits for an event.
     static let maximumWaitSeconds = 50
 
+    /// The names of all events that a caller can choose.
+    static let types =
+        StoreEvent.Name.allCases.map(\.rawValue) + TransientEvent.Name.allCases.map(\.rawValue)
+
+    private static let headers = [
+        APIParameter(
+            "Last-Event-ID", .text(maximumBytes: 64),
+            "The id of the last event that the caller has; it replaces the parameter after."),
+        APIParameter(
+            "Prefer", .field,
+            "With Accept: application/json, wait=N waits up to N seconds, at most 50, for an event."),
+    ]
+
     static func make(_ hub: EventHub) -> [APIRoute] {
-        let types = StoreEvent.Name.allCases.map(\.rawValue) + TransientEvent.Name.allCases.map(\.rawValue)
-        var business = APIParameter("business", .text(maximumBytes: 64), "Only events of this business.")
+        var business = APIParameter(
+            "business", .identifier(maximumBytes: 64), "Only events of this business.")
         business.isRepeatable = true
         var type = APIParameter("type", .choice(types), "Only events of this type.")
         type.isRepeatable = true
@@ -22,26 +35,36 @@ enum EventRoutes {
             "after", .text(maximumBytes: 64), "The id of the last event that the caller has.")
         return [
             APIRoute(
-                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens"
+                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens",
+                .eventPage
             ) { request, responder in
                 do throws(APIProblem) {
                     let filter = try filter(of: request)
                     let cursor =
                         (request.field("last-event-id") ?? request["after"])
-                        .map { EventCursor(after: $0, in: hub.store.identity) } ?? .latest
-                    switch try EventFormat(accept: request.field("accept")) {
-                    case .stream: try EventStream(hub, filter, cursor).start(responder)
-                    case .page:
-                        let wait = Preference.waitSeconds(request.field("prefer"))
-                        EventPage(
-                            hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
-                        ).start(cursor, responder)
+                        .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
+                    let format = try EventFormat(accept: request.field("accept"))
+                    let wait = Preference.waitSeconds(request.field("prefer"))
+                    Task {
+                        // The first follower makes the hub read the store's events.
+                        await hub.begin()
+                        do throws(APIProblem) {
+                            switch format {
+                            case .stream: try EventStream(hub, filter, cursor).start(responder)
+                            case .page:
+                                EventPage(
+                                    hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
+                                ).start(cursor, responder)
+                            }
+                        } catch {
+                            responder.respond(error)
+                        }
                     }
                 } catch {
                     responder.respond(error)
                 }
                 return nil
-            }
+            }.describing(headers: headers)
         ]
     }
 

@@ -46,14 +46,15 @@ struct EventStream: Sendable {
                 var text = hub.text(of: events, for: filter)
                 // Without wanted events, a comment tells the client the new place and keeps its connection open.
                 if text.isEmpty, let place = cursor.through, place != told {
-                    text = EventText.comment(place, in: hub.store.identity)
+                    text = EventText.comment(place, in: hub.numbers(for: filter))
                 }
                 guard !text.isEmpty else { continue }
                 try await writer.write(text)
                 told = cursor.through
             case .waiting:
-                try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.store.identity))
-            case .reset: try await writer.write(EventText.reset(cursor.through ?? 0, in: hub.store.identity))
+                try await writer.write(EventText.comment(cursor.through ?? 0, in: hub.numbers(for: filter)))
+            case .reset:
+                try await writer.write(EventText.reset(cursor.through ?? 0, in: hub.numbers(for: filter)))
             case .end: return
             }
         }

@@ -9,23 +9,25 @@ enum EventText {
     static let head = Array(": events\nretry: 2000\n\n".utf8)
 
     /// Returns a comment with the place, so that a follower that gets few events resumes near the end.
-    static func comment(_ through: UInt64, in store: String) -> [UInt8] {
-        Array(": idle\nid: \(EventID.text(through, in: store))\n\n".utf8)
+    static func comment(_ through: UInt64, in numbers: RecordNumbers) -> [UInt8] {
+        Array(": idle\nid: \(EventID.text(through, in: numbers))\n\n".utf8)
     }
 
-    /// Appends an event in the format of a stream; `store` is the identity of the store.
-    static func append(_ placed: PlacedEvent, in store: String, business: String, to text: inout [UInt8]) {
+    /// Appends an event in the format of a stream.
+    static func append(
+        _ placed: PlacedEvent, in numbers: RecordNumbers, business: String, to text: inout [UInt8]
+    ) {
         text +=
-            "id: \(EventID.text(placed.through, in: store))\nevent: \(placed.event.name.rawValue)\ndata: "
+            "id: \(EventID.text(placed.through, in: numbers))\nevent: \(placed.event.name.rawValue)\ndata: "
             .utf8
-        text += data(placed.event, business: business)
+        text += data(placed.event, in: numbers, business: business)
         text += "\n\n".utf8
     }
 
     /// The event that tells a follower that it missed events, so that it must load its data again.
-    static func reset(_ through: UInt64, in store: String) -> [UInt8] {
+    static func reset(_ through: UInt64, in numbers: RecordNumbers) -> [UInt8] {
         Array(
-            "id: \(EventID.text(through, in: store))\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n"
+            "id: \(EventID.text(through, in: numbers))\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n"
                 .utf8)
     }
 
@@ -47,22 +49,24 @@ enum EventText {
     static let resetName = "stream.reset"
 
     /// The object of an event, on one line.
-    static func data(_ event: StoreEvent, business: String) -> [UInt8] {
+    static func data(_ event: StoreEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256 + (event.line?.count ?? 0)) {
-            write(event, business, to: &$0)
+            write(event, numbers, business, to: &$0)
         }
     }
 
     /// The object of an event in a page, with its place.
-    static func pageEntry(_ placed: PlacedEvent, in store: String, business: String) -> [UInt8] {
+    static func pageEntry(_ placed: PlacedEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256 + (placed.event.line?.count ?? 0)) { writer in
-            writer.field("id", EventID.text(placed.through, in: store))
-            write(placed.event, business, to: &writer)
+            writer.field("id", EventID.text(placed.through, in: numbers))
+            write(placed.event, numbers, business, to: &writer)
         }
     }
 
-    private static func write(_ event: StoreEvent, _ business: String, to writer: inout JSONWriter) {
-        writer.field("key", event.key.description)
+    private static func write(
+        _ event: StoreEvent, _ numbers: RecordNumbers, _ business: String, to writer: inout JSONWriter
+    ) {
+        writer.field("key", "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)")
         writer.field("at", event.at.rfc3339)
         writer.field("type", event.name.rawValue)
         writer.field("business", business)
@@ -70,7 +74,7 @@ enum EventText {
         writer.field("kind", event.kind?.rawValue)
         writer.field("seq", event.sequence)
         writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
-        writer.field("record", event.delivery.map { Int(clamping: $0) })
+        writer.field("record", event.delivery.map { numbers.shown($0) as Int })
         writer.field("state", event.state)
         if let person = event.person {
             writer.key("person")
@@ -82,10 +86,11 @@ enum EventText {
         writer.field("outcome", event.outcome)
         writer.field("status", event.status)
         writer.field("reason", event.reason)
+        writer.field("note", event.note)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.key("line")
-        writer.raw(line)
+        writer.raw(numbers.shown(line: line))
     }
 }
 

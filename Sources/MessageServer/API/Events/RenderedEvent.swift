@@ -1,17 +1,17 @@
 import MessageStore
 
-/// An event that is rendered once, because all followers get the same text.
+/// An event that is rendered once for all followers that see the same record numbers.
 struct RenderedEvent: Sendable {
     private let type: String
     private let slug: String
     private let text: [UInt8]
 
     /// Renders an event with its place, for the business with this slug.
-    init(_ placed: PlacedEvent, in store: String, business slug: String) {
+    init(_ placed: PlacedEvent, in numbers: RecordNumbers, business slug: String) {
         type = placed.event.name.rawValue
         self.slug = slug
         var text: [UInt8] = []
-        EventText.append(placed, in: store, business: slug, to: &text)
+        EventText.append(placed, in: numbers, business: slug, to: &text)
         self.text = text
     }
 

@@ -32,8 +32,8 @@ struct SendingBody {
 
     /// Parses the body of a request; `namesCustomer` also allows the member `customer`, when the path names no
     /// customer.
-    init(_ request: APIRequest, namesCustomer: Bool) throws(APIProblem) {
-        root = try request.object(Self.members + (namesCustomer ? ["customer"] : []))
+    init(_ body: [UInt8], namesCustomer: Bool) throws(APIProblem) {
+        root = try APIRequest.object(body, Self.members + (namesCustomer ? ["customer"] : []))
         attachments = try Self.attachments(root)
         message = try Self.message(root, hasAttachments: !attachments.isEmpty)
         isAutomatic = try Self.flag("autoReply", of: root)
@@ -50,8 +50,8 @@ struct SendingBody {
     /// The telephone number to invite: `tel:+` and 5 to 15 digits; throws `bad-member` otherwise.
     var invited: CustomerID {
         get throws(APIProblem) {
-            guard let value = root["customer"], let text = value.string, text.hasPrefix("tel:+"),
-                (5...15).contains(text.utf8.count - 5),
+            guard let value = root["customer"], let text = value.string,
+                text.utf8.starts(with: "tel:+".utf8), (5...15).contains(text.utf8.count - 5),
                 text.utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
             else {
                 throw APIProblem(
@@ -106,25 +106,28 @@ struct SendingBody {
         // Lines and columns fit the request's body only for problems of the member `message` as the client
         // sent it.
         let hasPlaces = root["message"] != nil && OutboundMessage.problems(in: message.root).hasErrors
+        let start = hasPlaces ? root["message"]?.position : nil
         let json = JSONWriter.array(of: problems) { problem, writer in
-            write(problem, hasPlace: hasPlaces, to: &writer)
+            write(problem, from: start, to: &writer)
         }
         return APIProblem(.unprocessable, "Apple would refuse the message").member("problems", json)
     }
 
     /// The warnings about a message that Apple would accept, as a JSON array.
     func list(_ problems: [MessageProblem]) -> [UInt8] {
-        JSONWriter.array(of: problems) { problem, writer in write(problem, hasPlace: false, to: &writer) }
+        JSONWriter.array(of: problems) { problem, writer in write(problem, from: nil, to: &writer) }
     }
 
-    private func write(_ problem: MessageProblem, hasPlace: Bool, to writer: inout JSONWriter) {
+    /// Writes a problem, with its place in the request's body when `start` is the place of the message in it.
+    private func write(
+        _ problem: MessageProblem, from start: (line: Int, column: Int)?, to writer: inout JSONWriter
+    ) {
         writer.object { writer in
             writer.field("rule", problem.rule.rawValue)
             writer.field("severity", problem.severity.rawValue)
             writer.field("pointer", pointer(problem.pointer))
-            if hasPlace, let value = root["message"] {
+            if let (line, column) = start {
                 // The line and column are relative to the beginning of the message.
-                let (line, column) = value.position
                 writer.field("line", line + problem.line - 1)
                 writer.field("column", problem.line == 1 ? column + problem.column - 1 : problem.column)
             }
@@ -180,7 +183,7 @@ extension SendingBody {
         guard message.kind == .object else {
             throw APIProblem(.badMember, "message must be an object", at: message)
         }
-        if let type = message["type"], type.string?.hasPrefix("typing_") ?? false {
+        if let type = message["type"], type.textBytes?.starts(with: "typing_".utf8) ?? false {
             throw APIProblem(.badMember, "a typing indicator is sent with POST …/typing", at: type)
         }
         // These members name files of the server; only messages that the server creates may have them.
@@ -194,7 +197,9 @@ extension SendingBody {
 
     private static func document(_ json: [UInt8], _ value: JSONValue) throws(APIProblem) -> JSONDocument {
         // A value inside valid JSON is valid JSON.
-        guard let document = try? JSONDocument(json) else { throw APIProblem(.badJSON, at: value) }
+        guard let document = try? JSONDocument(json, limits: APIRequest.bodyLimits) else {
+            throw APIProblem(.badJSON, at: value)
+        }
         return document
     }
 

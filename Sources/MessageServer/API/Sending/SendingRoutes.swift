@@ -52,14 +52,14 @@ struct SendingRoutes: Sendable {
                 .post, Self.business + "/conversations/{c}/messages", may: .send, query: Self.query,
                 body: Self.body, "Send a message", .sent
             ) { request, responder in
-                let message = try SendingBody(request, namesCustomer: false)
+                let message = try SendingBody(request.body, namesCustomer: false)
                 return try await send(message, to: customer(request), request, responder)
             }.describing(body: .newMessage, headers: Self.headers, creates: true),
             APIRoute(
                 .post, Self.business + "/messages", may: .send, query: Self.query, body: Self.body,
                 "Invite a customer", .sent
             ) { request, responder in
-                let message = try SendingBody(request, namesCustomer: true)
+                let message = try SendingBody(request.body, namesCustomer: true)
                 return try await send(message, to: message.invited, request, responder)
             }.describing(body: .newInvitation, headers: Self.headers, creates: true),
         ]

@@ -9,7 +9,7 @@ import MessageStore
 /// The content is written to the disk while it arrives, and is durable before the answer.
 struct UploadRoute: Sendable {
     let uploads: UploadedFiles
-    let maximumBytes: Int
+    let maximumBytes: @Sendable () -> Int
 
     static let path = "/v1/businesses/{slug}/attachments"
     static let contentDigest = APIParameter(
@@ -33,7 +33,7 @@ struct UploadRoute: Sendable {
             do {
                 while let piece = try await reader.next() {
                     sizeBytes += piece.count
-                    guard sizeBytes <= maximumBytes else { throw APIProblem(.tooLarge) }
+                    guard sizeBytes <= maximumBytes() else { throw APIProblem(.tooLarge) }
                     if wanted != nil { digest.append(piece) }
                     try Self.onDisk { try upload.append(piece) }
                 }

@@ -25,7 +25,7 @@ def answer(params):
     return {}
 
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     method = call.get("params", {}).get("payment", {}).get("shippingMethod", {}).get("identifier") or ""
     if call.get("id") == "w":

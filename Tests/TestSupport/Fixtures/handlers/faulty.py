@@ -36,7 +36,7 @@ def introduce(call):
         write("Loading the catalogue ...")
     version = "7" if fault == "wrongVersion" else "1"
     wanted = {"failures": ["text", "replyFailed"], "everything": "*", "unknownKind": ["text", "picture"]}.get(fault, ["text"])
-    line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": wanted, "maxInFlight": 1})
+    line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": wanted, "maxInFlight": 4 if fault == "builder" else 1})
     config.update(call["params"].get("config", {}))
     if fault == "unflushed":
         sys.stdout.write(line + "\n")
@@ -79,7 +79,7 @@ def event(call):
     if fault == "later":
         # The first call must be answered before the program continues.
         while events > 1 and len(told) < 3:
-            take(json.loads(sys.stdin.readline()))
+            take(json.loads(sys.stdin.buffer.readline()))
         write(result(call, {"replies": ["at once: " + " ".join(told)]}))
         for key in ["ready", "ready", ""]:
             write(json.dumps({"jsonrpc": "2.0", "id": "r" + key, "method": "reply", "params": {
@@ -101,6 +101,11 @@ def event(call):
         os._exit(8)
     if fault == "mute":
         return
+    if fault == "builder":
+        problem = {"rule": "quickReplyCount", "pointer": "/replies/0", "found": "1 item", "allowed": "2 to 5 items"}
+        write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {
+            "code": -32002, "message": "wrong", "data": {"problems": [problem]}}}))
+        return
     if fault == "path":
         path = params["event"]["messagePath"]
         with open(path) as file:
@@ -113,6 +118,8 @@ def event(call):
         answer = result(call, {"replies": [f"after {params['afterPerson']}"]})
     elif fault == "handoff":
         answer = result(call, {"outcome": "handoff", "reason": "asked", "replies": ["A colleague answers soon."]})
+    elif fault == "iPhoneOnly":
+        answer = result(call, {"replies": ["hello"] if "QUICK" in params["event"].get("capabilities", []) else []})
     elif fault == "refusedReply":
         answer = result(call, {"replies": ["fine", {"type": "interactive"}]})
     elif fault == "unknownMember":
@@ -154,7 +161,7 @@ def event(call):
         select.select([], [], [], 10.1)
     if fault == "late" and first:
         # Until it is told that nobody waits any more.
-        sys.stdin.readline()
+        sys.stdin.buffer.readline()
     if fault == "wrongID":
         answer = result({"id": 1}, {})
     if fault == "unknown":
@@ -188,9 +195,9 @@ def take(answer):
 def lines():
     """What was sent; with a fault, what of it there is at once."""
     if fault != "pieces":
-        yield from sys.stdin
+        yield from sys.stdin.buffer
     while fault == "pieces" and (piece := os.read(0, 4 << 20)):
-        yield from piece.decode().splitlines()
+        yield from filter(None, piece.split(b"\n"))
 
 
 for line in lines():

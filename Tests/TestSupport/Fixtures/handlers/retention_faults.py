@@ -18,7 +18,7 @@ def write(message):
     sys.stdout.flush()
 
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     method = call.get("method")
     if method == "initialize":

@@ -23,7 +23,7 @@ def replies(event):
     return [" ".join(word for word in words if word)]
 
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     if call.get("method") == "initialize":
         handler = {"name": "signin"}

@@ -2,21 +2,25 @@ import Dispatch
 import Glibc
 
 /// An HTTP/1.1 server on a loopback port with scripted answers, including invalid ones.
-final class LoopbackServer: Sendable {
-    struct Request: Sendable {
+public final class LoopbackServer: Sendable {
+    /// A request as received.
+    public struct Request: Sendable {
         /// The number of the connection, from 0 in the order of acceptance.
-        var connection: Int
+        public var connection: Int
         /// The request line and the fields as received, without line breaks.
-        var head: [String]
-        var body: [UInt8]
+        public var head: [String]
+        /// The content, by `Content-Length`.
+        public var body: [UInt8]
 
-        func header(_ name: String) -> String? {
+        /// The value of the first field with this name, ignoring case.
+        public func header(_ name: String) -> String? {
             head.dropFirst().first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
                 .map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
         }
     }
 
-    enum Action: Sendable {
+    /// The server's reaction to a request.
+    public enum Action: Sendable {
         /// Sends these bytes and waits for the next request.
         case answer(String)
         /// Sends these bytes and closes.
@@ -26,14 +30,15 @@ final class LoopbackServer: Sendable {
     }
 
     /// The numbers of closed connections, closed by either side.
-    let closed: AsyncStream<Int>
-    let port: UInt16
+    public let closed: AsyncStream<Int>
+    /// The port.
+    public let port: UInt16
 
     private let listener: Int32
     private let closings: AsyncStream<Int>.Continuation
 
     /// A server that answers each request with `act`; `greeting` is sent before any request.
-    init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
+    public init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
         (closed, closings) = AsyncStream.makeStream()
         (listener, port) = Self.listen()
         DispatchQueue(label: "accept").async { [listener, closings] in
@@ -57,7 +62,8 @@ final class LoopbackServer: Sendable {
     // Wakes the accepting thread, which closes the descriptor.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    func url(_ path: String = "/", scheme: String = "http") -> String {
+    /// An address of this server.
+    public func url(_ path: String = "/", scheme: String = "http") -> String {
         "\(scheme)://127.0.0.1:\(port)\(path)"
     }
 
@@ -130,6 +136,6 @@ final class LoopbackServer: Sendable {
 }
 
 /// A response of status 200 with `body`.
-func ok(_ body: String = "", headers: String = "") -> String {
+public func ok(_ body: String = "", headers: String = "") -> String {
     "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)"
 }

@@ -1,0 +1,406 @@
+/// An expression has invalid syntax, or is nested too deep.
+struct InvalidExpression: Error {}
+
+/// Parses a regular expression; `RegularExpression.maximumDepth` bounds the recursion.
+struct ExpressionParser {
+    /// The flags that `(?i)` and the like change until the end of their group.
+    private struct Flags {
+        var ignoresCase = false
+        var dotMatchesLineBreak = false
+        var isMultiline = false
+        var ignoresSpace = false
+    }
+
+    private let scalars: [Unicode.Scalar]
+    private var at = 0
+    private var depth = 0
+    private var flags = Flags()
+
+    init(_ text: String) { scalars = Array(text.unicodeScalars) }
+
+    mutating func wholeExpression() throws(InvalidExpression) -> ExpressionNode {
+        let node = try alternatives()
+        guard at == scalars.count else { throw InvalidExpression() }
+        return node
+    }
+
+    private var next: Unicode.Scalar? { at < scalars.count ? scalars[at] : nil }
+
+    private mutating func take(_ text: String) -> Bool {
+        var position = at
+        for wanted in text.unicodeScalars {
+            guard position < scalars.count, scalars[position] == wanted else { return false }
+            position += 1
+        }
+        at = position
+        return true
+    }
+
+    private mutating func takeAny() throws(InvalidExpression) -> Unicode.Scalar {
+        guard let scalar = next else { throw InvalidExpression() }
+        at += 1
+        return scalar
+    }
+
+    private mutating func enter() throws(InvalidExpression) {
+        depth += 1
+        guard depth <= RegularExpression.maximumDepth else { throw InvalidExpression() }
+    }
+
+    /// Parses alternatives up to the end of their group, whose flags end with them.
+    private mutating func alternatives() throws(InvalidExpression) -> ExpressionNode {
+        try enter()
+        let outer = flags
+        defer {
+            depth -= 1
+            flags = outer
+        }
+        var branches: [[ExpressionNode]] = [[]]
+        while let scalar = next, scalar != ")" {
+            if take("|") {
+                branches.append([])
+            } else if let item = try item() {
+                branches[branches.count - 1].append(try quantified(item))
+            }
+        }
+        let nodes = branches.map(ExpressionNode.sequence)
+        return nodes.count == 1 ? nodes[0] : .alternatives(nodes)
+    }
+
+    /// Parses one item without its quantifier; nil for one that matches nothing by itself, such as a flag.
+    private mutating func item() throws(InvalidExpression) -> ExpressionNode? {
+        let scalar = try takeAny()
+        switch scalar {
+        case "(": return try group()
+        case "[": return try characterClass().map(set) ?? .unsupported
+        case ".":
+            return .scalar(flags.dotMatchesLineBreak ? .all : .inverted(.lineBreak))
+        case "^": return .anchor(flags.isMultiline ? .lineStart : .start)
+        case "$": return .anchor(flags.isMultiline ? .lineEnd : .lastLineEnd)
+        case "\\": return try escape()
+        case "*", "+", "?": throw InvalidExpression()
+        case _ where flags.ignoresSpace && scalar.properties.isWhitespace: return nil
+        case "#" where flags.ignoresSpace:
+            while let scalar = next, !scalar.isLineBreak { at += 1 }
+            return nil
+        default: return set(.one(scalar))
+        }
+    }
+
+    private func set(_ set: ScalarSet) -> ExpressionNode {
+        .scalar(flags.ignoresCase ? .caseless(set) : set)
+    }
+
+    // Quantifiers.
+
+    private mutating func quantified(_ node: ExpressionNode) throws(InvalidExpression) -> ExpressionNode {
+        guard let (minimum, maximum) = try counts() else { return node }
+        // A lazy quantifier matches the same texts as a greedy one; a possessive one does not.
+        if take("+") { return .unsupported }
+        _ = take("?")
+        return .repetition(node, minimum: minimum, maximum: maximum)
+    }
+
+    private mutating func counts() throws(InvalidExpression) -> (minimum: Int, maximum: Int?)? {
+        if take("*") { return (0, nil) }
+        if take("+") { return (1, nil) }
+        if take("?") { return (0, 1) }
+        let start = at
+        guard take("{") else { return nil }
+        let minimum = try number()
+        let hasComma = take(",")
+        let maximum = hasComma ? try number() : minimum
+        guard take("}"), minimum != nil || maximum != nil else {
+            // A brace that begins no count stands for itself.
+            at = start
+            return nil
+        }
+        guard minimum ?? 0 <= maximum ?? .max else { throw InvalidExpression() }
+        return (minimum ?? 0, maximum)
+    }
+
+    /// Parses a decimal number; nil without a digit.
+    private mutating func number() throws(InvalidExpression) -> Int? {
+        var value: Int?
+        while let digit = next?.value, (0x30...0x39).contains(digit) {
+            at += 1
+            let longer = (value ?? 0) * 10 + Int(digit - 0x30)
+            guard longer <= RegularExpression.maximumCount else { throw InvalidExpression() }
+            value = longer
+        }
+        return value
+    }
+}
+
+// Groups.
+extension ExpressionParser {
+    /// Parses a group after its opening parenthesis; nil for flags and comments.
+    private mutating func group() throws(InvalidExpression) -> ExpressionNode? {
+        guard take("?") else { return try closed(try alternatives()) }
+        if take("#") {
+            while try takeAny() != ")" {}
+            return nil
+        }
+        if take(":") { return try closed(try alternatives()) }
+        if take(">") {
+            _ = try closed(try alternatives())
+            return .unsupported
+        }
+        for (mark, isBehind, isNegated) in [
+            ("=", false, false), ("!", false, true), ("<=", true, false), ("<!", true, true),
+        ] where take(mark) {
+            return .look(try closed(try alternatives()), isBehind: isBehind, isNegated: isNegated)
+        }
+        if take("P<") || take("<") {
+            guard try name(until: ">") != nil else { throw InvalidExpression() }
+            return try closed(try alternatives())
+        }
+        return try flagGroup()
+    }
+
+    private mutating func closed(_ node: ExpressionNode) throws(InvalidExpression) -> ExpressionNode {
+        guard take(")") else { throw InvalidExpression() }
+        return node
+    }
+
+    /// Parses `i-s)`, whose flags hold until the end of the enclosing group, or `i-s:…)`.
+    private mutating func flagGroup() throws(InvalidExpression) -> ExpressionNode? {
+        var changed = flags
+        var value = true
+        while true {
+            switch try takeAny() {
+            case "i": changed.ignoresCase = value
+            case "s": changed.dotMatchesLineBreak = value
+            case "m": changed.isMultiline = value
+            case "x": changed.ignoresSpace = value
+            case "-" where value: value = false
+            case ")":
+                flags = changed
+                return nil
+            case ":":
+                let outer = flags
+                flags = changed
+                let node = try alternatives()
+                flags = outer
+                return try closed(node)
+            default: throw InvalidExpression()
+            }
+        }
+    }
+
+    /// Parses a name of letters, digits and `_`, and its closing mark; nil for an empty name.
+    private mutating func name(until end: Unicode.Scalar) throws(InvalidExpression) -> String? {
+        var name = ""
+        while true {
+            let scalar = try takeAny()
+            if scalar == end { return name.isEmpty ? nil : name }
+            guard scalar.isASCII, scalar == "_" || ScalarSet.word.contains(scalar) else {
+                throw InvalidExpression()
+            }
+            name.unicodeScalars.append(scalar)
+        }
+    }
+}
+
+// Escapes.
+extension ExpressionParser {
+    private mutating func escape() throws(InvalidExpression) -> ExpressionNode? {
+        if let anchor = anchor() { return .anchor(anchor) }
+        if take("E") { return nil }
+        if take("G") || take("X") || take("K") { return .unsupported }
+        switch next {
+        case let digit? where (0x31...0x39).contains(digit.value):
+            while let digit = next?.value, (0x30...0x39).contains(digit) { at += 1 }
+            return .unsupported
+        case "k":
+            at += 1
+            guard take("<"), try name(until: ">") != nil else { throw InvalidExpression() }
+            return .unsupported
+        case "R":
+            at += 1
+            return .alternatives([
+                .sequence([.scalar(.one("\r")), .scalar(.one("\n"))]), .scalar(.lineBreak),
+            ])
+        case "Q":
+            at += 1
+            var literals: [ExpressionNode] = []
+            while next != nil, !take("\\E") { literals.append(set(.one(try takeAny()))) }
+            return .sequence(literals)
+        default: return try escapedSet().map(set) ?? .unsupported
+        }
+    }
+
+    private mutating func anchor() -> ExpressionAnchor? {
+        if take("A") { return .start }
+        if take("Z") { return .lastLineEnd }
+        if take("z") { return .end }
+        if take("b") { return .wordBoundary }
+        return take("B") ? .noWordBoundary : nil
+    }
+
+    /// Parses an escape that stands for a set of scalars, inside or outside of a class; nil for a property that
+    /// is not supported.
+    private mutating func escapedSet() throws(InvalidExpression) -> ScalarSet? {
+        let scalar = try takeAny()
+        switch scalar {
+        case "d": return .digits
+        case "D": return .inverted(.digits)
+        case "w": return .word
+        case "W": return .inverted(.word)
+        case "s": return .whitespace
+        case "S": return .inverted(.whitespace)
+        case "h": return .lineSpace
+        case "H": return .inverted(.lineSpace)
+        case "v": return .lineBreak
+        case "V", "N": return .inverted(.lineBreak)
+        case "p", "P": return try property().map { scalar == "P" ? .inverted($0) : $0 }
+        default: return .one(try escapedScalar(scalar))
+        }
+    }
+
+    /// The scalar that an escape with this letter stands for.
+    private mutating func escapedScalar(
+        _ letter: Unicode.Scalar
+    ) throws(InvalidExpression) -> Unicode.Scalar {
+        switch letter {
+        case "t": return "\t"
+        case "n": return "\n"
+        case "r": return "\r"
+        case "f": return "\u{C}"
+        case "a": return "\u{7}"
+        case "e": return "\u{1B}"
+        case "0": return try hexadecimal(digits: 0...0)
+        case "c":
+            guard let control = Unicode.Scalar(try takeAny().value & 0x1F) else { throw InvalidExpression() }
+            return control
+        case "x": return try hexadecimal(digits: 2...2)
+        case "u": return try hexadecimal(digits: 4...4)
+        case "U": return try hexadecimal(digits: 8...8)
+        default:
+            // An escaped letter without a meaning is reserved.
+            guard !letter.properties.isAlphabetic, !(0x30...0x39).contains(letter.value) else {
+                throw InvalidExpression()
+            }
+            return letter
+        }
+    }
+
+    /// Parses a scalar as `{1F600}`, or as a number of hexadecimal digits in `range`.
+    private mutating func hexadecimal(
+        digits range: ClosedRange<Int>
+    ) throws(InvalidExpression) -> Unicode.Scalar {
+        let isBraced = range.upperBound > 0 && take("{")
+        let digits = isBraced ? 1...8 : range
+        var (value, count) = (UInt32(0), 0)
+        while count < digits.upperBound, let digit = next.flatMap({ Character($0).hexDigitValue }) {
+            at += 1
+            count += 1
+            value = value << 4 | UInt32(digit)
+        }
+        guard count >= digits.lowerBound, !isBraced || take("}"), let scalar = Unicode.Scalar(value) else {
+            throw InvalidExpression()
+        }
+        return scalar
+    }
+
+    /// Parses the property of `\p{Lu}` or `\pL` after its letter; nil for one that is not supported.
+    private mutating func property() throws(InvalidExpression) -> ScalarSet? {
+        take("{") ? try namedProperty(until: "}") : ScalarSet.property(String(Character(try takeAny())))
+    }
+
+    /// Parses `^Lu`, `gc=Lu` or `Letter` and the closing mark; nil for a property that is not supported.
+    private mutating func namedProperty(
+        until end: Unicode.Scalar
+    ) throws(InvalidExpression) -> ScalarSet? {
+        let isInverted = take("^")
+        var name = ""
+        while true {
+            let scalar = try takeAny()
+            if scalar == end { break }
+            guard scalar.isASCII, "_=- &.".unicodeScalars.contains(scalar) || ScalarSet.word.contains(scalar)
+            else { throw InvalidExpression() }
+            name.unicodeScalars.append(scalar)
+        }
+        for prefix in ["gc=", "General_Category="] where name.utf8.starts(with: prefix.utf8) {
+            name.removeFirst(prefix.utf8.count)
+        }
+        guard !name.isEmpty else { throw InvalidExpression() }
+        return ScalarSet.property(name).map { isInverted ? .inverted($0) : $0 }
+    }
+}
+
+// Classes.
+extension ExpressionParser {
+    /// Parses a class after its opening bracket; nil when it has a property that is not supported.
+    private mutating func characterClass() throws(InvalidExpression) -> ScalarSet? {
+        try enter()
+        defer { depth -= 1 }
+        let isInverted = take("^")
+        // A bracket directly after the opening one stands for itself.
+        var sets: [ScalarSet] = take("]") ? [.one("]")] : []
+        var isSupported = true
+        func add(_ set: ScalarSet?, to sets: inout [ScalarSet]) {
+            if let set { sets.append(set) } else { isSupported = false }
+        }
+        while !take("]") {
+            if take("&&") || take("--") {
+                let isDifference = scalars[at - 1] == "-"
+                let left = ScalarSet.union(sets)
+                guard let right = try operand() else {
+                    isSupported = false
+                    continue
+                }
+                sets = [isDifference ? .difference(left, right) : .intersection(left, right)]
+            } else if take("[:") {
+                add(try namedProperty(until: ":"), to: &sets)
+                guard take("]") else { throw InvalidExpression() }
+            } else if take("[") {
+                add(try characterClass(), to: &sets)
+            } else {
+                add(try rangeOrSet(), to: &sets)
+            }
+        }
+        guard isSupported else { return nil }
+        return isInverted ? .inverted(.union(sets)) : .union(sets)
+    }
+
+    /// Parses what follows `&&` or `--`: a class, or everything up to the next operator or the end of the class.
+    private mutating func operand() throws(InvalidExpression) -> ScalarSet? {
+        if take("[") { return try characterClass() }
+        var sets: [ScalarSet] = []
+        var isSupported = true
+        while let scalar = next, scalar != "]", scalar != "[", !isAtOperator {
+            if let set = try rangeOrSet() { sets.append(set) } else { isSupported = false }
+        }
+        guard next != nil else { throw InvalidExpression() }
+        return isSupported ? .union(sets) : nil
+    }
+
+    private var isAtOperator: Bool {
+        at + 1 < scalars.count && scalars[at] == scalars[at + 1] && (scalars[at] == "&" || scalars[at] == "-")
+    }
+
+    /// Parses a scalar, a range such as `a-z`, or an escaped set such as `\d`.
+    private mutating func rangeOrSet() throws(InvalidExpression) -> ScalarSet? {
+        guard let first = try setInClass() else { return nil }
+        guard case .range(let low) = first, low.count == 1, !isAtOperator, next == "-",
+            at + 1 < scalars.count,
+            scalars[at + 1] != "]"
+        else { return first }
+        at += 1
+        guard next != "[" else { return .union([first, .one("-")]) }
+        guard let last = try setInClass() else { return nil }
+        guard case .range(let high) = last, high.count == 1 else {
+            return .union([first, .one("-"), last])
+        }
+        guard low.lowerBound <= high.lowerBound else { throw InvalidExpression() }
+        return .range(low.lowerBound...high.lowerBound)
+    }
+
+    private mutating func setInClass() throws(InvalidExpression) -> ScalarSet? {
+        let scalar = try takeAny()
+        guard scalar == "\\" else { return .one(scalar) }
+        // In a class, \b is a backspace.
+        return take("b") ? .one("\u{8}") : try escapedSet()
+    }
+}
