@@ -23,7 +23,10 @@ extension SendDecision {
     package init(_ error: GatewayError) {
         switch error {
         case .refused(let call, let status, let reason):
-            self = .answered(call, status, reason: "\(reason)", description: "\(error)")
+            let words =
+                reason.description.isEmpty
+                ? "Apple answered \(status) without a known reason" : reason.description
+            self = .answered(call, status, reason: words, description: "\(error)")
         case .unavailable(let call, _, _, let retryAfter):
             self = .wait(reason: "\(error)", atLeast: retryAfter, isOutage: !call.isFileTransfer)
         case .unreachable(let call, let failure, _):

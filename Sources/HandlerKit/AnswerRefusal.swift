@@ -107,7 +107,7 @@ extension AnswerRefusal.Problem {
 
     /// The members of an answer in each protocol between the server and a handler.
     private static let parts: Set<Substring> = [
-        "outcome", "reason", "replies", "state", "reply", "message", "attachments", "path",
+        "outcome", "reason", "replies", "state", "reply", "message", "attachments", "path", "file",
     ]
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

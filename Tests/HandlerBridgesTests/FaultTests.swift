@@ -69,7 +69,7 @@ struct FaultTests {
         }
         #expect(end.attempt == 1)
         #expect(reason.contains(" at \(pointer) ("), "\(reason)")
-        #expect(server.log.lines.contains { $0.contains("handler answer refused") })
+        #expect(server.log.lines.contains { $0.contains("handler answer refused") && $0.contains(pointer) })
         // The handler answers the second message correctly, as if its author had corrected it.
         #expect(try await customer.post(customer.message(completing: Self.corrected)).status == 200)
         let replies = await server.gateway.waitForMessages(customer: customer.id)

@@ -273,6 +273,7 @@ import Testing
         #expect(try await customer.post(customer.message(.text)).status == 200)
         await server.log.first {
             $0.contains("handler answer refused") && $0.contains("attachmentFile")
+                && $0.contains("/replies/0/attachments/0/file")
         }
         // An unknown hash gets the same answer.
         for hash in [Self.name, String(repeating: "0", count: 64)] {

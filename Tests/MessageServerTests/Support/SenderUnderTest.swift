@@ -61,11 +61,28 @@ struct SenderUnderTest {
         let outbound: OutboundMessage = given ?? (kind == .typingStart ? .typingStart : .text(text))
         let message = ReceivedMessage(
             business: business, customer: CustomerID(customer), id: id,
-            message: body ?? outbound.encodeToSend(id: id, from: business, to: CustomerID(customer)),
+            message: body
+                ?? (kind == .authentication
+                    ? signIn(id, of: business, to: customer)
+                    : outbound.encodeToSend(id: id, from: business, to: CustomerID(customer))),
             outboundKind: kind)
         await withCheckedContinuation { continuation in
             store.append(message) { _ in continuation.resume() }
         }
+    }
+
+    /// A request to sign in, which lacks nothing that the server adds; it goes to an endpoint of its own.
+    private func signIn(_ id: MessageID, of business: BusinessID, to customer: String) -> [UInt8] {
+        Array(
+            """
+            {"id": "\(id.rawValue)", "v": 1, "type": "interactive", "sourceId": "\(business.rawValue)",
+            "destinationId": "\(customer)", "interactiveData": {"bid":
+            "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
+            "data": {"version": "2.0", "requestIdentifier": "\(id.rawValue)", "authenticate": {"oauth2": {
+            "responseType": "code", "scope": ["openid"], "state": "s", "redirectURI": "https://example.com/",
+            "additionalParameters": "a=b"}}},
+            "receivedMessage": {"title": "Sign in"}, "replyMessage": {"title": "Signed in"}}}
+            """.utf8)
     }
 
     /// Queues a message and waits for its end.
