@@ -253,10 +253,11 @@ struct PaymentBindingTests {
 
     @Test func `a program that does one thing at a time is not killed while it charges`() async throws {
         var timings = ChildTimings.quick
-        timings.silence = .milliseconds(50)
-        timings.signOfLife = .milliseconds(50)
+        // Long enough for a busy machine to answer the first event, and shorter than the charge.
+        timings.silence = .milliseconds(500)
+        timings.signOfLife = .milliseconds(500)
         let shop = try await Shop(.child, isSerial: true, timings: timings)
-        let (attempt, status) = try await shop.pay("1.5")
+        let (attempt, status) = try await shop.pay("4")
         #expect(status == "STATUS_FAILURE")
         // The reversal that was requested meanwhile waits behind the charge in the program's input.
         #expect(try await eventually { try shop.states()[attempt] == "reversed" })

@@ -108,6 +108,11 @@ def calls(names):
     upload = b"hello"
     digest = "sha-256=:" + __import__("base64").b64encode(hashlib.sha256(upload).digest()).decode() + ":"
     person = {"id": "ana", "name": "Ana"}
+    invitation = {"type": "interactive", "interactiveData": {
+        "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
+        "data": {"version": "1.0", "requestIdentifier": str(uuid.uuid4()), "notification": {
+            "templateId": "binaryChoice.engage.noImage", "referenceId": "campaign-7", "locale": "en-us",
+            "parameters": {"brandName": "Sam's Fish"}}}}}
     return {
         "GET /v1/businesses": [("/v1/businesses",)],
         "GET /v1/openapi.json": [("/v1/openapi.json",)],
@@ -115,7 +120,7 @@ def calls(names):
         "GET /v1/businesses/{slug}/conversations": [(f"{fish}/conversations?q=hello",)],
         "GET /v1/businesses/{slug}/conversations/{c}": [(conversation,)],
         "GET /v1/businesses/{slug}/conversations/{c}/messages": [(f"{conversation}/messages",)],
-        "POST /v1/businesses/{slug}/conversations/{c}/messages": [(f"{conversation}/messages", {"message": "hi", "person": person}, new())],
+        "POST /v1/businesses/{slug}/conversations/{c}/messages": [(f"{conversation}/messages", {"text": "hi", "person": person}, new())],
         "GET /v1/businesses/{slug}/conversations/{c}/messages/{id}": [(f"{fish}/conversations/{names['files']}/messages/{names['message']}",)],
         "GET /v1/businesses/{slug}/conversations/{c}/messages/{id}/attachments/{n}": [
             (f"{fish}/conversations/{names['files']}/messages/{names['file']}/attachments/0",)],
@@ -131,12 +136,12 @@ def calls(names):
         "GET /v1/businesses/{slug}/replies": [(f"{fish}/replies",)],
         "POST /v1/businesses/{slug}/replies/{id}/retry": [(f"{fish}/replies/{names['refused'][0]}/retry",)],
         "POST /v1/businesses/{slug}/replies/{id}/drop": [(f"{fish}/replies/{names['refused'][1]}/drop",)],
-        "POST /v1/businesses/{slug}/messages": [(f"{fish}/messages", {"to": "urn:mbid:new", "message": "hi"}, new())],
+        "POST /v1/businesses/{slug}/messages": [
+            (f"{fish}/messages", {"customer": "tel:+4915550001234", "message": invitation}, new())],
         "POST /v1/businesses/{slug}/attachments": [
             (f"{fish}/attachments", upload, {"Content_Type": "application/octet-stream", "Content_Digest": digest})],
-        "GET /v1/businesses/{slug}/presence": [(f"{fish}/presence",)],
-        "PUT /v1/businesses/{slug}/presence": [(f"{fish}/presence", {"open": True})],
-        "GET /v1/businesses/{slug}/handler": [(f"{fish}/handler",)],
+        "GET /v1/businesses/{slug}/people": [(f"{fish}/people",)],
+        "PUT /v1/businesses/{slug}/people": [(f"{fish}/people", {"open": True})],
         "GET /v1/businesses/{slug}/handler/log": [(f"{fish}/handler/log",)],
         "POST /v1/businesses/{slug}/handler/restart": [(f"{fish}/handler/restart",)],
     }

@@ -153,7 +153,7 @@ EXAMPLES = {
         "publicURL": "https://messages.example.com", "listen": "127.0.0.1:8080", "adminListen": "off", "inspectorListen": "off",
         "tls": {"certificateFile": "server.pem", "keyFile": "server-key.pem"}, "dataDirectory": "data", "gateway.url": "https://mspgw.push.apple.com/v1",
         "gateway.downloadHosts": ["icloud-content.com", "icloud.com", "apple.com"], "gateway.agent": "Balloon", "store.erasureLedger": "/ledger/erasures.jsonl",
-        "store.erasureLedgerDays": 400, "limits": {}, "http": {}, "api": {},
+        "store.erasureLedgerDays": 400, "drainDelaySeconds": 5, "limits": {}, "http": {}, "api": {},
     },
     "api": {
         "tokens": [TOKEN := Configurations.TOKEN], "tokens[].name": [TOKEN], "tokens[].sha256": [TOKEN], "tokens[].businesses": [{**TOKEN, "businesses": ["fish"]}],
@@ -171,6 +171,7 @@ EXAMPLES = {
         "jwksURL": "https://login.example.com/keys", "userinfoURL": "https://login.example.com/userinfo", "clientID": "balloon",
         "clientSecret": {"env": "LOGIN_SECRET"}, "scope": ["openid"], "idTokenAlgorithms": ["RS256", "ES256"], "subjectClaim": "sub",
         "clientAuthentication": "client_secret_post", "auditToken": {"env": "NAME"}, "otherAudiences": ["project-1"],
+        "authorizationResponseIss": True,
         "clientKeyFile": {"clientAuthentication": "private_key_jwt", "clientKeyFile": "processing-key.pem", "clientKeyID": "k1", "clientSecret": None},
         "clientKeyID": {"clientAuthentication": "private_key_jwt", "clientKeyFile": "processing-key.pem", "clientKeyID": "k1", "clientSecret": None},
         "classic": {"clientID": "classic", "clientSecret": {"env": "CLASSIC_SECRET"}, "introspectionURL": "https://login.example.com/introspect"},

@@ -51,7 +51,7 @@ class Tests(DeviceSuite):
         self.open_bubble(page, kind, self.newest(kind, "outbound", count)["seq"])
 
     def posted(self, kind, name=None, count=1, customer=None):
-        """Compares the newest message of a kind that reached the webhook with the written one."""
+        """Compares the newest message of a kind that reached the webhook with the written one, as the server keeps it."""
         delivery = self.server.dev(f"/deliveries/{self.newest(kind, 'inbound', count, customer)['record']}")
         message = delivery["message"]
         customer = customer or self.server.dev("/customers")["customers"][0]["id"]

@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 ///
 /// So a reload needs no list of the parts that use a setting. Only a part that derives something costly from
-/// the settings, such as a signature key, keeps it, and compares ``changeCount``.
+/// the settings, such as a signature key, keeps it, and compares `changeCount`.
 @dynamicMemberLookup
 package final class CurrentConfiguration: Sendable {
     private struct State {
@@ -69,7 +69,7 @@ package final class CurrentConfiguration: Sendable {
     /// Sets the address of the listener.
     func use(listener url: String) { state.withLock { $0.listenerURL = url } }
 
-    /// Replaces the configuration, except each ``FixedSetting``.
+    /// Replaces the configuration, except each `FixedSetting`.
     package func replace(with new: ServerConfiguration) {
         state.withLock { state in
             state.configuration = initial.applying(new)

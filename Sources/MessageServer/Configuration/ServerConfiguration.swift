@@ -72,7 +72,7 @@ package struct ServerConfiguration: Sendable {
     /// How long a stopping server keeps accepting connections while `/readyz` answers 503; JSON:
     /// `drainDelaySeconds`.
     ///
-    /// It is a part of `shutdownTime`. Nil means ``defaultDrainDelay`` when a probe was seen in the last minute,
+    /// It is a part of `shutdownTime`. Nil means `defaultDrainDelay` when a probe was seen in the last minute,
     /// and otherwise none.
     package var drainDelay: Duration?
     static let defaultDrainDelay = Duration.seconds(5)

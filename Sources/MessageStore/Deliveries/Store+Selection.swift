@@ -31,7 +31,7 @@ extension Store {
         }
     }
 
-    /// Queues the replies that are dead letters and `wanted` again, as ``retry(_:as:of:)`` does.
+    /// Queues the replies that are dead letters and `wanted` again, as `retry(_:as:of:)` does.
     package func retryReplies(
         where wanted: @escaping @Sendable (JournalReply) -> Bool
     ) async throws -> [ReplyRetry] {

@@ -3,7 +3,7 @@ package import BusinessMessages
 /// The request that an event, a callback or a question from outside names, and the facts that must be true of
 /// it.
 ///
-/// An identifier alone may name a request of another kind, business or customer. ``agrees(with:of:_:)`` is
+/// An identifier alone may name a request of another kind, business or customer. `agrees(with:of:_:)` is
 /// the only code that compares these facts.
 package struct RequestClaim: Sendable {
     /// The text from outside that names the request.
