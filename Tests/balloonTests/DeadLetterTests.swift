@@ -351,9 +351,18 @@ import Testing
                 ) { #expect($0 == .stored) }
             }
             store.beginWriting()
-            for _ in numbers {
-                let delivery = try #require(await store.nextDelivery(for: business))
-                try await store.finish(delivery, result: .failed(reason: "the handler threw Oops"))
+            // One delivery of each of the 100 customers at a time, so that one sync of the disk is for all of them.
+            for _ in stride(from: 0, to: numbers.count, by: 100) {
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<min(100, numbers.count) {
+                        let delivery = try #require(await store.nextDelivery(for: business))
+                        group.addTask {
+                            try await store.finish(
+                                delivery, result: .failed(reason: "the handler threw Oops"))
+                        }
+                    }
+                    try await group.waitForAll()
+                }
             }
         }
         await store.close()

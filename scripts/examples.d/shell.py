@@ -210,6 +210,8 @@ class Stage:
         for _ in range(600):
             text = path.read_text()
             ready = ["try, in another terminal"] if "balloon dev" in command else ["admin listener started"]
+            if "balloon dev" in command and " --config " in command:
+                ready.append("admin listener started")
             if " --handler " in command:
                 ready.append("handler is ready")
             if all(sign in text for sign in ready):
