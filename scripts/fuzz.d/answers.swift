@@ -7,7 +7,7 @@
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ length: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: length))
-    _ = RPCMessage(bytes)
+    _ = RPCMessage(line: bytes)
     guard let result = (try? JSONDocument(bytes))?.root else { return 0 }
     do throws(AnswerRefusal) {
         let outcome = try EventAnswer.outcome(result, allowingFiles: true)
