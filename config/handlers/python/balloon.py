@@ -51,6 +51,9 @@ MAXIMUM_STATE_BYTES = 32768
 MAXIMUM_REQUEST_BYTES = 128 << 20
 SIGNATURE_SECONDS = 300
 URGENT_THREADS = 8
+# The server keeps calls that charge open for ten minutes, so that this many may be open at a time: 256, and 1,024 late ones.
+CHARGE_THREADS = 1280
+CHARGE = "paymentGateway"
 MAXIMUM_DEPTH = 100
 REFUSED = -32002
 
@@ -1007,16 +1010,17 @@ class Bot:
             os.dup2(nothing.fileno(), 0)
         # A customer waits at the payment sheet for at most 25 s, and the App Store for half a second.
         with calls, concurrent.futures.ThreadPoolExecutor(self.concurrency) as workers, \
-                concurrent.futures.ThreadPoolExecutor(URGENT_THREADS) as urgent:
+                concurrent.futures.ThreadPoolExecutor(URGENT_THREADS) as urgent, \
+                concurrent.futures.ThreadPoolExecutor(CHARGE_THREADS) as charges:
             # Bytes, because lines of text end at more characters than the protocol's line feed.
             for line in calls:
-                self._take(line, workers, urgent)
+                self._take(line, workers, urgent, charges)
             # The server has ended, and answers no call any more.
             for waiting in list(self._calls.values()):
                 waiting.set_result({"error": {"code": -32001, "message": "the server ended"}})
         return None
 
-    def _take(self, line, workers, urgent):
+    def _take(self, line, workers, urgent, charges):
         """Begins to answer a line; a line that is no call is skipped, and one with wrong parameters is refused."""
         try:
             call = json.loads(line)
@@ -1026,12 +1030,12 @@ class Bot:
             # The line has no id to answer, and its content may be a customer's.
             return log(f"skipped a line of {len(line)} bytes that is no JSON object", "warning")
         try:
-            return self._read(call, workers, urgent)
+            return self._read(call, workers, urgent, charges)
         except Exception as error:
             log(f"skipped a call that cannot be read: {type(error).__name__}", "error")
             return None if call.get("id") is None else self._fail(call["id"], -32602, "the parameters cannot be read")
 
-    def _read(self, call, workers, urgent):
+    def _read(self, call, workers, urgent, charges):
         method, number, params = call.get("method"), call.get("id"), call.get("params") or {}
         if not isinstance(params, dict):
             raise TypeError("params is no object")
@@ -1048,7 +1052,7 @@ class Bot:
         elif method in ("event", "retention"):
             (workers if method == "event" else urgent).submit(self._handle, number, params)
         elif method == "payment":
-            urgent.submit(self._pay, number, params)
+            (charges if params.get("call") == CHARGE else urgent).submit(self._pay, number, params)
         elif number is not None:
             if method in ("ping", "shutdown"):
                 self._answer(number, {})
@@ -1119,8 +1123,8 @@ class Bot:
         if not secrets:
             sys.exit("set HANDLER_SECRET to the secret of the business's file")
         bot = self
-        # As in a child process, an update of a payment waits for no event.
-        events, urgent = threading.BoundedSemaphore(self.concurrency), threading.BoundedSemaphore(URGENT_THREADS)
+        # As in a child process, an update of a payment waits for no event, and a reversal for no charge.
+        events, urgent, charges = map(threading.BoundedSemaphore, (self.concurrency, URGENT_THREADS, CHARGE_THREADS))
 
         class Requests(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -1154,7 +1158,8 @@ class Bot:
                     self.close_connection = True
                     return None
                 names = {name.lower(): value for name, value in self.headers.items()}
-                turn = bot._respond(names, body, secrets, lambda params: events if "event" in params else urgent)
+                turn = bot._respond(names, body, secrets, lambda params: events if "event" in params
+                                    else charges if params.get("call") == CHARGE else urgent)
                 return self.reply(*turn)
 
             def reply(self, status, body):

@@ -645,6 +645,31 @@ def test_a_call_that_the_ended_server_never_answers_fails():
     assert json.loads(child.end()[0])["error"]["message"] == "the function for text raised SendError"
 
 
+SLOW_TILL = """
+import balloon, threading
+bot, end = balloon.Bot("till"), threading.Event()
+@bot.on.paymentGateway
+def charge(call):
+    end.wait(20)
+    return balloon.paid(call.total, "r")
+@bot.on.reversal
+def give_back(call):
+    end.set()
+bot.run()
+"""
+
+
+def test_a_reversal_waits_for_no_charge_of_a_program():
+    child = Child(SLOW_TILL)
+    child.call(1, "initialize", {"config": {}, "limits": {"maxInFlight": 16}})
+    for number in range(2, 52):
+        child.write(id=number, method="payment", params=payment("paymentGateway", attempt=f"a{number}", payment={}))
+    reversal = payment("reversal", attempt="a1", amount="63.99", currencyCode="USD")
+    assert child.call(52, "payment", reversal)["id"] == 52
+    assert {child.read()["id"] for _ in range(50)} == set(range(2, 52))
+    child.end()
+
+
 # An HTTP service.
 
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
@@ -744,6 +769,22 @@ def test_an_update_of_a_payment_and_a_retention_question_wait_for_no_event():
         thread.join(20)
         slow.close()
         quick.close()
+
+
+def test_a_reversal_waits_for_no_charge_of_a_service():
+    bot, end = balloon.Bot("till"), threading.Event()
+    bot.on.paymentGateway(lambda call: end.wait(20) and balloon.paid(call.total, "r"))
+    bot.on.reversal(lambda call: None)
+    with served(bot) as server:
+        connections = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30) for _ in range(51)]
+        for number, connection in enumerate(connections[:50]):
+            body = json.dumps(payment("paymentGateway", attempt=f"a{number}", payment={})).encode()
+            connection.request("POST", "/", body, signed(body))
+        assert post(connections[50], payment("reversal", attempt="a1", amount="63.99", currencyCode="USD"))[0] == 200
+        end.set()
+        assert [connection.getresponse().status for connection in connections[:50]] == [200] * 50
+        for connection in connections:
+            connection.close()
 
 
 SERVICE = """
