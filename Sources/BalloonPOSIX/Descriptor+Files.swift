@@ -8,6 +8,24 @@ extension Descriptor {
         Descriptor(owning: try uninterrupted("open") { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC) })
     }
 
+    /// Opens a regular file with these flags, without blocking; anything else is refused.
+    static func open(
+        regular path: String, _ flags: Int32, _ mode: UInt32 = 0o600
+    ) throws(SystemError) -> Descriptor {
+        // Without O_NONBLOCK, opening a named pipe that has no other end would block.
+        let flags = flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+        // Sound: the string lives during the call.
+        let opened = Descriptor(owning: try uninterrupted("open") { unsafe Glibc.open(path, flags, mode) })
+        var status = stat()
+        // Sound: fstat fills the given value.
+        _ = try uninterrupted("fstat") { unsafe fstat(opened.raw, &status) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return opened
+        case S_IFDIR: throw SystemError("open", code: EISDIR)
+        default: throw SystemError("open (not a regular file)", code: EINVAL)
+        }
+    }
+
     /// Reads to the end; throws `EFBIG` for more than `maximumBytes`.
     package borrowing func readToEnd(maximumBytes: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -6,9 +6,6 @@ package final class File: Sendable {
     /// The access mode of a file.
     package enum Access: Sendable {
         /// Reading an existing file of this program, such as one in a data directory.
-        ///
-        /// A symbolic link is refused with `ELOOP`: the program makes none. Another user may have put it there to have a
-        /// file read that is not the user's.
         case reading
         /// Reading an existing file whose path a person or a handler gave; symbolic links are followed.
         case readingGiven
@@ -25,35 +22,19 @@ package final class File: Sendable {
 
     /// Opens `path`.
     ///
-    /// When the file is read, anything except a regular file is refused with `EINVAL` or `EISDIR`, without blocking.
+    /// A symbolic link is refused with `ELOOP`, except one that a person or a handler gave: the program makes none, and
+    /// another user may have put it there to have a file read or written that is not the user's. Anything else except a
+    /// regular file is refused with `EINVAL`, `EISDIR` or `ENXIO`, without blocking.
     package init(_ path: String, for access: Access) throws(SystemError) {
         let flags: Int32 =
             switch access {
-            // Without O_NONBLOCK, opening a named pipe that has no writer would block.
-            case .reading: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
-            case .readingGiven: O_RDONLY | O_NONBLOCK | O_NOCTTY
-            case .appending: O_RDWR | O_APPEND | O_CREAT
+            case .reading: O_RDONLY | O_NOFOLLOW
+            case .readingGiven: O_RDONLY
+            case .appending: O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW
             case .creating: O_RDWR | O_CREAT | O_EXCL
-            case .overwriting: O_RDWR | O_CREAT
+            case .overwriting: O_RDWR | O_CREAT | O_NOFOLLOW
             }
-        // Sound: the string lives during the call.
-        let raw = try uninterrupted("open") { unsafe open(path, flags | O_CLOEXEC, 0o600) }
-        descriptor = Descriptor(owning: raw)
-        switch access {
-        case .reading, .readingGiven: try requireRegular()
-        case .appending, .creating, .overwriting: break
-        }
-    }
-
-    private func requireRegular() throws(SystemError) {
-        var status = stat()
-        // Sound: fstat fills the given value.
-        _ = try uninterrupted("fstat") { unsafe fstat(descriptor.raw, &status) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: throw SystemError("open", code: EISDIR)
-        default: throw SystemError("open (not a regular file)", code: EINVAL)
-        }
+        descriptor = try Descriptor.open(regular: path, flags)
     }
 
     /// Writes all of `bytes` at the end of a file that was opened for appending.
@@ -177,4 +158,11 @@ package final class File: Sendable {
 
     /// Reads the whole file.
     package func readAll() throws(SystemError) -> [UInt8] { try read(at: 0, count: sizeBytes()) }
+
+    /// Reads the whole file; throws `EFBIG` when it has more than `maximumBytes`.
+    package func readAll(maximumBytes: Int) throws(SystemError) -> [UInt8] {
+        let count = try sizeBytes()
+        guard count <= maximumBytes else { throw SystemError("read", code: EFBIG) }
+        return try read(at: 0, count: count)
+    }
 }

@@ -10,8 +10,8 @@ package final class FileLock: Sendable {
     /// Does not wait: when another open file holds the lock, throws a ``SystemError`` with
     /// ``SystemError/wouldBlock``.
     package init(_ path: String, mode: UInt32 = 0o600) throws(SystemError) {
-        let raw = try uninterrupted("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode) }
-        descriptor = Descriptor(owning: raw)
+        descriptor = try Descriptor.open(regular: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode)
+        let raw = descriptor.raw
         _ = try uninterrupted("flock") { flock(raw, LOCK_EX | LOCK_NB) }
         _ = try uninterrupted("ftruncate") { ftruncate(raw, 0) }
         try descriptor.writeAll(Array("\(getpid())\n".utf8))
@@ -22,8 +22,8 @@ package final class FileLock: Sendable {
     /// Does not wait: when another open file holds the exclusive lock, throws a ``SystemError`` with
     /// ``SystemError/wouldBlock``.
     package init(sharing path: String) throws(SystemError) {
-        let raw = try uninterrupted("open") { unsafe open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o644) }
-        descriptor = Descriptor(owning: raw)
+        descriptor = try Descriptor.open(regular: path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0o644)
+        let raw = descriptor.raw
         _ = try uninterrupted("flock") { flock(raw, LOCK_SH | LOCK_NB) }
     }
 

@@ -42,7 +42,7 @@ package struct RetentionStates: Sendable, Equatable {
     package static func read(_ path: String) throws(RetentionFileError) -> RetentionStates? {
         guard Directory.exists(path) else { return nil }
         let bytes: [UInt8]
-        do { bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes) } catch {
+        do { bytes = try File(path, for: .reading).readAll(maximumBytes: maximumBytes) } catch {
             throw .unreadable(path, "\(error)")
         }
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1 else {

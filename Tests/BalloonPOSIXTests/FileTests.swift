@@ -51,7 +51,11 @@ struct FileTests {
         #expect(throws: refusal) { try File(path, for: .readingGiven) }
         #expect(throws: refusal) { try File("/dev/zero", for: .readingGiven) }
         #expect(throws: SystemError("open", code: EISDIR)) { try File(directory.path, for: .readingGiven) }
-        #expect(throws: refusal) { try File(path, for: .reading) }
+        for access in [File.Access.reading, .appending, .overwriting] {
+            #expect(throws: refusal) { try File(path, for: access) }
+        }
+        #expect(throws: refusal) { try FileLock(path) }
+        #expect(throws: refusal) { try FileLock(sharing: path) }
     }
 
     @Test
@@ -61,7 +65,12 @@ struct FileTests {
     {
         try AtomicFile.write([7], to: path + ".target")
         try #require(symlink(path + ".target", path) == 0)
-        #expect(throws: SystemError("open", code: ELOOP)) { try File(path, for: .reading) }
+        let refusal = SystemError("open", code: ELOOP)
+        for access in [File.Access.reading, .appending, .overwriting] {
+            #expect(throws: refusal) { try File(path, for: access) }
+        }
+        #expect(throws: refusal) { try FileLock(path) }
+        #expect(throws: refusal) { try FileLock(sharing: path) }
         #expect(try File(path, for: .readingGiven).readAll() == [7])
     }
 

@@ -58,6 +58,17 @@ struct BackupTests {
         await server?.stop()
     }
 
+    @Test func `root backs up the service's directory into a folder of root's`() async throws {
+        // Only root can test what root's commands do.
+        guard FileOwner.currentUser == 0 else { return }
+        try await fill()
+        let done = try await shell.run(
+            "chmod 755 . && chown -hR 65534:65534 data && mkdir -m 700 private && balloon backup private/nightly.tar"
+        )
+        #expect(done.status == 0, "\(done.errors)")
+        #expect(try FileOwner.ownerAndMode(of: directory.file("private/nightly.tar")) == (0, 0o600))
+    }
+
     @Test func `a backup goes through a pipe, and customers that were erased later stay erased`() async throws
     {
         try await fill()

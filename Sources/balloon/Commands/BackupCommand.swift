@@ -79,7 +79,11 @@ struct BackupCommand: AsyncParsableCommand {
     ) async throws -> Backup.Report {
         let unfinished = file + ".new"
         let target: File
-        do { target = try File(unfinished, for: .creating) } catch {
+        do {
+            target = try FileOwner.asRealUser { () throws(SystemError) in
+                try File(unfinished, for: .creating)
+            }
+        } catch {
             throw CommandFailure.unwritten(to: terminalText(unfinished), error)
         }
         do {

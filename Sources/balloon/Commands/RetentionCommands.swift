@@ -255,6 +255,8 @@ struct RetentionOptions: ParsableArguments {
             try api.map {
                 RetentionAPI(environment, found.identity, transport: try CurlTransport(), baseURL: $0)
             } ?? RetentionAPI(environment, found.identity, simulator: simulator)
+        // The server reads what these commands write, so they act as its user.
+        try StoreChange.actAsOwner(of: directory)
         let path = RetentionStates.path(dataDirectory: directory, slug: found.slug, environment)
         return Target(
             app: found, api: client, directory: directory,

@@ -102,7 +102,7 @@ struct DecisionTally: Equatable {
     static func bytes(of path: String) -> [UInt8] {
         // An absent file counts as empty. An unreadable file does too, and the missing decisions fail the
         // rehearsal.
-        (try? Descriptor.open(reading: path).readToEnd(maximumBytes: 256 << 20)) ?? []
+        (try? File(path, for: .reading).readAll(maximumBytes: 256 << 20)) ?? []
     }
 }
 
