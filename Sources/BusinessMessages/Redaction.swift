@@ -3,7 +3,7 @@ internal import BalloonJSON
 extension InboundEvent {
     /// The text that replaces a value which must not be stored.
     package static let redactedText = "[not kept]"
-    /// The number of characters of a payment's `requestIdentifier` that people see.
+    /// The number of bytes of a payment's `requestIdentifier` that people see.
     ///
     /// The whole identifier of an open request gives access to its payment endpoints.
     package static let shownIdentifierLength = 8
@@ -158,9 +158,9 @@ private enum MessagePart {
     /// Returns the part of an identifier that stays; nil for a value that is not cut.
     func cut(_ value: JSONValue, of member: String, _ rule: RedactionRule) -> String? {
         guard case .data = self, rule.cutsIdentifier, member == "requestIdentifier", let text = value.string,
-            text.count > InboundEvent.shownIdentifierLength
+            text.utf8.count > InboundEvent.shownIdentifierLength
         else { return nil }
-        return String(text.prefix(InboundEvent.shownIdentifierLength))
+        return text.cut(toBytes: InboundEvent.shownIdentifierLength)
     }
 
     func redacts(_ member: String, _ rule: RedactionRule) -> Bool {

@@ -69,27 +69,30 @@ extension JSONWriter {
         let inlineMembers = inline.membersByName
         let payloadMembers = payload.membersByName
         object { writer in
-            var written: Set<String> = []
-            for (key, _) in payload.members where written.insert(key).inserted {
-                guard let value = payloadMembers[key] else { continue }
+            var written: Set<ArraySlice<UInt8>> = []
+            var payloads = payload.members
+            while let (name, _) = payloads.nextWithBytes() {
+                guard written.insert(name).inserted, let value = payloadMembers[name] else { continue }
+                let key = String(decoding: name, as: UTF8.self)
                 writer.key(key)
-                writer.merge(inlineMembers[key], over: value, key: key)
+                writer.merge(inlineMembers[name], over: value, key: key)
             }
-            for (key, _) in inline.members where written.insert(key).inserted {
-                guard let value = inlineMembers[key] else { continue }
-                writer.key(key)
+            var inlines = inline.members
+            while let (name, _) = inlines.nextWithBytes() {
+                guard written.insert(name).inserted, let value = inlineMembers[name] else { continue }
+                writer.key(String(decoding: name, as: UTF8.self))
                 writer.value(value)
             }
         }
     }
 
     private mutating func mergeLists(_ inline: JSONValue, over payload: JSONValue, key: String) {
-        var namesakes: [String: JSONValue] = [:]
+        var namesakes: [[UInt8]: JSONValue] = [:]
         for element in payload.elements {
             if let name = element.name, namesakes[name] == nil { namesakes[name] = element }
         }
         array { writer in
-            var written: Set<String> = []
+            var written: Set<[UInt8]> = []
             for element in inline.elements {
                 // Remove the payload's element, so that it is not merged with a second inline element of this
                 // identifier.
@@ -137,17 +140,20 @@ extension JSONValue {
     /// The content between a container's brackets or braces.
     fileprivate var content: ArraySlice<UInt8> { text.dropFirst().dropLast() }
 
-    /// An object's members by name; when a name is repeated, its last member.
-    fileprivate var membersByName: [String: JSONValue] {
-        var byName = [String: JSONValue](minimumCapacity: count)
-        for (key, value) in members { byName[key] = value }
+    /// An object's members by the bytes of their names; when a name is repeated, its last member.
+    ///
+    /// Names from outside are not hashed as texts; see ``textBytes``.
+    fileprivate var membersByName: [ArraySlice<UInt8>: JSONValue] {
+        var byName = [ArraySlice<UInt8>: JSONValue](minimumCapacity: count)
+        var all = members
+        while let (name, value) = all.nextWithBytes() { byName[name] = value }
         return byName
     }
 
-    /// The identifier of a list's element; `nil` when it has none.
-    fileprivate var name: String? {
+    /// The bytes of the identifier of a list's element; `nil` when it has none.
+    fileprivate var name: [UInt8]? {
         guard kind == .object else { return nil }
-        return first("identifier", "pageIdentifier")?.scalarString
+        return first("identifier", "pageIdentifier")?.scalarString.map { Array($0.utf8) }
     }
 
     /// Whether the value is empty: null, or an empty string, list or object.

@@ -10,9 +10,13 @@ import BalloonWire
 /// member that is an object is JSON in Base64 (`?version=1.0&replyMessage=eyJ0…`). The result is
 /// `{"interactiveData": …}`.
 func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
-    guard let list = BinaryPropertyList(payload), list.texts.contains("NSKeyedArchiver") else { return nil }
-    for text in list.texts where text.hasPrefix("?") {
-        let members = queryMembers(text.dropFirst())
+    // Bytes throughout, because comparing characters takes time proportional to the square of a run of combining
+    // marks.
+    guard let list = BinaryPropertyList(payload),
+        list.texts.contains(where: { $0.utf8.elementsEqual("NSKeyedArchiver".utf8) })
+    else { return nil }
+    for text in list.texts where text.utf8.first == UInt8(ascii: "?") {
+        let members = queryMembers(text.utf8.dropFirst())
         guard members.contains(where: \.isStructured) else { continue }
         return JSONWriter.object(reservingCapacity: text.utf8.count) { writer in
             writer.key("interactiveData")
@@ -40,13 +44,13 @@ private struct QueryMember {
     }
 }
 
-private func queryMembers(_ query: Substring) -> [QueryMember] {
-    var names: Set<String> = []
-    return query.split(separator: "&").compactMap { parameter in
-        guard let equals = parameter.firstIndex(of: "="),
+private func queryMembers(_ query: Substring.UTF8View) -> [QueryMember] {
+    var names: Set<[UInt8]> = []
+    return query.split(separator: UInt8(ascii: "&")).compactMap { parameter in
+        guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
             let name = percentDecoded(parameter[..<equals]), !name.isEmpty,
             let text = percentDecoded(parameter[parameter.index(after: equals)...]),
-            names.insert(name).inserted
+            names.insert(Array(name.utf8)).inserted
         else { return nil }
         return QueryMember(name: name, text: text, json: structure(text))
     }
@@ -56,18 +60,23 @@ private func queryMembers(_ query: Substring) -> [QueryMember] {
 ///
 /// Accepts both alphabets of Base64, with or without padding.
 private func structure(_ text: String) -> JSONDocument? {
-    let standard = text.filter { $0 != "=" }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-    let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
+    let (minus, underscore, equals) = (UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="))
+    let standard = text.utf8.lazy.filter { $0 != equals }.map {
+        $0 == minus ? UInt8(ascii: "+") : $0 == underscore ? UInt8(ascii: "/") : $0
+    }
+    let unpadded = Array(standard)
+    let padded = unpadded + Array(repeating: equals, count: (4 - unpadded.count % 4) % 4)
     // For text that is not Base64 or not JSON, the caller uses the text itself.
-    guard let bytes = Base64.decode(String(standard) + padding), let document = try? JSONDocument(bytes),
+    guard let bytes = Base64.decode(String(decoding: padded, as: UTF8.self)),
+        let document = try? JSONDocument(bytes),
         [.object, .array].contains(document.root.kind)
     else { return nil }
     return document
 }
 
-private func percentDecoded(_ text: Substring) -> String? {
+private func percentDecoded(_ text: Substring.UTF8View) -> String? {
     var bytes: [UInt8] = []
-    var rest = text.utf8[...]
+    var rest = text[...]
     while let byte = rest.popFirst() {
         guard byte == UInt8(ascii: "%") else {
             bytes.append(byte)

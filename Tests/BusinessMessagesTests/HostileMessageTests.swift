@@ -116,6 +116,32 @@ struct HostileMessageTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `the query of an app is read in time`() throws {
+        let url = "?\(Self.marks)\(Self.marks)&a=\(Self.marks)\(Self.marks)"
+        guard
+            case .app(let app) = try event(
+                json:
+                    #"{"type":"interactive","interactiveData":{"bid":"x:ABCDEFGHIJ:com.x.y","URL":"\#(url)","appId":"1"}}"#
+            ).content
+        else {
+            Issue.record("not an app")
+            return
+        }
+        #expect(app.queryItems.map(\.name.utf8.count) == [Self.marks.utf8.count * 2, 1])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `members with long names are merged in time`() throws {
+        let (name, item) = (Self.marks + Self.marks, #"{"identifier":"\#(Self.marks)"}"#)
+        let message = try json(
+            #"{"type":"interactive","interactiveData":{"n\#(name)":1,"data":{"n\#(name)":2,"images":[\#(item)]}}}"#
+        )
+        let payload = try json(#"{"interactiveData":{"n\#(name)":3,"data":{"images":[\#(item)]}}}"#)
+        let merged = try #require(resolving(message: message, with: payload))
+        let data = try JSONDocument(merged).root["interactiveData"]
+        #expect(data?["n\(name)"]?.int == 1 && data?["data"]?["n\(name)"]?.int == 2)
+        #expect(data?["data"]?["images"]?.count == 1)
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `a member whose name is a run of combining marks is redacted and replaced in time`() throws {
         let message = try json(

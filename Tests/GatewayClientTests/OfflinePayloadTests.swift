@@ -56,6 +56,12 @@ import Testing
         #expect(read(Self.list(["NSKeyedArchiver", "?a=%zz"])) == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `long runs of combining marks are read in time`() {
+        let marks = String(repeating: "\u{301}\u{323}", count: 15_000)
+        let query = "?a=\(marks)&b\(marks)=\(Self.reply)"
+        #expect(read(Self.list(["N\(marks)", "NSKeyedArchiver", query], wide: [0, 2])) != nil)
+    }
+
     @Test func `a truncated or changed property list is decoded or refused, without a crash`() {
         let whole = Self.list(["$null", "NSKeyedArchiver", Self.query])
         for length in 0..<whole.count { #expect(BinaryPropertyList(Array(whole[..<length])) == nil) }

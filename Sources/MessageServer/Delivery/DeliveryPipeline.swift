@@ -567,16 +567,17 @@ struct DeliveryPipeline: Sendable {
         stages.begin(.finish)
         try await store.finish(delivery, result: result)
         if let signIns, let event = Self.authentication(in: delivery) { await signIns.end(event) }
-        guard delivery.isReplyFailure, let reason = result.reasonOfDeadLetter else {
+        guard delivery.isReplyFailure, result.reasonOfDeadLetter != nil else {
             return stages.end(StageEvent.Result(result))
         }
         stages.end(.ended("dropped"))
+        var metadata: Logger.Metadata = [
+            "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
+        ]
+        // The reason of a rejection is the handler's text, which may quote the customer.
+        if case .failed(let reason) = StageEvent.Result(result) { metadata["reason"] = "\(reason)" }
         logger.warning(
-            "handler did not accept the notice of a failed reply; the notice is dropped",
-            metadata: [
-                "business": "\(delivery.business.rawValue)", "delivery": "\(delivery.record)",
-                "reason": "\(reason)",
-            ])
+            "handler did not accept the notice of a failed reply; the notice is dropped", metadata: metadata)
     }
 
     private func tryAgain(

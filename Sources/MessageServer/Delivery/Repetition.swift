@@ -14,13 +14,13 @@ enum Repetition {
     ///
     /// Nil when the event cannot be a repetition.
     static func fingerprint(of event: InboundEvent, in business: BusinessID, _ customer: CustomerID) -> Int? {
-        guard let interaction = Choice(event)?.interaction else { return nil }
+        guard let choice = Choice(event) else { return nil }
         var hasher = Hasher()
         hasher.combine(business)
         hasher.combine(customer)
         hasher.combine(event.kind)
-        hasher.combine(interaction.session)
-        hasher.combine(interaction.request)
+        hasher.combine(choice.session)
+        hasher.combine(choice.request)
         return hasher.finalize()
     }
 
@@ -60,19 +60,48 @@ enum Repetition {
 }
 
 /// The chosen values, and the business's message that offered them.
+///
+/// Texts are bytes, because hashing and comparing characters takes time proportional to the square of a run of
+/// combining marks.
 private struct Choice: Equatable {
-    private enum Selection: Equatable {
-        case quickReply(identifier: String?, index: Int?)
+    private enum Selection {
+        case quickReply(QuickReply)
         case list([ListPicker.Item])
         case times([TimePicker.Timeslot])
         case form([Form.Page])
+
+        /// The chosen values in order; nil for a missing one.
+        var values: [[UInt8]?] {
+            let values: [String?] =
+                switch self {
+                case .quickReply(let reply): [reply.selectedIdentifier, reply.selectedIndex.map(String.init)]
+                case .list(let items):
+                    items.flatMap { item in
+                        [item.identifier, item.title, item.subtitle, item.order.map(String.init), item.style]
+                            + [item.imageIdentifier]
+                    }
+                case .times(let timeslots):
+                    timeslots.flatMap { slot in
+                        [slot.identifier, slot.startTime, slot.startSeconds.map(String.init)]
+                            + [slot.duration.map { "\($0)" }]
+                    }
+                case .form(let pages):
+                    pages.flatMap { page in
+                        [page.pageIdentifier, page.title, page.subtitle, String(page.items.count)]
+                            + page.items.flatMap { [$0.identifier, $0.type, $0.title, $0.value] }
+                    }
+                }
+            return values.map { $0.map { Array($0.utf8) } }
+        }
     }
 
-    let interaction: (session: String?, request: String?)
+    let session: [UInt8]?
+    let request: [UInt8]?
     private let selection: Selection
 
     static func == (one: Choice, other: Choice) -> Bool {
-        one.interaction == other.interaction && one.selection == other.selection
+        one.session == other.session && one.request == other.request
+            && one.selection.values == other.selection.values
     }
 
     /// Creates the choice of an event; nil when the event is not a choice or does not name the message that
@@ -85,7 +114,7 @@ private struct Choice: Equatable {
         switch event.content {
         case .quickReply(let reply):
             interaction = reply.interaction
-            selection = .quickReply(identifier: reply.selectedIdentifier, index: reply.selectedIndex)
+            selection = .quickReply(reply)
         case .listPicker(let picker):
             interaction = picker.interaction
             selection = .list(picker.selectedItems)
@@ -97,8 +126,9 @@ private struct Choice: Equatable {
             selection = .form(form.selections)
         default: return nil
         }
-        self.interaction = (interaction.sessionIdentifier, interaction.requestIdentifier)
-        if self.interaction == (nil, nil) { return nil }
+        session = interaction.sessionIdentifier.map { Array($0.utf8) }
+        request = interaction.requestIdentifier.map { Array($0.utf8) }
+        if session == nil, request == nil { return nil }
     }
 
     /// Whether a message of the business asks the question of this choice.
@@ -107,9 +137,7 @@ private struct Choice: Equatable {
         guard let data = (try? JSONDocument(message, limits: .stored))?.root["interactiveData"] else {
             return false
         }
-        guard let request = interaction.request else {
-            return data["sessionIdentifier"]?.string == interaction.session
-        }
-        return data["data"]?["requestIdentifier"]?.string == request
+        guard let request else { return data["sessionIdentifier"]?.textBytes.map(Array.init) == session }
+        return data["data"]?["requestIdentifier"]?.textBytes.map(Array.init) == request
     }
 }

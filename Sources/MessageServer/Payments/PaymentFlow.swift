@@ -472,7 +472,7 @@ final class PaymentFlow: Sendable {
             }
             return Update(answer: next.answer(to: update), proposed: proposed)
         } catch {
-            let reason = (error as? PaymentAnswerProblem).map { "\($0)" } ?? "\(type(of: error))"
+            let reason = (error as? PaymentAnswerProblem)?.loggable ?? "\(type(of: error))"
             log("payment update not answered by the handler", key: found, reason)
             return nil
         }

@@ -74,7 +74,7 @@ extension PaymentRecordList.Entry {
         else { return nil }
         self.init(
             // An earlier version wrote the whole identifier.
-            slug: slug, at: at, request: String(request.prefix(InboundEvent.shownIdentifierLength)),
+            slug: slug, at: at, request: request.cut(toBytes: InboundEvent.shownIdentifierLength),
             attempt: attempt, state: state, amount: amount,
             currency: currency, reference: root["reference"]?.string, customer: customer)
     }

@@ -36,7 +36,7 @@ final class PaymentRecords: Sendable {
                 writer.field("at", at.rfc3339)
                 // The whole identifier reaches the payment's endpoints.
                 writer.field(
-                    "request", String(requestIdentifier.prefix(InboundEvent.shownIdentifierLength)))
+                    "request", requestIdentifier.cut(toBytes: InboundEvent.shownIdentifierLength))
                 writer.field("attempt", attempt.id)
                 writer.field("amount", attempt.amount)
                 writer.field("currency", currency)

@@ -70,8 +70,15 @@ struct TextSearch: Sendable {
         case .array:
             for element in value.elements where try contains(element, isLate) { return true }
         case .object:
-            for (key, member) in value.members {
-                if member.kind == .string, Self.technical.contains(key) { continue }
+            var members = value.members
+            while let (name, member) = members.nextWithBytes() {
+                if isLate() { throw Interrupted() }
+                // A long name is never hashed; see `textBytes`.
+                if member.kind == .string, name.count < 64,
+                    Self.technical.contains(String(decoding: name, as: UTF8.self))
+                {
+                    continue
+                }
                 if try contains(member, isLate) { return true }
             }
         case .number, .boolean, .null: break

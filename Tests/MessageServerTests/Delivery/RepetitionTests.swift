@@ -143,6 +143,19 @@ import Testing
         #expect(try files.events { $0.replayOf != nil }.map(\.status) == [.handled, .handled])
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a choice with a long identifier is recognized in time`() throws {
+        let name = String(repeating: "\u{301}\u{323}", count: 400_000)
+        func fingerprint(_ name: String) throws -> Int? {
+            let json =
+                #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(name)","quick-reply":{"selectedIdentifier":"a","selectedIndex":0}}}}"#
+            return Repetition.fingerprint(
+                of: InboundEvent.decode(message: try JSONDocument(Array(json.utf8))), in: BusinessID("b"),
+                CustomerID("c"))
+        }
+        let found = try #require(try fingerprint(name))
+        #expect(try fingerprint(name) == found && fingerprint(name + "a") != found)
+    }
+
     @Test(arguments: [
         (choice: 1, milliseconds: 10_000, isRepetition: true), (1, 0, true), (2, 10_000, false),
         (1, 10_001, false), (1, -1, false),

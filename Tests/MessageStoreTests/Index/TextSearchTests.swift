@@ -11,6 +11,11 @@ struct TextSearchTests {
                 + #""customer":"urn:mbid:c","record":1,"message":{"body":"\#(body)"}}"#).utf8)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a member with a long name is searched in time`() throws {
+        let name = String(repeating: "\u{301}\u{323}", count: 400_000)
+        #expect(try TextSearch("hello").match(line(#"x","n\#(name)":"y","z":"hello"#)) != nil)
+    }
+
     @Test(arguments: [
         ("Hello World", "WORLD", true), ("Hello World", "worlds", false), ("Äpfel", "äPFEL", true),
         ("Привет", "привет", true), ("中文消息", "文消", true), ("中文消息", "消文", false),
