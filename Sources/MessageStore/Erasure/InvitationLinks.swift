@@ -18,6 +18,8 @@ struct InvitationLinks {
     /// The first record of each invitation.
     private var sent: [Invitation: UInt64] = [:]
     private var accepted: [Invitation: [(record: UInt64, customer: CustomerID)]] = [:]
+    /// The customers' messages whose content was not in their records yet.
+    private var referenced: [UInt64: ConversationKey] = [:]
 
     /// Returns the customers with the other identifiers of the same persons.
     func closure(of customers: Set<CustomerID>) -> Set<CustomerID> {
@@ -42,14 +44,23 @@ struct InvitationLinks {
 
     /// Adds a message of the journal, if it is an invitation or accepts one.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
-        guard case .message(let message) = record, message.outboundKind.map({ $0 == .invitation }) ?? true,
-            message.replayOf == nil, Self.mayConcernInvitation(line),
+        let (conversation, first, isOutbound): (ConversationKey, UInt64, Bool)
+        switch record {
+        case .message(let message)
+        where message.replayOf == nil && message.outboundKind.map({ $0 == .invitation }) ?? true:
+            (conversation, first, isOutbound) = (message.conversation, number, message.outboundKind != nil)
+            if message.hasReference { referenced[number] = conversation }
+        case .resolved(let record):
+            guard let known = referenced.removeValue(forKey: record) else { return }
+            (conversation, first, isOutbound) = (known, record, false)
+        default: return
+        }
+        guard Self.mayConcernInvitation(line),
             let content = (try? JSONDocument(Array(line), limits: .journal))?.root["message"]
         else { return }
         take(
-            content, of: message.conversation.customer, record: number,
-            isOutbound: message.outboundKind != nil,
-            business: ConversationPath.business(message.conversation.business))
+            content, of: conversation.customer, record: first, isOutbound: isOutbound,
+            business: ConversationPath.business(conversation.business))
     }
 
     /// Adds the invitations and acceptances of a conversation's file.
