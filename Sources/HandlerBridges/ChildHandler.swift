@@ -127,10 +127,10 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
     /// Events and payments wait meanwhile. A process that charges a customer ends when its charging calls have
     /// ended, because nobody could say otherwise whether its payment provider charges.
     package func restart() async {
-        if let session, await session.isCharging {
-            logger.notice("handler restarts when its payments have ended")
+        if let session {
             gate.close()
-            await session.waitForCharges()
+            if await session.isCharging { logger.notice("handler restarts when its payments have ended") }
+            await session.endCharges()
         }
         let (session, pause) = state.withLock { state in
             if state.session != nil { state.isRestarting = true }

@@ -49,6 +49,7 @@ package actor ChildSession {
     /// The pending calls that may charge a customer; the process is not killed as long as there is one.
     private var charging: Set<Int> = []
     private var chargeWaiters: [CheckedContinuation<Void, Never>] = []
+    private var refusesCharges = false
     private var nextID = 1
     private var isStopped = false
     private var isIntroduced = false
@@ -137,7 +138,7 @@ package actor ChildSession {
         let line = write(id)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard exit == nil, let input else {
+                guard exit == nil, let input, !(charges && refusesCharges) else {
                     return continuation.resume(returning: .failure(.notRunning))
                 }
                 // If the task was cancelled before this point, `onCancel` has not found the call in
@@ -208,8 +209,9 @@ package actor ChildSession {
     /// Whether a pending call may charge a customer.
     var isCharging: Bool { !charging.isEmpty }
 
-    /// Waits until no pending call may charge a customer; each such call has a time limit.
-    func waitForCharges() async {
+    /// Refuses new calls that may charge a customer, and waits for the pending ones; each has a time limit.
+    func endCharges() async {
+        refusesCharges = true
         if charging.isEmpty { return }
         await withCheckedContinuation { chargeWaiters.append($0) }
     }

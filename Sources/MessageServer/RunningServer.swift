@@ -361,9 +361,11 @@ package final class RunningServer: Sendable {
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             applySettings()
             await http.apply(configuration.http, toListener: 0)
+            // These too, because a handler whose payments have not ended is replaced only afterwards.
+            reloadCertificate()
+            await retention?.change(to: wanted.apps, handlers: newOfApps)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             reloads.isSuccess = true
-            await retention?.change(to: wanted.apps, handlers: newOfApps)
             log(change, configuration.initial.settingsThatNeedRestart(comparedTo: wanted))
         } catch {
             reloads.isSuccess = false
@@ -372,8 +374,8 @@ package final class RunningServer: Sendable {
                     "configuration not reloaded; the old configuration stays in effect",
                     metadata: ["problem": "\(problem)"])
             }
+            reloadCertificate()
         }
-        reloadCertificate()
     }
 
     /// Passes the configuration in effect to the parts that know no configuration, or derive something from it.

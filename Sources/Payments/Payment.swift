@@ -326,6 +326,7 @@ package struct Payment: Hashable, Sendable {
     /// attempt that has begun and is not among them was interrupted. `start` is the start of the server, and
     /// `lifetime` the time for reversals. A success of which the device was not told, as after a crash, is
     /// reversed when the request has ended: until then the device may repeat its call, or Apple's event arrive.
+    /// It is not reversed soon after a start either, because the event may wait in the journal, or Apple repeat it.
     package mutating func advance(
         at now: Timestamp, since start: Timestamp, open: Set<String>, lifetime: Duration,
         _ timings: PaymentTimings
@@ -340,7 +341,9 @@ package struct Payment: Hashable, Sendable {
             case .begun where !isOpen: event = .restarted
             case .uncertain where now >= attempt.changedAt.advanced(by: lifetime): event = .expired
             case .uncertain where !isOpen && now >= attempt.reversibleAt(timings, since: start): event = .due
-            case .succeeded where hasEnded(at: now) && !attempt.isTold && !isOpen: event = .untold
+            case .succeeded
+            where hasEnded(at: now) && !attempt.isTold && !isOpen && now >= start.advanced(by: timings.pause):
+                event = .untold
             case .begun, .uncertain, .succeeded, .failed, .reversing, .reversed, .unreversed, .dropped:
                 continue
             }

@@ -61,6 +61,20 @@ struct ChildSessionTests {
         #expect(log.lines.count { $0.contains("floods standard output") } == 1)
     }
 
+    @Test func `a child that will be restarted gets no call that may charge`() async throws {
+        let session = try await session("while read line; do :; done")
+        await session.endCharges()
+        let answer = await session.call(within: .seconds(60), charges: true) {
+            RPCLine.request(id: $0, method: "payment")
+        }
+        guard case .failure(let error) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.callEnd == .neverLeft)
+        await session.stop()
+    }
+
     @Test func `awaited answers do not count as a flood`() async throws {
         let answer = #"{"jsonrpc":"2.0","id":%d,"result":{}}\n"#
         let session = try await session(

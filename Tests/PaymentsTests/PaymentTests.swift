@@ -21,11 +21,11 @@ import Testing
 
     /// Applies the passing of time to attempts without an open call, in a server that started long ago.
     private func advance(
-        _ payment: inout Payment, at now: Timestamp = now, open: Set<String> = [],
-        lifetime: Duration = .seconds(72 * 3600)
+        _ payment: inout Payment, at now: Timestamp = now, since start: Timestamp? = nil,
+        open: Set<String> = [], lifetime: Duration = .seconds(72 * 3600)
     ) -> [PaymentAttempt.State] {
         payment.advance(
-            at: now, since: Self.now.advanced(by: .seconds(-3600)), open: open, lifetime: lifetime,
+            at: now, since: start ?? Self.now.advanced(by: .seconds(-3600)), open: open, lifetime: lifetime,
             PaymentTimings()
         ).map(\.state)
     }
@@ -207,6 +207,8 @@ import Testing
         #expect(advance(&silent).isEmpty)
         // The answer may be on its way.
         #expect(advance(&silent, at: end, open: ["a"]).isEmpty)
+        // Soon after a start the event may still wait in the journal.
+        #expect(advance(&silent, at: end, since: end.advanced(by: .seconds(-59))).isEmpty)
         #expect(advance(&silent, at: end) == (isTold ? [] : [.reversing]))
         #expect((silent.paid != nil) == isTold)
         payment.finish(byEventOfPaid: isPaid, at: Self.now)
