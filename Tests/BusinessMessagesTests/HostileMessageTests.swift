@@ -35,6 +35,8 @@ struct HostileMessageTests {
     /// A run of combining marks, which takes a `String` time proportional to its square to compare or hash.
     private static let marks = String(repeating: "\u{301}\u{323}", count: 60_000)
 
+    private static let slashes = String(repeating: #"\/"#, count: 4000)
+
     struct Hostile: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let message: String
@@ -70,6 +72,12 @@ struct HostileMessageTests {
         Hostile(
             testDescription: "1,000 pages that name pages which do not exist",
             message: form(1000) { #","nextPageIdentifier":"x\#($0)""# }),
+        Hostile(
+            testDescription:
+                "990 pages with 8 KB of escapes in each name, which name pages that do not exist",
+            message: form(990) {
+                #","nextPageIdentifier":"x\#($0)""#
+            }.replacing(#""pageIdentifier":""#, with: #""pageIdentifier":"\#(slashes)"#)),
         Hostile(
             testDescription: "5,000 brackets in an expression",
             message: form(1) { _ in #","options":{"regex":"\#(String(repeating: "[", count: 5000))"}"# }),

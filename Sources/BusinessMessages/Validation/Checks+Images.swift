@@ -44,13 +44,12 @@ extension Checks {
         for (image, name) in zip(images, names) {
             if let name { known[name] = KnownImage(image) }
         }
+        let suggestion = known.isEmpty ? "an image in data.images" : tenNames(names.compactMap(\.self))
         for (reference, size) in imageReferences(in: interactiveData) {
             // Look up an empty text too: it is reported because no image has this identifier.
             guard let name = reference.textBytes ?? reference.scalarBytes else { continue }
             guard let image = known[name] else {
-                inspection.report(
-                    .imageReference, at: reference,
-                    allowed: known.isEmpty ? "an image in data.images" : tenNames(names.compactMap(\.self)))
+                inspection.report(.imageReference, at: reference, allowed: suggestion)
                 continue
             }
             known[name]?.isUsed = true

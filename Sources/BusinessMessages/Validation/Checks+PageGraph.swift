@@ -23,9 +23,8 @@ extension Checks {
             }
         }
         if let cycle = graph.firstCycle(), let first = cycle.min() {
-            let names = cycle.compactMap { graph.identifiers[$0].textBytes }
             inspection.report(
-                .pageCycle, at: graph.identifiers[first], found: tenNames(names),
+                .pageCycle, at: graph.identifiers[first], found: tenNames(cycle.map { graph.names[$0] }),
                 allowed: "pages that lead forward")
         }
     }
@@ -42,6 +41,8 @@ extension Checks {
 private struct PageGraph {
     /// The identifiers of the pages.
     private(set) var identifiers: [JSONValue] = []
+    /// The texts of the identifiers; each is decoded once, because a text with escapes is copied.
+    private(set) var names: [ArraySlice<UInt8>] = []
     /// The pages to which each page leads.
     private var nexts: [[Int]] = []
     private var numbers: [ArraySlice<UInt8>: Int] = [:]
@@ -55,6 +56,7 @@ private struct PageGraph {
             numbers[name] = kept.count
             kept.append(page)
             identifiers.append(identifier)
+            names.append(name)
         }
         nexts = kept.map { page in
             Checks.nextPages(of: page).compactMap { next in
@@ -64,9 +66,7 @@ private struct PageGraph {
     }
 
     /// The names of existing pages.
-    var suggestion: String {
-        identifiers.isEmpty ? "an existing page" : tenNames(identifiers.compactMap(\.textBytes))
-    }
+    var suggestion: String { names.isEmpty ? "an existing page" : tenNames(names) }
 
     func page(named name: ArraySlice<UInt8>) -> Int? { numbers[name] }
 
