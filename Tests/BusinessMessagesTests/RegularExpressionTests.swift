@@ -59,6 +59,29 @@ struct RegularExpressionTests {
         #expect(RegularExpression(nested) != nil)
     }
 
+    @Test(arguments: ["&&a", "--b", "&&[a]", "&&ab", "&&[a]b"])
+    func `operators nest the sets of a class, and too many are refused`(operation: String) throws {
+        func chain(_ count: Int) -> String { "[a" + String(repeating: operation, count: count) + "]" }
+        let allowed = RegularExpression.maximumDepth
+        #expect(RegularExpression(chain(allowed)) != nil)
+        // The operators of one class do not count in the next.
+        let classes = String(repeating: chain(allowed), count: 3)
+        #expect(try #require(RegularExpression(classes)).matchesWhole("aaa") == .found)
+        for count in [allowed + 1, 400, 600] { #expect(RegularExpression(chain(count)) == nil) }
+        // A class that has ended still nests in the operators after it.
+        let inner = String(repeating: operation, count: 20)
+        #expect(RegularExpression("[[a\(inner)]\(inner)]") == nil)
+    }
+
+    @Test func `a look behind costs as much as the text is long`() throws {
+        let text = String(repeating: "a", count: RegularExpression.maximumScalars)
+        func match(_ count: Int) throws -> RegularExpression.Match {
+            try #require(RegularExpression(String(repeating: "(?<=)", count: count))).occurs(in: text)
+        }
+        #expect(try match(10) == .found)
+        #expect(try match(400) == .undecided)
+    }
+
     @Test func `the length of an expression is limited`() {
         let longest = String(repeating: "a", count: RegularExpression.maximumBytes)
         #expect(RegularExpression(longest) != nil)

@@ -272,6 +272,12 @@ class Tests(DeviceSuite):
             page.keys("Escape")
             self.gone(page)
         assert page.script("return document.documentElement.scrollWidth") <= 390, "the page is wider than the phone"
+        # A text is accepted when its match costs too many steps; a class costs as much as it has parts.
+        judge = "return import('/assets/v/phone-pattern.js').then((one) => { const it = one.patternOf(arguments[0]); return [!it.broken, it.matches(arguments[1])]; })"
+        for pattern, text, expected in (("[a-z&&[^aeiou]]+", "bcd", [True, True]), ("[a-z&&[^aeiou]]+", "bad", [True, False]), ("(?:(?=[bcd]*).)*x", "a" * 100, [True, False]),
+                                        (f"(?:(?=[{'b' * 2000}]*).)*x", "a" * 1000, [True, True]), (f"(?i)(?:(?=[{'b' * 200}]*).)*x", "a" * 1000, [True, True]),
+                                        (f"[a{'&&a' * 32}]", "b", [True, False]), (f"[a{'&&a' * 33}]", "b", [False, True])):
+            assert page.script(judge, pattern, text) == expected, pattern
 
     def composer(self):
         page = self.page()

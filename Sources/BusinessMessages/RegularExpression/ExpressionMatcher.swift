@@ -43,6 +43,8 @@ struct ExpressionMatcher {
         case .repetition(let node, let minimum, let maximum):
             return try ends(of: node, minimum, maximum, from: starts)
         case .look(let node, isBehind: true, let isNegated):
+            // Both sets are made position by position.
+            try spend(count)
             let reached = try ends(of: node, from: PositionSet(all: count))
             return starts.filter { reached.contains($0) != isNegated }
         case .look(let node, isBehind: false, let isNegated):

@@ -14,6 +14,8 @@ struct ExpressionParser {
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
+    /// The operators of the outermost class, each of which nests the sets before it.
+    private var operators = 0
     private var flags = Flags()
 
     init(_ text: String) { scalars = Array(text.unicodeScalars) }
@@ -72,7 +74,9 @@ struct ExpressionParser {
         let scalar = try takeAny()
         switch scalar {
         case "(": return try group()
-        case "[": return try characterClass().map(set) ?? .unsupported
+        case "[":
+            operators = 0
+            return try characterClass().map(set) ?? .unsupported
         case ".":
             return .scalar(flags.dotMatchesLineBreak ? .all : .inverted(.lineBreak))
         case "^": return .anchor(flags.isMultiline ? .lineStart : .start)
@@ -344,6 +348,8 @@ extension ExpressionParser {
         }
         while !take("]") {
             if take("&&") || take("--") {
+                operators += 1
+                guard operators <= RegularExpression.maximumDepth else { throw InvalidExpression() }
                 let isDifference = scalars[at - 1] == "-"
                 let left = ScalarSet.union(sets)
                 guard let right = try operand() else {

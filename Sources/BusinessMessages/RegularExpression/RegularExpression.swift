@@ -17,7 +17,7 @@ package struct RegularExpression: Sendable {
 
     /// The maximum length of an expression in bytes.
     package static let maximumBytes = 2048
-    /// The maximum nesting of groups and character classes.
+    /// The maximum nesting of groups and character classes, and the maximum number of operators in a class.
     package static let maximumDepth = 32
     /// The maximum count in a quantifier such as `{2,5}`.
     package static let maximumCount = 100_000

@@ -21,6 +21,8 @@ class Parser {
   #text;
   #at = 0;
   #depth = 0;
+  /// The operators of the outermost class, each of which nests the sets before it.
+  #operators = 0;
   #flags = { i: false, s: false, m: false, x: false };
 
   constructor(text) { this.#text = [...text]; }
@@ -63,17 +65,24 @@ class Parser {
     return { kind: "alternatives", nodes: branches.map((nodes) => ({ kind: "sequence", nodes })) };
   }
 
-  #set(set) {
-    if (!this.#flags.i) return { kind: "set", set };
-    return { kind: "set", set: (one) => set(one) || set(one.toLowerCase()) || set(one.toUpperCase()) };
+  /// A set, and the number of comparisons that one look-up in it takes at most.
+  #set(set, cost = 1) {
+    if (!this.#flags.i) return { kind: "set", set, cost };
+    return { kind: "set", set: (one) => set(one) || set(one.toLowerCase()) || set(one.toUpperCase()), cost: 3 * cost };
   }
 
   #item() {
     const character = this.#next();
     switch (character) {
       case "(": return this.#group();
-      case "[": return this.#set(this.#characterClass());
-      case ".": return { kind: "set", set: this.#flags.s ? () => true : not(like(lineBreak)) };
+      case "[": {
+        const start = this.#at;
+        this.#operators = 0;
+        const set = this.#characterClass();
+        // No part of a class is shorter than one character.
+        return this.#set(set, this.#at - start);
+      }
+      case ".": return { kind: "set", set: this.#flags.s ? () => true : not(like(lineBreak)), cost: 1 };
       case "^": return { kind: "anchor", anchor: this.#flags.m ? "lineStart" : "start" };
       case "$": return { kind: "anchor", anchor: this.#flags.m ? "lineEnd" : "lastLineEnd" };
       case "\\": return this.#escape();
@@ -172,8 +181,8 @@ class Parser {
       return { kind: "unsupported" };
     }
     if (letter === "R") {
-      const crlf = { kind: "sequence", nodes: [{ kind: "set", set: one("\r") }, { kind: "set", set: one("\n") }] };
-      return { kind: "alternatives", nodes: [crlf, { kind: "set", set: like(lineBreak) }] };
+      const [cr, lf, either] = [one("\r"), one("\n"), like(lineBreak)].map((set) => ({ kind: "set", set, cost: 1 }));
+      return { kind: "alternatives", nodes: [{ kind: "sequence", nodes: [cr, lf] }, either] };
     }
     if (letter === "Q") {
       const nodes = [];
@@ -228,6 +237,8 @@ class Parser {
     let list = this.#take("]") ? [one("]")] : [];
     while (!this.#take("]")) {
       if (this.#take("&&") || this.#take("--")) {
+        this.#operators += 1;
+        if (this.#operators > maximumDepth) throw new Invalid();
         const isDifference = this.#text[this.#at - 1] === "-";
         const left = any(list);
         const right = this.#operand();
@@ -303,7 +314,9 @@ class Matcher {
   #ends(node, starts) {
     this.#spend(1 + starts.size);
     switch (node.kind) {
-      case "set": return new Set([...starts].filter((at) => at < this.#text.length && node.set(this.#text[at])).map((at) => at + 1));
+      case "set":
+        this.#spend(starts.size * node.cost);
+        return new Set([...starts].filter((at) => at < this.#text.length && node.set(this.#text[at])).map((at) => at + 1));
       case "sequence": {
         let reached = starts;
         for (const part of node.nodes) { if (reached.size === 0) break; reached = this.#ends(part, reached); }
