@@ -33,6 +33,29 @@ import Testing
         #expect(((try? result.get()) != nil) == isAccepted)
     }
 
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            String(repeating: ".", count: 247), "'" + String(repeating: "\u{301}\u{323}", count: 60_000),
+        ])
+    func `a device ignores a date format of more than 256 bytes, and such a date is none`(rest: String) throws
+    {
+        func offered(_ format: String) throws -> [String] {
+            let form = try JSONDocument(
+                Array(
+                    #"""
+                    {"startPageIdentifier":"p","pages":[{"pageIdentifier":"p","type":"datePicker","title":"t","subtitle":"s",
+                    "options":{"dateFormat":"\#(format)","startDate":"2026-11-22\#(rest)"}}]}
+                    """#.utf8))
+            return try #require(DeviceForm(form.root).pages.first).offered
+        }
+        #expect(try offered("yyyy-MM-dd" + rest) == ["a date as MM/dd/yyyy or yyyy-MM-dd"])
+        #expect(try offered("dd.MM.yyyy") == ["a date as dd.MM.yyyy or yyyy-MM-dd"])
+        let longest = "yyyy-MM-dd" + String(repeating: ".", count: 246)
+        #expect(try #require(DatePattern(longest)).date(in: "2026-11-22" + longest.dropFirst(10)) != nil)
+        #expect(DatePattern.iso.date(in: "2026-11-22" + rest) == nil)
+    }
+
     @Test(arguments: Fixture.names(in: "answers"))
     func `a choice in a fixture makes the answer or the error in that fixture`(name: String) throws {
         let today = try #require(DatePattern.iso.date(in: "2026-11-22"))

@@ -15,13 +15,10 @@ extension Checks {
                     ], then: checkDates))),
     ]
 
-    /// The maximum length of a date or its pattern in bytes; a longer one is reported without parsing it.
-    private static let maximumDateBytes = 256
-
     private static func checkDates(of options: JSONValue, _ inspection: inout Inspection) {
         var pattern = DatePattern.standard
         if let format = options["dateFormat"], let text = format.nonEmptyString {
-            guard format.isText(atMostBytes: maximumDateBytes), let read = DatePattern(text) else {
+            guard let read = DatePattern(text) else {
                 return inspection.report(
                     .dateFormat, at: format, allowed: "a year, a month and a day, such as MM/dd/yyyy")
             }
@@ -50,9 +47,8 @@ extension Checks {
         in member: JSONValue, _ pattern: DatePattern, _ inspection: inout Inspection
     ) -> CalendarDate? {
         guard let text = member.nonEmptyString else { return nil }
-        let isShort = member.isText(atMostBytes: maximumDateBytes)
-        if isShort, let date = pattern.date(in: text) { return date }
-        guard isShort, let date = DatePattern.iso.date(in: text) else {
+        if let date = pattern.date(in: text) { return date }
+        guard let date = DatePattern.iso.date(in: text) else {
             inspection.report(.dateValue, at: member, allowed: "a date in the form \(pattern.text)")
             return nil
         }

@@ -34,6 +34,9 @@ package struct DatePattern: Sendable {
     package static let iso = DatePattern(
         [.year(digits: 4), .dash, .month(digits: 2), .dash, .day(digits: 2)], "yyyy-MM-dd")
 
+    /// The maximum length of a pattern or a date in bytes; a longer one is refused without parsing it.
+    private static let maximumBytes = 256
+
     /// The pattern as text.
     let text: String
     private let parts: [Part]
@@ -43,8 +46,10 @@ package struct DatePattern: Sendable {
         self.text = text
     }
 
-    /// Parses a pattern; `nil` unless it has year, month and day exactly once and no other fields.
+    /// Parses a pattern of at most 256 bytes; `nil` unless it has year, month and day exactly once and no other
+    /// fields.
     package init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumBytes else { return nil }
         var parts: [Part] = []
         var rest = text[...]
         while let character = rest.first {
@@ -87,8 +92,9 @@ package struct DatePattern: Sendable {
         return nil
     }
 
-    /// Parses a date; `nil` when it does not match the pattern or does not exist.
+    /// Parses a date of at most 256 bytes; `nil` when it does not match the pattern or does not exist.
     package func date(in text: String) -> CalendarDate? {
+        guard text.utf8.count <= Self.maximumBytes else { return nil }
         var rest = text[...]
         var (year, month, day) = (0, 0, 0)
         for part in parts {
