@@ -129,7 +129,8 @@ on.applePay((event) => {
   const { state, amount, currency } = event.paymentRecord ?? {};
   switch (state) {
     case "paid": return `Thank you! You paid ${amount} ${currency}.`;
-    case "unpaid": case "declined": case "reversed": return 'Nothing was charged. Write "pay" to try again.';
+    case "unpaid": case "declined": return 'Nothing was charged. Write "pay" to try again.';
+    case "reversed": return 'The payment did not go through, and any charge was returned. Write "pay" to try again.';
     case "pending": return "Your payment is not confirmed yet. Please do not pay again.";
     case "unreversed":
       return "Your payment failed, and we could not confirm that nothing was charged. We will look into it.";

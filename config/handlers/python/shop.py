@@ -151,8 +151,10 @@ def payment_ended(event):
     state = record.get("state")
     if state == "paid":
         return f"Thank you! You paid {record['amount']} {record['currency']}."
-    if state in ("unpaid", "declined", "reversed"):
+    if state in ("unpaid", "declined"):
         return 'Nothing was charged. Write "pay" to try again.'
+    if state == "reversed":
+        return 'The payment did not go through, and any charge was returned. Write "pay" to try again.'
     if state == "pending":
         return "Your payment is not confirmed yet. Please do not pay again."
     if state == "unreversed":

@@ -78,7 +78,9 @@ def test_a_card_is_charged_or_declined_and_a_reversal_is_confirmed():
 @pytest.mark.parametrize("record, reply", [
     ({"state": "paid", "amount": "10.00", "currency": "EUR"}, "Thank you! You paid 10.00 EUR."),
     *[({"state": state, "amount": "8.00", "currency": "EUR"}, 'Nothing was charged. Write "pay" to try again.')
-      for state in ("unpaid", "declined", "reversed")],
+      for state in ("unpaid", "declined")],
+    ({"state": "reversed", "amount": "8.00", "currency": "EUR"},
+     'The payment did not go through, and any charge was returned. Write "pay" to try again.'),
 ])
 def test_the_shop_answers_the_end_of_a_payment(record, reply):
     assert answer("applePay", payment={"state": "paid"}, paymentRecord=record) == reply

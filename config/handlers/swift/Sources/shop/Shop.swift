@@ -105,8 +105,11 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
         case .paid:
             let payment = context.payment
             return .reply("Thank you! You paid \(payment?.amount ?? "") \(payment?.currency ?? "").")
-        case .unpaid, .declined, .reversed:
+        case .unpaid, .declined:
             return .reply("Nothing was charged. Write \"pay\" to try again.")
+        case .reversed:
+            return .reply(
+                "The payment did not go through, and any charge was returned. Write \"pay\" to try again.")
         case .pending: return .reply("Your payment is not confirmed yet. Please do not pay again.")
         case .unreversed:
             return .reply(
