@@ -60,15 +60,17 @@ final class PaymentFlow: Sendable {
         }
 
         var posts: Int { state.withLock(\.posts) }
+        /// Whether any of the answers was delivered.
+        var isDelivered: Bool { state.withLock(\.isDelivered) }
 
         func join() { state.withLock { $0.posts += 1 } }
 
-        /// Counts a post as answered; for the last post, returns whether any of the answers was delivered.
-        func leave(isDelivered: Bool) -> Bool? {
+        /// Counts a post as answered; returns whether it was the last one.
+        func leave(isDelivered: Bool) -> Bool {
             state.withLock { state in
                 state.posts -= 1
                 state.isDelivered = state.isDelivered || isDelivered
-                return state.posts == 0 ? state.isDelivered : nil
+                return state.posts == 0
             }
         }
     }
@@ -179,9 +181,12 @@ final class PaymentFlow: Sendable {
                     // for one that an earlier process began.
                     reversals.beginCall(id)
                     let answer = await attempt(id, callback, found)
-                    self.state.withLock { $0.attempts[id] = nil }
-                    // A success stays open until it is recorded whether the device got it.
-                    if !answer.isSuccess { reversals.endCall(id) }
+                    // A success stays open, also for repeated posts, until it is recorded whether the device
+                    // got it.
+                    if !answer.isSuccess {
+                        self.state.withLock { $0.attempts[id] = nil }
+                        reversals.endCall(id)
+                    }
                     return answer
                 }
             state.attempts[id] = shared
@@ -190,12 +195,35 @@ final class PaymentFlow: Sendable {
         }
         let (answer, isSuccess) = await shared.task.value
         return Reply(answer: .json(answer)) { [self] isDelivered in
-            guard let wasDelivered = shared.leave(isDelivered: isDelivered), isSuccess else { return }
-            Task { @concurrent in
-                await tell(id, found, isDelivered: wasDelivered)
-                reversals.endCall(id)
-            }
+            guard shared.leave(isDelivered: isDelivered), isSuccess else { return }
+            Task { @concurrent in await tell(id, shared, found) }
         }
+    }
+
+    /// Closes a success for further posts, and returns whether the device got it; nil when another post waits
+    /// for it, or it is already closed.
+    private func close(_ id: String, _ shared: SharedAttempt) -> Bool? {
+        state.withLock { state in
+            guard state.attempts[id] === shared, shared.posts == 0 else { return nil }
+            state.attempts[id] = nil
+            return shared.isDelivered
+        }
+    }
+
+    /// Returns the failure of a token that was not charged, `failure` unless an earlier attempt may have charged.
+    private func unbegun(_ found: Found, _ failure: PaymentFailure) async -> (
+        answer: [UInt8], isSuccess: Bool
+    ) {
+        // The error is dropped, because the device gets the same failure as for an unreadable payment.
+        let payload = try? await onDisk({ [requests] in try requests.find(found.name) })?.paymentPayload
+        let reason: PaymentFailure =
+            switch payload?.payment.standing {
+            case .unpaid, .returned: failure
+            case .paid: .paid
+            case .unclear: .otherAttempt
+            case nil: .uncertain
+            }
+        return (reason.answer, false)
     }
 
     /// Makes an attempt to pay, or returns the answer of an earlier one with the same identifier.
@@ -210,7 +238,7 @@ final class PaymentFlow: Sendable {
         if let decryption {
             do { token = try await open(callback, id, found, with: decryption) } catch {
                 log("payment token refused; the device gets a failure", key: found, "\(error)")
-                return (PaymentFailure.notCharged.answer, false)
+                return await unbegun(found, .notCharged)
             }
         }
         let opened = token
@@ -241,12 +269,12 @@ final class PaymentFlow: Sendable {
             }
             guard let afterUpdates else {
                 log("payment not begun; an update of its sheet has not ended", key: found, "update")
-                return (PaymentFailure.totalChanged.answer, false)
+                return await unbegun(found, .totalChanged)
             }
             decided = afterUpdates
         } catch {
             log("payment not begun; the device gets a failure", key: found, "\(error)")
-            return (PaymentFailure.notCharged.answer, false)
+            return await unbegun(found, .notCharged)
         }
         guard let decided else { return (PaymentFailure.ended.answer, false) }
         switch decided.decision {
@@ -378,19 +406,24 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    private func tell(_ id: String, _ found: Found, isDelivered: Bool) async {
+    private func tell(_ id: String, _ shared: SharedAttempt, _ found: Found) async {
         let clock = clock
         // After an error, the record does not say whether the device got the answer; the request's end
         // decides.
-        try? await requests.update(found.name) { request, _ in
-            guard var payload = request?.paymentPayload else { return }
+        let told = try? await requests.update(found.name) { [self] request, _ -> Bool? in
+            // Close inside the update: a later post then reads what is recorded here.
+            guard let isDelivered = close(id, shared) else { return nil }
+            guard var payload = request?.paymentPayload else { return isDelivered }
             payload.payment.tell(id, isDelivered: isDelivered, at: clock.now())
             request?.set(payload)
+            return isDelivered
         }
+        // The update did not run when the store is closed.
+        guard let isDelivered = told ?? close(id, shared) else { return }
         if !isDelivered {
             log("payment reversed; the device disconnected before the answer", key: found, "disconnected")
-            reversals.wake()
         }
+        reversals.endCall(id)
     }
 
     private func line(

@@ -522,6 +522,21 @@ import Testing
         await under.stop()
     }
 
+    @Test func `a success that only a repeated post delivers is not reversed`() async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        let first = await under.flow.answer(.paymentGateway, key: "fish", Under.gateway())
+        let second = await under.flow.answer(.paymentGateway, key: "fish", Under.gateway())
+        #expect(first.answer == .json(Under.success) && second.answer == first.answer)
+        first.wasDelivered?(false)
+        second.wasDelivered?(true)
+        #expect(try await eventually { try await !under.payment().isBusy })
+        #expect(try await under.payment().attempts.map(\.state) == [.succeeded])
+        #expect(handler.paid.count == 1 && handler.reversed.isEmpty)
+        #expect(under.flow.waitingPosts == 0)
+        await under.stop()
+    }
+
     @Test func `a withdrawn request accepts no payment, and a paid one cannot be withdrawn`() async throws {
         let handler = ScriptedPayments()
         let withdrawn = try await PaymentUnderTest(handler)

@@ -106,6 +106,20 @@ import Testing
         #expect(try !leaks(try #require(try JSONDocument(data).root["data"]?.string), under))
     }
 
+    @Test(arguments: [
+        (PaymentAttempt.State.succeeded, PaymentFailure.paid), (.begun, .otherAttempt),
+    ])
+    func `a wrong token tells of the charge that an earlier attempt may have made`(
+        state: PaymentAttempt.State, failure: PaymentFailure
+    ) async throws {
+        let under = try await PaymentUnderTest(
+            ScriptedPayments(), attempts: [("earlier", state)], decryption: decryption)
+        let change = try #require(Change.allCases.first { ![.none, .amount, .currency].contains($0) })
+        #expect(
+            await pay(under, try paymentData(change, at: under.clock.clock.now())) == Under.failed(failure))
+        await under.stop()
+    }
+
     @Test(arguments: Change.allCases.filter { $0 != .none })
     private func `a token with one wrong property gets STATUS_FAILURE, and the handler is not called`(
         change: Change
