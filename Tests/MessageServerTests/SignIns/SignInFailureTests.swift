@@ -208,6 +208,9 @@ struct SignInFailureTests {
         return path
     }
 
+    /// Opens the pipe for writing, which ends the waits of its readers.
+    private func endWaits(for pipe: String) { close(open(pipe, O_RDWR)) }
+
     @Test func `while the disk hangs a confirmation fails with 503 after its five seconds`() async throws {
         let test = try await SignInUnderTest()
         let message = try await test.ask(test.customer())
@@ -218,8 +221,7 @@ struct SignInFailureTests {
         let pipe = try hang(test)
         let answer = try await test.browse("/auth/one/confirm", form: "value=" + value)
         #expect(answer.header("location") == Self.failure(503))
-        // A writer ends the wait.
-        _ = try File(pipe, for: .overwriting)
+        endWaits(for: pipe)
         await test.stop()
     }
 
@@ -235,7 +237,7 @@ struct SignInFailureTests {
             body: Array("responseEncryptionKey=\(key)".utf8), allowsPlainHTTP: true)
         request.headers = [("authorization", "Bearer " + SignInUnderTest.auditToken)]
         #expect(try await test.server.transport.send(request).status == 503)
-        _ = try File(pipe, for: .overwriting)
+        endWaits(for: pipe)
         await test.stop()
     }
 
