@@ -3,7 +3,7 @@
 import json
 import sys
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     if "id" not in call:
         continue

@@ -69,10 +69,11 @@ class MessageError(ValueError):
     """
 
     def __init__(self, rule, pointer, found, allowed, problems=None):
-        super().__init__(f"{rule} at {pointer or '/'}: found {found}, allowed {allowed}")
+        super().__init__(_whole(f"{rule} at {pointer or '/'}: found {found}, allowed {allowed}"))
         self.rule, self.pointer, self.found, self.allowed = rule, pointer, found, allowed
         named = problems or [(rule, pointer, found, allowed)]
-        self.problems = [dict(zip(("rule", "pointer", "found", "allowed"), each)) for each in named]
+        # Parts of every type become texts that can be sent.
+        self.problems = [dict(zip(("rule", "pointer", "found", "allowed"), (_whole(str(part)) for part in each))) for each in named]
 
 
 class SendError(RuntimeError):
@@ -226,7 +227,7 @@ def handoff(reason="", replies=None):
 
 def retry(after=None):
     """The server repeats the event by its schedule, or after so many seconds if that is later (at most 300)."""
-    return Outcome(outcome="retry", **({} if after is None else {"retryAfterMs": int(after * 1000)}))
+    return Outcome(outcome="retry", **({} if after is None else {"retryAfterMs": int(_finite(after, "/retryAfterMs") * 1000)}))
 
 
 def reject(reason=""):
@@ -319,7 +320,13 @@ def slot(identifier, start, minutes):
         if start.tzinfo is None:
             raise MessageError("startTime", "", "a datetime without a time zone", "a datetime with one")
         start = start.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M+0000")
-    return {"identifier": identifier, "startTime": start, "duration": int(minutes * 60)}
+    return {"identifier": identifier, "startTime": start, "duration": int(_finite(minutes, "/duration") * 60)}
+
+
+def _finite(number, pointer):
+    if not math.isfinite(number):
+        raise MessageError("type", pointer, _shown(number), "a finite number")
+    return number
 
 
 def time_picker(title, event_title, slots, *, identifier=None, location=None, timezone_offset=None, image=None,
@@ -549,7 +556,12 @@ def _sendable(value, pointer, depth=0):
     """A copy of a value as JSON has it, with U+FFFD for half an emoji; raises MessageError for what JSON has not."""
     if isinstance(value, str):
         return _whole(value)
-    if value is None or isinstance(value, (bool, int)):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        # Python itself writes no more than 4,300 digits, and other programs read no more than a float holds.
+        if abs(value) >= 1 << 1023:
+            raise MessageError("type", pointer, "a whole number of many digits", "a number below 2 to the power of 1,023")
         return value
     if depth > MAXIMUM_DEPTH:
         raise MessageError("depth", pointer, f"more than {MAXIMUM_DEPTH} levels", "fewer levels; a value must not contain itself")
@@ -1065,7 +1077,8 @@ class Bot:
         except MessageError as error:
             log(f"{error}{_place(error)}", "error")
             return self._fail(number, REFUSED, str(error), error.problems)
-        except Exception as error:
+        # An exit and a cancellation too would end this thread without an answer.
+        except BaseException as error:
             log(traceback.format_exc(), "error")
             kind = _at(params, "event", "kind") or "retention"
             return self._fail(number, -32603, f"the function for {kind} raised {type(error).__name__}")
@@ -1074,7 +1087,7 @@ class Bot:
     def _pay(self, number, params):
         try:
             result = self.pay(params)
-        except Exception as error:
+        except BaseException as error:
             log(traceback.format_exc(), "error")
             return self._fail(number, -32603, f"the function for {params.get('call')} raised {type(error).__name__}")
         return self._answer(number, result)
@@ -1114,7 +1127,9 @@ class Bot:
             log(f"{error}{_place(error)}", "error")
             # A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
             return (500, b"") if "call" in params else (422, json.dumps({"problems": error.problems}).encode())
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             log(traceback.format_exc(), "error")
             return 500, b""
 

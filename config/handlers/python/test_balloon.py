@@ -608,6 +608,45 @@ def test_a_builders_error_is_a_refusal_that_lists_the_problems():
     assert "never awaited" not in child.end()[1]
 
 
+UNUSUAL = """
+import asyncio, balloon, sys
+bot = balloon.Bot("unusual")
+@bot.on.text
+def text(event):
+    if event.text == "exit":
+        sys.exit(3)
+    if event.text == "cancelled":
+        raise asyncio.CancelledError()
+    if event.text == "digits":
+        event.state["n"] = 10 ** 5000
+        return "ok"
+    if event.text == "slot":
+        return balloon.slot("a", "2026-07-10T17:00+0000", float("nan"))
+    if event.text == "later":
+        return balloon.retry(float("inf"))
+    raise balloon.MessageError("r", "/p\\ud83d", b"x", float("nan"))
+bot.run()
+"""
+
+
+def test_a_function_that_ends_unusually_is_answered():
+    child = Child(UNUSUAL).start()
+    answers = {text: child.call(number, "event", params("text", text=text))["error"]
+               for number, text in enumerate(("exit", "cancelled", "digits", "slot", "later", "refusal"), 2)}
+    assert {text: error["code"] for text, error in answers.items()} == {
+        "exit": -32603, "cancelled": -32603, "digits": -32002, "slot": -32002, "later": -32002, "refusal": -32002}
+    assert answers["digits"]["data"]["problems"][0]["pointer"] == "/state/n"
+    assert answers["refusal"]["data"]["problems"] == [{"rule": "r", "pointer": "/p\ufffd", "found": "b'x'", "allowed": "nan"}]
+    child.end()
+
+
+def test_a_service_answers_an_exit_with_500():
+    bot = Bot("b")
+    bot.on.text(lambda event: sys.exit(3))
+    body = json.dumps(params("text", text="hi")).encode()
+    assert bot.respond(signed(body), body, [SECRET]) == (500, b"")
+
+
 def test_a_child_of_the_bot_gets_no_call():
     child = Child(UNSENT).start()
     child.write(id=2, method="event", params=params("text", text="child"))

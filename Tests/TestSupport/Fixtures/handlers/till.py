@@ -44,7 +44,7 @@ def reverse(call):
     write({"id": call["id"], "result": {}})
 
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     call = json.loads(line)
     method = call.get("method")
     if method == "initialize":
