@@ -9,11 +9,13 @@ const expectSeconds = 10;
 /// Members that differ at each play, and those that every message of the kind has.
 const changing = new Set(["id", "sourceId", "destinationId", "v", "locale", "requestIdentifier", "sessionIdentifier", "images", "attachments"]);
 
-/// A business's message as the pattern of a step: a subset without identifiers and pictures.
-export function pattern(value) {
-  if (Array.isArray(value)) return value.map(pattern);
+/// A business's message as the pattern of a step: a subset without identifiers and pictures. `inside` names the object's member:
+/// the libraries draw the identifier of a time picker's event.
+export function pattern(value, inside = "") {
+  if (Array.isArray(value)) return value.map((each) => pattern(each));
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !changing.has(name)).map(([name, member]) => [name, pattern(member)]));
+  const kept = Object.entries(value).filter(([name]) => !changing.has(name) && (inside !== "event" || name !== "identifier"));
+  return Object.fromEntries(kept.map(([name, member]) => [name, pattern(member, name)]));
 }
 
 /// The step for a message of the customer: a text, the answer `choice`, or the whole message.
