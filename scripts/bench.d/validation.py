@@ -65,6 +65,9 @@ messages = {
     "diamonds of pages": form([select(page, [item(way, nextPageIdentifier=f"p{(page + 1 + way % 7) % 900}") for way in range(20)])
                                for page in range(900)]),
     "dangling pages": form([select(page, [item(way, nextPageIdentifier=f"x{way}") for way in range(20)]) for page in range(900)]),
+    # Each slash is written as an escape.
+    "dangling pages with escaped names": json.dumps(form([
+        {**PAGE, "pageIdentifier": f"{page}" + "|" * 4000, "nextPageIdentifier": f"q{page}"} for page in range(990)])).replace("|", "\\/"),
     "expressions": form([{**PAGE, "pageIdentifier": f"p{page}", "options": {
         "regex": "(" * 25 + "[a-z&&[^aeiou]]{1,3}" * 94 + ")" * 25}} for page in range(999)]),
     "a deep expression": form([{**PAGE, "pageIdentifier": "p", "options": {"regex": "[" * (SIZE // 2) + "]" * (SIZE // 2 - 500)}}]),
