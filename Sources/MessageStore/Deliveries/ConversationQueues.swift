@@ -462,9 +462,7 @@ extension ConversationQueues.Conversation {
         guard head == .ready, !pending.isEmpty else { return nil }
         head = .leased
         let first = 0
-        pending[first].attempt += 1
-        pending[first].waitsForHandler = false
-        pending[first].isCalled = false
+        pending[first].lease()
         if hasGap, !pending[first].isParked {
             pending[first].isAfterGap = true
             hasGap = false

@@ -49,7 +49,11 @@ struct PendingDelivery: Sendable {
     /// Whether the delivery is leased, and only waits for its handler.
     var waitsForHandler = false
     /// Whether the handler was called since the delivery was leased.
-    var isCalled = false
+    private(set) var isCalled = false
+    /// The number of attempts in which the handler was called, with those of earlier processes that were counted.
+    ///
+    /// Unlike `attempt`, it includes attempts that cost nothing, such as the probes of a service that refuses every event.
+    private(set) var tries: Int32 = 0
     /// Whether the message was resolved or recorded when the last process crashed: it is then recorded alone.
     var isRecordingSuspect = false
     /// How often the lease was released without an attempt, or recording the message failed.
@@ -88,6 +92,7 @@ struct PendingDelivery: Sendable {
         location = state.location
         related = state.related
         attempt = state.attempts
+        tries = state.attempts
         awaitsReference = state.awaitsReference
         isReplay = state.replayOf != nil
         isReplyFailure = state.isReplyFailure
@@ -98,6 +103,21 @@ struct PendingDelivery: Sendable {
         due = state.next
         isRecovered = true
         if isReplay || isReplyFailure { recording = .notNeeded }
+    }
+
+    /// Begins an attempt.
+    mutating func lease() {
+        attempt += 1
+        waitsForHandler = false
+        isCalled = false
+    }
+
+    /// Records a call of the handler; a fallback that is called after it belongs to the same attempt.
+    mutating func beginCall() {
+        waitsForHandler = false
+        guard !isCalled else { return }
+        isCalled = true
+        tries += 1
     }
 }
 

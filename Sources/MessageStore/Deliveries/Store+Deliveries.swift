@@ -202,10 +202,7 @@ extension Store {
     /// Records that the handler of a delivery is called now; false when an operator ended the delivery while it
     /// waited.
     package func beginCall(_ delivery: Delivery) -> Bool {
-        scheduler.update(delivery.record, of: delivery.conversation) {
-            $0.waitsForHandler = false
-            $0.isCalled = true
-        }
+        scheduler.update(delivery.record, of: delivery.conversation) { $0.beginCall() }
     }
 
     /// Records that a suspect of a crash waits, so that the next suspect runs; does nothing for other
@@ -487,7 +484,7 @@ extension Store {
         try journal.append(
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result,
-                attempts: pending.isCalled ? Int(pending.attempt) : nil, at: .now()),
+                attempts: pending.tries > 0 ? Int(pending.tries) : nil, at: .now()),
             for: .none,
             effect: .end(
                 segment: pending.location.segment,

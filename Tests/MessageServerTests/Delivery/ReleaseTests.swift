@@ -40,8 +40,10 @@ import Testing
         let alarms = test.log.lines.filter { $0.hasPrefix("error") }
         #expect(alarms.count { $0.contains("disk write failed") } < 10, "\(alarms.count)")
         #expect(alarms.count < 20, "\(alarms.count)")
+        // The number counts every call, also one whose outcome the disk refused.
+        let calls = Dictionary(grouping: handler.seen, by: \.event.id).mapValues(\.count)
         let journal = try JournalFiles(dataDirectory: test.directory.file("data"))
-            .events { $0.attempts != 1 || $0.status != .handled }
+            .events { $0.status != .handled || $0.attempts != calls[$0.id] }
         #expect(journal.isEmpty)
     }
 
@@ -227,6 +229,19 @@ import Testing
         #expect(events.map(\.attempts) == [1])
     }
 
+    @Test func `the probes of a handler that refuses every event are counted when their delivery ends`()
+        async throws
+    {
+        let test = try await PipelineUnderTest(RefusingHandler(refusals: 2))
+        await test.append("first", from: "c")
+        let running = test.run()
+        #expect(await test.gateway.waitForMessages(count: 1, within: .seconds(60)).count == 1)
+        await test.stop(running)
+        let journal = try JournalFiles(dataDirectory: test.directory.file("data")).events { _ in true }
+        #expect(journal.map(\.status) == [.handled])
+        #expect(journal.map(\.attempts) == [3])
+    }
+
     @Test func `a delivery whose state cannot be stored becomes a dead letter after one call`() async throws {
         let handler = RememberingHandler()
         var test = try await PipelineUnderTest(handler)
@@ -307,6 +322,26 @@ extension PipelineUnderTest {
     }
 
     fileprivate func isGivenUp() async -> Bool { await isSeen { $0.contains("delivery failed") } }
+}
+
+/// Is unavailable for the first calls, as a service that answers 401 is.
+private final class RefusingHandler: TextHandler {
+    struct Refusal: HandlerUnavailableError { let reason = "the service refuses every event" }
+
+    private let left: Mutex<Int>
+
+    init(refusals: Int) { left = Mutex(refusals) }
+
+    func text(_ text: Text, _ context: Context) throws -> Outcome {
+        let isRefused = left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+        if isRefused { throw Refusal() }
+        // A probe costs no attempt.
+        #expect(context.attempt == 1)
+        return .reply("accepted")
+    }
 }
 
 /// A handler whose provisioning always fails.
