@@ -469,7 +469,7 @@ package final class RunningServer: Sendable {
         let delay = configuration.drainDelay ?? probed
         if delay > .zero {
             // A load balancer sends connections until it has seen the 503 of /readyz. A cancelled wait ends early.
-            try? await Task.sleep(for: min(delay, times.grace / 2))
+            try? await Task.sleep(for: min(delay, times.longestDrain))
         }
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
@@ -545,19 +545,21 @@ package final class RunningServer: Sendable {
 ///
 /// A step gets the time that earlier steps did not use. The last five seconds, or half of a limit below ten
 /// seconds, are reserved for cancelled deliveries, for handlers and for closing the store.
-private struct StopTimes: Sendable {
+struct StopTimes: Sendable {
     /// The time for requests and deliveries to finish.
     let grace: Duration
     private let limit: Duration
     private let reserve: Duration
     private let began = ContinuousClock.now
 
-    init(_ limit: Duration, grace: Duration?) {
+    init(_ limit: Duration, grace: Duration? = nil) {
         self.limit = limit
         reserve = min(limit / 2, .seconds(5))
         self.grace = grace ?? limit - reserve
     }
 
+    /// The longest drain: the rest of the time is for requests and deliveries.
+    var longestDrain: Duration { grace / 2 }
     var graceLeft: Duration { max(.zero, grace - elapsed) }
     /// The time that is left until handlers are cancelled and their child processes killed.
     var handlersLeft: Duration { max(.zero, limit - elapsed - reserve * 2 / 5) }

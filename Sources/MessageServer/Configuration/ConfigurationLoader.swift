@@ -50,6 +50,7 @@ package enum ConfigurationLoader {
             ? SecretFiles.warnings(about: secretFiles) + warnings
                 + businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970()) : []
         if purpose == .server { configuration.warnings += configuration.warningsAboutSpelling(in: file) }
+        if purpose == .server { configuration.warnings += configuration.warningsAboutDraining(in: file) }
         if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
             configuration.warnings.append(
                 ConfigurationProblem(
@@ -198,6 +199,20 @@ package enum ConfigurationLoader {
 }
 
 extension ServerConfiguration {
+    /// A warning when a stop would drain for a shorter time than the configuration says.
+    fileprivate func warningsAboutDraining(in file: String) -> [ConfigurationProblem] {
+        guard let drainDelay, drainDelay > StopTimes(shutdownTime).longestDrain else { return [] }
+        // At most 5 seconds of `shutdownSeconds`, and at most half of it, are for the end of a stop.
+        let enough = min(drainDelay * 4, drainDelay * 2 + .seconds(5))
+        return [
+            ConfigurationProblem(
+                at: .file(file),
+                "has a \"drainDelaySeconds\" that is more than half of the time for requests: a stop drains for a shorter time",
+                hint: "make shutdownSeconds at least \(enough.components.seconds), or lower drainDelaySeconds"
+            )
+        ]
+    }
+
     /// A warning for each identifier that is spelled otherwise than Apple's requests spell it.
     fileprivate func warningsAboutSpelling(in file: String) -> [ConfigurationProblem] {
         let identifiers =

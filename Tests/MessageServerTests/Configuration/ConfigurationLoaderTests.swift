@@ -125,6 +125,24 @@ import Testing
         #expect(try warnings(101, tokens: token).map(\.reason).count { $0.contains("giveUpAfterHours") } == 1)
     }
 
+    @Test(arguments: [
+        (25, 10, nil), (25, 11, "27"), (25, 0, nil), (10, 2, nil), (10, 3, "11"), (4, 1, nil), (3, 1, "4"),
+        (605, 300, nil), (604, 300, "605"), (1, 300, "605"),
+    ])
+    func `a drain that the time of a stop would cut short is a warning`(
+        shutdown: Int, drain: Int, enough: String?
+    ) throws {
+        let files = try ConfigurationFiles(
+            server: #"{"mspID":"msp","secret":{"file":"secret"},"shutdownSeconds":\#(shutdown),"#
+                + #""drainDelaySeconds":\#(drain)}"#)
+        try files.write(ConfigurationFiles.secret, to: "secret")
+        let warnings = try files.load([:]).warnings
+        #expect(warnings.map { $0.reason.contains("drainDelaySeconds") } == (enough == nil ? [] : [true]))
+        #expect(
+            warnings.map(\.hint)
+                == (enough.map { ["make shutdownSeconds at least \($0), or lower drainDelaySeconds"] } ?? []))
+    }
+
     @Test func `every key of the server's file is read`() throws {
         let server = """
             {"mspID":"m","secret":{"file":"secret"},"publicURL":"https://example.com/balloon/",
