@@ -14,8 +14,9 @@ import RetentionMessages
 ///  "mspID":"…","secret":"…","business":"demo","businessID":"…","businesses":[{"slug":"demo","businessID":"…"}]}
 /// ```
 ///
-/// The identity and the secret are created once; the addresses and the businesses are written at every start. Until the
-/// first start is complete, the file is named `dev.starting.json` and has no addresses.
+/// The identity and the secret are created once; the addresses and the businesses are written at every start.
+/// `business` and `businessID` name the first of them. Beside a configuration the demo's identity is in `demoID`. Until
+/// the first start is complete, the file is named `dev.starting.json` and has no addresses.
 struct DevelopmentServer: Equatable {
     /// A business that the server serves.
     struct Business: Equatable {
@@ -70,7 +71,7 @@ struct DevelopmentServer: Equatable {
         guard root["format"]?.int == 1, let server = root["server"]?.string,
             let gateway = root["gateway"]?.string, let mspID = root["mspID"]?.string,
             let secret = root["secret"]?.string.flatMap({ try? Secret(base64: $0) }),
-            let businessID = root["businessID"]?.string
+            let businessID = (root["demoID"] ?? root["businessID"])?.string
         else { throw .malformed(path: path, reason: "was not written by balloon dev; remove it") }
         let businesses = root["businesses"]?.elements.compactMap { business -> Business? in
             guard let slug = business["slug"]?.string, let id = business["businessID"]?.string else {
@@ -121,8 +122,10 @@ struct DevelopmentServer: Equatable {
             writer.field("provider", provider)
             writer.field("mspID", mspID)
             writer.field("secret", Base64.encode(secret.bytes))
-            writer.field("business", Self.slug)
-            writer.field("businessID", businessID.rawValue)
+            let first = businesses.first ?? (server.isEmpty ? Business(slug: Self.slug, id: businessID) : nil)
+            writer.field("business", first?.slug)
+            writer.field("businessID", first?.id.rawValue)
+            if first?.id != businessID { writer.field("demoID", businessID.rawValue) }
             writer.key("businesses")
             writer.array { writer in
                 for business in businesses {

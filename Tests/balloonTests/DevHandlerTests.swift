@@ -1,4 +1,6 @@
+import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 import TestSupport
 import Testing
 
@@ -156,6 +158,15 @@ import Testing
         #expect(changed.output.hasSuffix("business  text: sole\n"))
         #expect(!Directory.exists("/nowhere"))
         #expect(server.greeting.contains("balloon chat --business fish"))
+        let identity = try #require(try DevelopmentServer.read(in: directory.file("data"))).businessID
+        let described = try JSONDocument(
+            try File(DevelopmentServer.path(in: directory.file("data")), for: .reading).readAll()
+        ).root
+        #expect(described["business"]?.string == "cake")
+        #expect(described["businessID"]?.string == "b-cake")
+        #expect(described["businesses"]?.elements.compactMap { $0["slug"]?.string } == ["cake", "fish"])
+        // A later start without the configuration is the same demo as before.
+        #expect(described["demoID"]?.string == identity.rawValue)
         // The gateway knows the businesses of the configuration, and no others.
         let gateway = try #require(try DevelopmentServer.read(in: directory.file("data"))).gateway
         for (source, status) in [("b-fish", "400"), ("b-cake", "400"), ("foreign", "404")] {
