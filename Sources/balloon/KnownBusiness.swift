@@ -28,5 +28,21 @@ struct KnownBusiness: Equatable {
         return business
     }
 
+    /// The business that `name` names by its slug, its identifier, or the beginning of either; without a name, the
+    /// only business.
+    ///
+    /// Throws when no business matches, or several do.
+    static func choose(
+        _ name: String?, among known: [KnownBusiness]
+    ) throws(CommandFailure) -> KnownBusiness {
+        if let name { return try find(name, among: known) }
+        guard known.count == 1, let business = known.first else {
+            throw .unknownArgument(
+                "--business", reason: "is required",
+                hint: "the businesses are \(known.compactMap(\.slug).joined(separator: ", "))")
+        }
+        return business
+    }
+
     private var name: String { terminalText(slug ?? id.rawValue) }
 }

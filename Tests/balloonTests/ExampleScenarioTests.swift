@@ -42,7 +42,7 @@ import Testing
         ("shell", "\(examples)/shell/shop.sh"), ("swift", buildDirectory + "/ShopExample"),
     ]
 
-    @Test(arguments: programs, ["mac", "older"])
+    @Test(arguments: programs, ["mac", "old-iphone"])
     func `a device that cannot show every question buys bread in words`(
         _ example: (language: String, program: String), device: String
     ) async throws {

@@ -88,8 +88,8 @@ import Testing
 
     @Test(arguments: [
         ("success", "iphone", "signed in as user-ann"), ("failure", "iphone", "ended: declined"),
-        ("cancel", "iphone", "ended: "), ("success", "older", "signed in as user-ann"),
-        ("failure", "older", "ended: failed"),
+        ("cancel", "iphone", "ended: "), ("success", "old-iphone", "signed in as user-ann"),
+        ("failure", "old-iphone", "ended: failed"),
     ])
     func `a customer signs in at the provider of balloon dev, declines there, or cancels`(
         outcome: String, device: String, words: String

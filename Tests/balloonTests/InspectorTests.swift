@@ -31,16 +31,36 @@ import Testing
     @Test func `customers and threads are there again after a kill and a restart`() async throws {
         let directory = TemporaryDirectory()
         let first = try await InspectorClient(in: directory)
-        let customer = try await first.customer(#"{"name":"Ana","device":"older"}"#)
+        let customer = try await first.customer(#"{"name":"Ana","device":"old-iphone"}"#)
         try await first.json("POST", "\(customer)/messages", #"{"text":"before the restart"}"#)
         _ = try await first.entry(customer) { $0["direction"]?.string == "outbound" }
         await first.server.kill()
         let second = try await InspectorClient(in: directory)
         let list = try await second.json("GET", "/dev/v1/customers")
-        #expect(list["customers"]?.firstElement?["device"]?.string == "older")
+        #expect(list["customers"]?.firstElement?["device"]?.string == "old-iphone")
         let entry = try await second.entry(customer) { $0["direction"]?.string == "inbound" }
         #expect(entry["line"]?["message"]?["body"]?.string == "before the restart")
         await second.server.stop()
+    }
+
+    @Test func `a device has the name of the commands, and an old iPhone's earlier name is read`()
+        async throws
+    {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        let info = try await inspector.json("GET", "/dev/v1")
+        let devices = info["devices"]?.elements.compactMap(\.string) ?? []
+        #expect(devices == DeviceOptions.Device.allCases.map(\.rawValue))
+        #expect(devices.contains("old-iphone"))
+        for name in ["old-iphone", "older"] {
+            let made = try await inspector.json(
+                "POST", "/dev/v1/customers", #"{"device":"\#(name)"}"#, status: 201)
+            #expect(made["device"]?.string == "old-iphone")
+        }
+        let changed = try await inspector.json(
+            "PUT", try await inspector.customer(), #"{"device":"older"}"#)
+        #expect(changed["device"]?.string == "old-iphone")
+        #expect(DeviceOptions.Device(argument: "older") == .oldIPhone)
+        await inspector.server.stop()
     }
 
     @Test(arguments: ["", "{}"])

@@ -58,6 +58,38 @@ import Testing
         #expect(xml.contains("<skipped/>"))
     }
 
+    @Test func `a scenario plays against a business of a configuration`() async throws {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("etc/businesses"))
+        let files = [
+            (
+                "etc/server.json",
+                #"{"mspID":"msp","secret":{"file":"/nowhere/msp"},"dataDirectory":"/nowhere/data"}"#
+            ),
+            ("etc/businesses/tea.json", #"{"businessID":"b-tea","name":"Tea","handler":{"builtin":"demo"}}"#),
+            (
+                "etc/businesses/cake.json",
+                #"{"businessID":"b-cake","name":"Cake","handler":{"builtin":"none"}}"#
+            ),
+            (
+                "hi.json",
+                #"{"format":1,"steps":[{"send":"hello"},{"expect":[{"type":"text"}],"withinSeconds":20}]}"#
+            ),
+        ]
+        for (name, text) in files { try Self.write(text, to: name, in: directory) }
+        let shell = Shell(directory: directory.path)
+        let run = "balloon scenario run hi.json --config etc/server.json"
+        let unnamed = try await shell.run(run)
+        #expect(unnamed.status == 64 && unnamed.errors.contains("cake, tea"), "\(unnamed.errors)")
+        let unknown = try await shell.run("\(run) --business fish")
+        #expect(unknown.status == 64 && unknown.errors.contains("cake, tea"), "\(unknown.errors)")
+        let named = try await shell.run("\(run) --business tea")
+        #expect(named.status == 0, "\(named.output)\(named.errors)")
+        try Directory.remove(directory.file("etc/businesses/cake.json"))
+        let only = try await shell.run(run)
+        #expect(only.status == 0, "\(only.output)\(only.errors)")
+    }
+
     @Test func `an invalid scenario exits with 65, and a handler that does not start with 69`() async throws {
         let directory = TemporaryDirectory()
         try Self.write(#"{"format": 1, "steps": [{"sing": "hello"}]}"#, to: "bad.json", in: directory)
@@ -65,7 +97,7 @@ import Testing
         let shell = Shell(directory: directory.path)
         let invalid = try await shell.run("balloon scenario run bad.json")
         #expect(invalid.status == 65)
-        #expect(invalid.errors.contains("bad.json:1:25: a step has one of"))
+        #expect(invalid.errors.contains("bad.json:1:34: \"sing\" is not a member here"))
         let absent = try await shell.run("balloon scenario run good.json --handler ./nothing.py")
         #expect(absent.status == 69)
         let ending = try await shell.run("balloon scenario run good.json --handler /bin/false")
@@ -76,7 +108,11 @@ import Testing
         (#"{"format":1,"customr":{},"steps":[{"send":"a"}]}"#, "1:23", "customr"),
         (#"{"format":1,"customer":{"devise":"mac"},"steps":[{"send":"a"}]}"#, "1:34", "devise"),
         (#"{"format":1,"steps":[{"send":"a","nam":"b"}]}"#, "1:40", "nam"),
-        (#"{"format":1,"steps":[{"expct":[{}]}]}"#, "1:22", "one of send, answer, expect and none"),
+        (#"{"format":1,"steps":[{"expct":[{}]}]}"#, "1:31", "expct"),
+        (#"{"format":1,"steps":[{"txet":"hello"}]}"#, "1:30", "txet"),
+        (#"{"format":1,"steps":[{"sedn":{"txet":"a"}}]}"#, "1:30", "sedn"),
+        (#"{"format":1,"steps":[{"send":{"txet":"a"}}]}"#, "1:38", "txet"),
+        (#"{"format":1,"steps":[{"name":"a"}]}"#, "1:22", "one of send, answer, expect and none"),
         (#"{"format":1,"steps":[{"send":"a","none":1}]}"#, "1:22", "one of send, answer, expect and none"),
         (#"{"format":1,"steps":[{"expect":[{}],"withinSecond":1}]}"#, "1:52", "withinSecond"),
         (#"{"format":1,"steps":[{"none":1,"withinSeconds":1}]}"#, "1:48", "withinSeconds"),
@@ -84,8 +120,11 @@ import Testing
         (#"{"format":1,"steps":[{"expect":[{"body":{"$match":"("}}]}]}"#, "1:51", "regular expression"),
         (#"{"format":1,"steps":[{"expect":["a"]}]}"#, "1:33", "an object"),
         (#"{"format":1,"steps":[{"send":{"text":"a","kind":"text"}}]}"#, "1:30", "send is a text"),
-        (#"{"format":1,"steps":[{"send":{"txt":"a"}}]}"#, "1:30", "send is a text"),
-        (#"{"format":1,"steps":[{"send":{"kind":"txt"}}]}"#, "1:30", "the name of a kind"),
+        (#"{"format":1,"steps":[{"send":{"txt":"a"}}]}"#, "1:37", "txt"),
+        (#"{"format":1,"steps":[{"send":{}}]}"#, "1:30", "send is a text"),
+        (#"{"format":1,"steps":[{"send":{"text":1}}]}"#, "1:30", "the name of a kind"),
+        (#"{"format":1,"steps":[{"send":{"kind":"txt"}}]}"#, "1:38", "the kinds are text, "),
+        (#"{"format":1,"customer":{"device":"old"},"steps":[{"send":"a"}]}"#, "1:34", "mac, old-iphone"),
         (#"{"format":1,"steps":[{"answer":{"choise":{}}}]}"#, "1:42", "choise"),
         (#"{"format":1,"steps":[{"answer":{"choice":{"item":["a"]}}}]}"#, "1:50", "item"),
         (#"{"format":1,"steps":[{"answer":{"choice":{"items":[{}]}}}]}"#, "1:52", "a text or a number"),
@@ -162,7 +201,7 @@ import Testing
         #expect(played.status == 0, "\(played.output)\(played.errors)")
     }
 
-    @Test(arguments: ["mac", "older"])
+    @Test(arguments: ["mac", "old-iphone", "older"])
     func `the demo answers each device in words that can be written`(device: String) async throws {
         let directory = TemporaryDirectory()
         let second =

@@ -127,7 +127,7 @@ class Desk:
     def answer(self, method, path, query, body):
         if path == "/dev/v1":
             return 200, {"version": "0.2.0", "businesses": [{"slug": "fish", "id": "b-1", "name": "Sam's Fish", "handler": "python3 bot.py"}],
-                         "devices": ["iphone", "ipad", "mac", "older"], "misbehaviour": self.rules, "endpoints": ["message", "typing"]}
+                         "devices": ["iphone", "ipad", "mac", "old-iphone"], "misbehaviour": self.rules, "endpoints": ["message", "typing"]}
         if path == "/dev/v1/customers" and method == "GET":
             return 200, {"customers": self.customers}
         if path == "/dev/v1/customers":

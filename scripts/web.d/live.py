@@ -371,7 +371,7 @@ class Tests(DeviceSuite):
     def profiles(self):
         """The device, the locale, the intent and the group of a customer reach the webhook; a returning customer has the old thread."""
         page = self.begin()
-        for number, (device, capability, missing) in enumerate((("ipad", "FORM", "-"), ("mac", "QUICK", "FORM"), ("older", "LIST", "QUICK"), ("iphone", "FORM", "-"))):
+        for number, (device, capability, missing) in enumerate((("ipad", "FORM", "-"), ("mac", "QUICK", "FORM"), ("old-iphone", "LIST", "QUICK"), ("iphone", "FORM", "-"))):
             self.tool(page, "Profile")
             page.script("for (const [name, value] of Object.entries(arguments[0])) document.querySelector(`#field-${name}`).value = value",
                         {"device": device, "locale": "de_DE", "zone": "Europe/Berlin", "intent": f"repair{number}", "group": "bikes"})

@@ -212,7 +212,7 @@ class Tests(DeviceSuite):
         page.press_button("Save")
         page.see("A form is shown on an iPhone and an iPad only.")
         page.see("An app is shown on an iPhone and an iPad only.")
-        self.server.customers[0].update(device="older", capabilities=["LIST", "TIME"])
+        self.server.customers[0].update(device="old-iphone", capabilities=["LIST", "TIME"])
         page.call("POST", "/refresh")
         page.see("does not announce QUICK")
         page.see("does not announce AUTH2")

@@ -4,7 +4,7 @@ import { button, element, fill, say } from "./dom.js";
 import { noLevers } from "./phone-session.js";
 import { visible } from "./text.js";
 
-const deviceNames = { iphone: "iPhone", ipad: "iPad", mac: "Mac", older: "Older system" };
+const deviceNames = { iphone: "iPhone", ipad: "iPad", mac: "Mac", "old-iphone": "Old iPhone" };
 
 function field(name, label, attributes = {}, hint = "") {
   const input = element("input", { id: `field-${name}`, name, maxlength: 300, dir: "auto", autocomplete: "off", "aria-describedby": hint ? `hint-${name}` : null, ...attributes });

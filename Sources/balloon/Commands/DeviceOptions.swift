@@ -9,6 +9,16 @@ struct DeviceOptions: ParsableArguments {
         case iphone, ipad, mac
         case oldIPhone = "old-iphone"
 
+        /// The device with this name; `older` is the name of an old iPhone in earlier recordings.
+        init?(_ name: String) {
+            self.init(rawValue: name == "older" ? Self.oldIPhone.rawValue : name)
+        }
+
+        init?(argument: String) { self.init(argument) }
+
+        /// The names, as a sentence lists them.
+        static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
         /// The interactive messages that the device can show.
         ///
         /// A Mac shows no forms; an old iPhone shows neither forms nor quick replies, nor the newer sign-in.

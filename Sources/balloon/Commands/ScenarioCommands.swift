@@ -29,20 +29,19 @@ struct ScenarioCommands: AsyncParsableCommand {
 
         @OptionGroup var choice: DevelopmentHandler
 
+        @Option(
+            help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
+        var business: String?
+
         @Option(help: ArgumentHelp("Write the results as JUnit's XML to this file.", valueName: "file"))
         var junit: String?
 
         @OptionGroup var log: LogOptions
 
-        func validate() throws {
-            if choice.config != nil {
-                throw ValidationError("--config names several handlers; use --handler.")
-            }
-        }
-
         func run() async throws {
             let scenarios = try files.map { ($0, try Scenario(file: $0)) }
-            let server = try await ScenarioServer(choice, try log.start().logger)
+            let server = try await ScenarioServer(
+                choice, business: business, try log.start().logger)
             let report: JUnitReport
             do { report = try await play(scenarios, on: server) } catch {
                 await server.stop()

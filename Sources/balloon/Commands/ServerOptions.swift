@@ -79,12 +79,6 @@ struct KnownServer {
     ///
     /// Throws when no business matches, or several do.
     func business(_ name: String?) throws(CommandFailure) -> BusinessID {
-        if let name { return try KnownBusiness.find(name, among: businesses).id }
-        guard businesses.count == 1, let business = businesses.first else {
-            throw .unknownArgument(
-                "--business", reason: "is required",
-                hint: "the businesses are \(businesses.compactMap(\.slug).joined(separator: ", "))")
-        }
-        return business.id
+        try KnownBusiness.choose(name, among: businesses).id
     }
 }

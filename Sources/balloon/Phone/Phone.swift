@@ -212,7 +212,7 @@ final class Phone: Sendable {
             }
             writer.key("devices")
             writer.array { writer in
-                for device in PhoneCustomer.Device.allCases { writer.string(device.rawValue) }
+                for device in DeviceOptions.Device.allCases { writer.string(device.rawValue) }
             }
             writer.key("misbehaviour")
             writer.array { writer in for rule in gateway.rules { writer.string(rule.description) } }

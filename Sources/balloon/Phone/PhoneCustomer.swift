@@ -7,25 +7,12 @@ import MessageServer
 
 /// A customer of the phone with a device, as `/dev/v1/customers` describes it.
 struct PhoneCustomer: Sendable, Equatable {
-    /// A device, whose system decides what it can show.
-    enum Device: String, CaseIterable, Sendable {
-        case iphone, ipad, mac, older
-
-        var capabilities: Capabilities {
-            switch self {
-            case .iphone, .ipad: DeviceOptions.Device.iphone.capabilities
-            case .mac: DeviceOptions.Device.mac.capabilities
-            case .older: DeviceOptions.Device.oldIPhone.capabilities
-            }
-        }
-    }
-
     private static let maximumText = 256
 
     let id: CustomerID
     var business: BusinessID
     var name: String
-    var device = Device.iphone
+    var device = DeviceOptions.Device.iphone
     var locale = "en_US"
     var zone = "UTC"
     var intent: String?
@@ -48,10 +35,10 @@ struct PhoneCustomer: Sendable, Equatable {
         if object["intent"] != nil { intent = try Self.text(object["intent"]) }
         if object["group"] != nil { group = try Self.text(object["group"]) }
         guard let value = object["device"] else { return }
-        guard let device = value.string.flatMap(Device.init) else {
+        guard let device = value.string.flatMap(DeviceOptions.Device.init(_:)) else {
             throw InspectorProblem(
                 .badRequest, "the device is unknown", pointer: value.pointer,
-                offered: Device.allCases.map(\.rawValue))
+                offered: DeviceOptions.Device.allCases.map(\.rawValue))
         }
         self.device = device
     }

@@ -15,7 +15,7 @@ enum PhoneSchema {
     ])
     static let file = Schema.object(["file": Schema.text])
     static let rules = Schema.object(["rules": Schema.list(Schema.text, 0...100)])
-    private static let device = Schema.choice(PhoneCustomer.Device.allCases.map(\.rawValue))
+    private static let device = Schema.choice(DeviceOptions.Device.allCases.map(\.rawValue))
     static let profile = Schema.object(
         [:],
         optional: [

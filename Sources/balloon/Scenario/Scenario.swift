@@ -52,7 +52,7 @@ struct Scenario: Sendable {
     private static let maximumSteps = 1000
     private static let longestWait = 300.0
 
-    let device: PhoneCustomer.Device
+    let device: DeviceOptions.Device
     let locale: String?
     let intent: String?
     let group: String?
@@ -83,8 +83,8 @@ struct Scenario: Sendable {
         let customer = root["customer"]
         if let customer { try Self.check(customer, ["device", "locale", "intent", "group"]) }
         if let name = customer?["device"] {
-            guard let device = name.string.flatMap(PhoneCustomer.Device.init) else {
-                throw wrong(name, "the device is iphone, ipad, mac or older")
+            guard let device = name.string.flatMap(DeviceOptions.Device.init(_:)) else {
+                throw wrong(name, "the device is one of \(DeviceOptions.Device.names)")
             }
             self.device = device
         } else {
@@ -120,10 +120,10 @@ struct Scenario: Sendable {
     private static let actions = ["send", "answer", "expect", "none"]
 
     private static func action(_ step: JSONValue) throws(Mistake) -> Step.Action {
+        if step.kind == .object { try check(step, ["name", "withinSeconds"] + actions) }
         guard actions.filter({ step[$0] != nil }).count == 1 else {
             throw Mistake(value: step, reason: "a step has one of send, answer, expect and none")
         }
-        try check(step, ["name", "withinSeconds"] + actions)
         if let wait = step["withinSeconds"], step["expect"] == nil {
             throw Mistake(value: wait, reason: "only a step with expect has withinSeconds")
         }
@@ -175,13 +175,22 @@ struct Scenario: Sendable {
     private static func content(_ sent: JSONValue) throws(Mistake) -> Sent {
         if let text = sent.string { return .text(text) }
         let contents = ["text", "kind", "message"]
+        if sent.kind == .object { try check(sent, contents) }
         guard sent.kind == .object, contents.filter({ sent[$0] != nil }).count == 1 else {
             throw Mistake(value: sent, reason: "send is a text, or an object with text, kind or message")
         }
-        try check(sent, contents)
         if let text = sent["text"]?.string { return .text(text) }
         if let message = sent["message"], message.kind == .object { return .message(Array(message.text)) }
-        if let kind = sent["kind"]?.string.flatMap(Kind.init) { return .kind(kind) }
+        if let kind = sent["kind"] {
+            guard let known = kind.string.flatMap(Kind.init) else {
+                throw Mistake(
+                    value: kind,
+                    reason:
+                        "is not a kind: the kinds are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))"
+                )
+            }
+            return .kind(known)
+        }
         throw Mistake(value: sent, reason: "the content is a text, the name of a kind, or a message")
     }
 

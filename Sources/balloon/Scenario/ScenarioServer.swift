@@ -14,13 +14,17 @@ struct ScenarioServer {
     private let merchant: DevelopmentMerchant
     private let server: RunningServer
     private let known: DevelopmentServer
+    private let business: KnownBusiness
     private let directory: String
     private let transport: CurlTransport
 
     private static let startLimit = Duration.seconds(30)
 
-    /// Starts the server, and waits until the handler is ready; throws a ``CommandFailure`` when it does not start.
-    init(_ choice: DevelopmentHandler, _ logger: Logger) async throws {
+    /// Starts the server, and waits until the handler of the business is ready; throws a ``CommandFailure`` when it
+    /// does not start.
+    ///
+    /// `business` names one of a configuration's businesses; it may be nil when there is only one.
+    init(_ choice: DevelopmentHandler, business name: String?, _ logger: Logger) async throws {
         var known = DevelopmentServer.random()
         let binding = try choice.binding(for: known)
         transport = try CurlTransport()
@@ -28,7 +32,9 @@ struct ScenarioServer {
             (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp")
             + "/balloon-" + Hex.encode(randomBytes(6))
         gateway = FakeGateway(
-            mspID: known.mspID, secret: known.secret, businesses: [known.businessID], logger: logger)
+            mspID: known.mspID, secret: known.secret,
+            // The businesses of a configuration are named when it is read.
+            businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
         known.gateway = "http://\(try await gateway.start())"
         do {
             provider = try await DevelopmentProvider.start(logger)
@@ -46,12 +52,12 @@ struct ScenarioServer {
             throw error
         }
         known.provider = provider.url
-        var configuration = known.configuration(directory: directory, handler: binding)
-        provider.adjust(&configuration)
-        merchant.adjust(&configuration)
-        configuration.listen = .tcp(host: "127.0.0.1", port: 0)
-        configuration.adminListen = .off
         do {
+            let configuration = try Self.configuration(
+                choice, known, binding, gateway, provider, merchant, directory: directory)
+            business = try KnownBusiness.choose(
+                name,
+                among: configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) })
             server = try RunningServer(
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger)
             known.server = try await server.start().first?.localURL ?? ""
@@ -63,10 +69,14 @@ struct ScenarioServer {
             throw error
         }
         self.known = known
-        guard try await Self.isReady(directory) else {
+        guard try await Self.isReady(business, directory) else {
             await stop()
             throw CommandFailure.handlerNotReady(
-                program: terminalText(choice.handler ?? choice.handlerURL ?? "demo"),
+                program: terminalText(
+                    choice.handler ?? choice.handlerURL ?? choice.config.map {
+                        "\(business.slug ?? "") of \($0)"
+                    }
+                        ?? "demo"),
                 hint: choice.handlerURL == nil
                     ? "run balloon handlers check with the program to see why"
                     : "check that the service runs at this address and has the secret of --handler-secret-env"
@@ -74,13 +84,40 @@ struct ScenarioServer {
         }
     }
 
-    /// Whether the handler becomes ready in time.
-    private static func isReady(_ directory: String) async throws -> Bool {
+    /// The demo business with its handler, or the businesses of a configuration; the simulators replace what is outside.
+    private static func configuration(
+        _ choice: DevelopmentHandler, _ known: DevelopmentServer, _ binding: HandlerBinding?,
+        _ gateway: FakeGateway, _ provider: DevelopmentProvider, _ merchant: DevelopmentMerchant,
+        directory: String
+    ) throws -> ServerConfiguration {
+        let adjust: @Sendable (inout ServerConfiguration) -> Void = {
+            provider.adjust(&$0)
+            merchant.adjust(&$0)
+            $0.listen = .tcp(host: "127.0.0.1", port: 0)
+            $0.adminListen = .off
+            // A scenario asks no question of the App Store.
+            $0.apps = []
+        }
+        guard let file = choice.config else {
+            var configuration = known.configuration(directory: directory, handler: binding)
+            adjust(&configuration)
+            return configuration
+        }
+        let source = ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
+            known.adjust(&$0, directory: directory)
+            adjust(&$0)
+            gateway.serve(Set($0.businesses.map(\.businessID)))
+        }
+        return try source.load()
+    }
+
+    /// Whether the handler of a business becomes ready in time.
+    private static func isReady(_ business: KnownBusiness, _ directory: String) async throws -> Bool {
         let socket = try ControlSocket(data: directory)
         let end = ContinuousClock.now + startLimit
         while ContinuousClock.now < end {
             let handlers = try JSONDocument(try await socket.ask("GET", "/handlers")).root["handlers"]
-            let handler = handlers?.elements.first { _ in true }
+            let handler = handlers?.elements.first { $0["business"]?.string == business.slug }
             // A program that ends at once is restarted again and again.
             if handler?["restarts"]?.int ?? 0 > 1 { return false }
             if handler?["health"]?.string == "ready" { return true }
@@ -92,7 +129,7 @@ struct ScenarioServer {
     /// A new customer with the device of a scenario.
     func customer(of scenario: Scenario) throws -> SimulatedCustomer {
         var customer = SimulatedCustomer(
-            id: PhoneCustomer.randomID(), business: known.businessID, server: known.server,
+            id: PhoneCustomer.randomID(), business: business.id, server: known.server,
             mspID: known.mspID,
             secret: known.secret, gateway: known.gateway, transport: transport)
         customer.capabilities = scenario.device.capabilities
