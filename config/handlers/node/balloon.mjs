@@ -26,6 +26,8 @@ const MAXIMUM_REQUEST_BYTES = 128 * 1024 * 1024;
 const SIGNATURE_SECONDS = 300;
 const MAXIMUM_DEPTH = 100;
 const REFUSED = -32002;
+/** The parameter that says what a call is about, and its kind. */
+const NEEDED = { event: ["event", "object"], payment: ["call", "string"] };
 
 // Errors.
 
@@ -38,8 +40,23 @@ const REFUSED = -32002;
  */
 export class MessageError extends Error {
   constructor(rule, pointer, found, allowed, broken = [{ rule, pointer, found, allowed }]) {
-    super(`${rule} at ${pointer || "/"}: found ${found}, allowed ${allowed}`);
-    Object.assign(this, { name: "MessageError", rule, pointer, found, allowed, problems: broken });
+    // Parts of every type become texts that can be sent.
+    const [first] = problemsIn([{ rule, pointer, found, allowed }]);
+    super(`${first.rule} at ${first.pointer || "/"}: found ${first.found}, allowed ${first.allowed}`);
+    Object.assign(this, { name: "MessageError", ...first, problems: problemsIn(broken) });
+  }
+}
+
+/** Problems as they are sent: four texts each. */
+const problemsIn = (list) => Array.from(list ?? [], (each) =>
+  ({ rule: asText(each?.rule), pointer: asText(each?.pointer), found: asText(each?.found), allowed: asText(each?.allowed) }));
+
+/** A value as a text that can be sent; an object without a prototype has none. */
+function asText(value) {
+  try {
+    return whole(String(value));
+  } catch {
+    return "a value without a text";
   }
 }
 
@@ -58,8 +75,75 @@ export class SendError extends Error {
 /** A request that no server with the right secret signed, or one that is more than five minutes old. */
 export class SignatureError extends Error {}
 
+/** A call of the server without its parameters. */
+class CallError extends Error {}
+
 /** `balloon simulate` failed; the text is what it printed. */
 export class SimulationError extends Error {}
+
+// Arguments of builders.
+
+/** The kind of an argument: words for the author of the bot, a test, and for a list the kind of its parts. */
+const wanted = (words, test, part) => ({ words, test, part });
+
+/** A list of values; a text is none, although it can be iterated over. */
+const list = (part) =>
+  wanted(`an array, each ${part.words}`, (value) => typeof value === "object" && typeof value?.[Symbol.iterator] === "function", part);
+
+const isObject = (value) => kindOf(value) === "object";
+/** Whether a section or a page has an array of items; the rules of messages name what else is wrong. */
+const hasItems = ({ items }) => Array.isArray(items) && items.every(isObject);
+
+const ANY = wanted("a value", () => true);
+const TEXT = wanted("a text", (value) => typeof value === "string");
+const NUMBER = wanted("a finite number", (value) => Number.isFinite(value));
+const OBJECT = wanted("an object", isObject);
+const BYTES = wanted("bytes, such as a Buffer", (value) => value instanceof Uint8Array || value instanceof ArrayBuffer);
+const START = wanted("a valid Date or a text", (value) =>
+  typeof value === "string" || (value instanceof Date && !Number.isNaN(value.getTime())));
+const IMAGE = wanted("an Image", (value) => value instanceof Image);
+const SOURCE = wanted("the path or the bytes of a file", (value) => ["string", "URL", "Uint8Array"].includes(kindOf(value)));
+const FILE = wanted("the path of a file", (value) => typeof value === "string" || isObject(value));
+const ITEM = wanted("an item or [identifier, title]", (value) =>
+  isObject(value) || (Array.isArray(value) && (value.length === 2 || (value.length === 3 && isObject(value[2])))));
+const SECTION = wanted("a section", (value) => isObject(value) && hasItems(value));
+const PAGE = wanted("a page", (value) => isObject(value) && (value.items === undefined || hasItems(value)));
+const SLOT = wanted("a slot", isObject);
+const orNothing = (kind) => wanted(kind.words, (value) => value === undefined || value === null || kind.test(value));
+
+/** Returns an argument of a builder, or throws MessageError with its name; a list is copied to an array. */
+function read(value, kind, pointer, builder) {
+  if (!kind.test(value)) {
+    throw new MessageError("type", pointer, shown(value), `${kind.words}, for ${pointer.split("/")[1]} of ${builder}`);
+  }
+  return kind.part ? Array.from(value, (each, place) => read(each, kind.part, `${pointer}/${place}`, builder)) : value;
+}
+
+/**
+ * A builder whose arguments of a wrong kind throw MessageError, as a wrong message does.
+ *
+ * `kinds` has the arguments in their order, and in `options` the options that the function takes apart; the rules of
+ * messages name what else is wrong. An option that is null is missing.
+ */
+function builder({ options, ...kinds }, build) {
+  return (...given) => {
+    // Outside of the function: an error of an iterator is an error of the bot.
+    const values = Object.entries(kinds).map(([name, kind], place) => read(given[place], kind, `/${name}`, build.name));
+    if (options) {
+      const chosen = given[values.length];
+      values.push(Object.fromEntries((isObject(chosen) ? Object.entries(chosen) : [])
+        .filter(([, value]) => value !== undefined && value !== null)
+        .map(([name, value]) => [name, read(value, options[name] ?? ANY, `/${name}`, build.name)])));
+    }
+    try {
+      return build(...values);
+    } catch (error) {
+      if (error instanceof MessageError || !(error instanceof TypeError || error instanceof RangeError)) throw error;
+      throw new MessageError("type", "", `arguments with which ${build.name} threw ${error.name}`,
+        `the arguments that the description of ${build.name} names`);
+    }
+  };
+}
 
 // Events.
 
@@ -139,14 +223,15 @@ class Outcome {
  * `replies` are a text, a message or an array of them that tell the customer so; without them the server sends the text of
  * the business's `people`, if it has one.
  */
-export function handoff(reason = "", replies = undefined) {
+export const handoff = builder({ reason: ANY, replies: ANY }, function handoff(reason = "", replies = undefined) {
   const told = toReplies(replies);
   return new Outcome({ outcome: "handoff", reason, ...(told.length > 0 ? { replies: told } : {}) });
-}
+});
 
 /** The server repeats the event by its schedule, or after so many seconds if that is later (at most 300). */
-export const retry = (after) =>
-  new Outcome({ outcome: "retry", ...(after === undefined ? {} : { retryAfterMs: Math.round(after * 1000) }) });
+export const retry = builder({ after: orNothing(NUMBER) }, function retry(after) {
+  return new Outcome({ outcome: "retry", ...(after === undefined ? {} : { retryAfterMs: Math.round(after * 1000) }) });
+});
 
 /** The event becomes a dead letter; `reason` is for the log. */
 export const reject = (reason = "") => new Outcome({ outcome: "reject", reason });
@@ -159,6 +244,8 @@ export const reject = (reason = "") => new Outcome({ outcome: "reject", reason }
 /** A PNG or JPEG file, by its path or its bytes; `description` is what VoiceOver reads aloud. */
 export class Image {
   constructor(source, description) {
+    read(source, SOURCE, "/source", "Image");
+    read(description, orNothing(TEXT), "/description", "Image");
     this.bytes = source instanceof Uint8Array ? source : readFileSync(source);
     if (!imageType(this.bytes)) throw new MessageError("imageFormat", "", "another file", "a PNG or JPEG file");
     this.description = description;
@@ -167,33 +254,37 @@ export class Image {
 }
 
 /** A text. `files` are paths of files to attach; only a child process may attach files. */
-export function text(body, { files = [], subject } = {}) {
+export const text = builder({ body: ANY, options: { files: list(FILE) } }, function text(body, { files = [], subject } = {}) {
   const attachments = files.map((file) => (typeof file !== "string" ? file : {
     path: resolve(file), name: basename(file), mimeType: MEDIA_TYPES[extname(file).toLowerCase()] ?? "application/octet-stream",
   }));
   return check(members({ type: "text", body, subject, attachments: attachments.length > 0 ? attachments : undefined }));
-}
+});
 
 /** A web page in a bubble with an `Image` (at most 200 kB, best 240 x 240 pixels), and perhaps a video's URL. */
-export function richLink(url, title, { image, video, videoType = "video/mp4" } = {}) {
+export const richLink = builder({ url: ANY, title: ANY, options: { image: IMAGE } },
+  function richLink(url, title, { image, video, videoType = "video/mp4" } = {}) {
   const assets = members({
     image: image && { data: base64(image.bytes), mimeType: imageType(image.bytes) },
     video: video && { url: video, mimeType: videoType },
   });
   const link = members({ url, title, assets: Object.keys(assets).length > 0 ? assets : undefined });
   return check({ type: "richLink", richLinkData: link });
-}
+});
 
 /** The preview that Apple makes of an App Clip, a song or a place; `title` is sent when Apple has none. */
-export const linkPreview = (url, title, { storeRegion } = {}) =>
-  check({ type: "richLink", preview: members({ url, title, storeRegion }) });
+export const linkPreview = builder({ url: ANY, title: ANY, options: {} },
+  function linkPreview(url, title, { storeRegion } = {}) {
+  return check({ type: "richLink", preview: members({ url, title, storeRegion }) });
+});
 
 /** Two to five choices, each `[identifier, title]`. Explain the question in a text before it. Needs QUICK. */
-export function quickReply(summary, items, { requestIdentifier, reusable, fallback } = {}) {
+export const quickReply = builder({ summary: ANY, items: list(ITEM), options: {} },
+  function quickReply(summary, items, { requestIdentifier, reusable, fallback } = {}) {
   const choices = items.map(toItem).map(({ identifier, title }) => ({ identifier, title }));
   const content = { "quick-reply": { summaryText: summary, items: choices } };
   return interactive(content, { requestIdentifier, reusable, fallback });
-}
+});
 
 /**
  * A choice in a list picker or on a page of a form.
@@ -201,26 +292,33 @@ export function quickReply(summary, items, { requestIdentifier, reusable, fallba
  * `subtitle` is for list pickers. On a page, `value` is the answer (the identifier when missing), and `next` names the
  * page that follows this choice.
  */
-export const item = (identifier, title, { subtitle, image, value, next } = {}) =>
-  members({ identifier, title, subtitle, value, imageIdentifier: image, nextPageIdentifier: next });
+export const item = builder({ identifier: ANY, title: ANY, options: {} },
+  function item(identifier, title, { subtitle, image, value, next } = {}) {
+  return members({ identifier, title, subtitle, value, imageIdentifier: image, nextPageIdentifier: next });
+});
 
 /** Items of a list picker under a heading; each is an `item` or `[identifier, title]`. */
-export const section = (title, items, { multiple = false } = {}) =>
-  ({ title, multipleSelection: multiple, items: Array.from(items, toItem) });
+export const section = builder({ title: ANY, items: list(ITEM), options: {} },
+  function section(title, items, { multiple = false } = {}) {
+  return { title, multipleSelection: multiple, items: Array.from(items, toItem) };
+});
 
 /** A list with sections. `title` and `reply` are the bubbles before and after the choice. Needs LIST. */
-export function listPicker(title, sections, options = {}) {
+export const listPicker = builder({ title: ANY, sections: list(SECTION), options: {} },
+  function listPicker(title, sections, options = {}) {
   const ordered = sections.map((each, order) => ({
     ...each, order,
     items: each.items.map(({ value, ...choice }, place) => ({ ...choice, order: place, style: "default" })),
   }));
   return interactive({ listPicker: { sections: ordered } }, { title, ...options });
-}
+});
 
 /** A time of a time picker; `start` is a Date, or a text such as 2026-07-10T17:00+0000. */
-export const slot = (identifier, start, minutes) => ({
+export const slot = builder({ identifier: ANY, start: START, minutes: NUMBER }, function slot(identifier, start, minutes) {
+  return {
   identifier, startTime: start instanceof Date ? start.toISOString().slice(0, 16) + "+0000" : start,
   duration: Math.round(minutes * 60),
+};
 });
 
 /**
@@ -228,41 +326,50 @@ export const slot = (identifier, start, minutes) => ({
  *
  * Without `timezoneOffset` the device shows its own time zone. Needs TIME.
  */
-export function timePicker(title, eventTitle, slots, { identifier, location, timezoneOffset, image, ...options } = {}) {
+export const timePicker = builder({ title: ANY, eventTitle: ANY, slots: list(SLOT), options: {} },
+  function timePicker(title, eventTitle, slots, { identifier, location, timezoneOffset, image, ...options } = {}) {
   const event = members({
     identifier: identifier ?? randomUUID(), title: eventTitle, location, timezoneOffset, imageIdentifier: image, timeslots: slots,
   });
   return interactive({ event }, { title, ...options });
-}
+});
 
 /** A page with choices. `next` names the following page; `form` links pages without one in their order. */
-export const selectPage = (identifier, question, items, { multiple = false, ...options } = {}) =>
-  page(identifier, "select", question, options, { multipleSelection: multiple, items: pageItems(items) });
+export const selectPage = builder({ identifier: ANY, question: ANY, items: list(ITEM), options: {} },
+  function selectPage(identifier, question, items, { multiple = false, ...options } = {}) {
+  return page(identifier, "select", question, options, { multipleSelection: multiple, items: pageItems(items) });
+});
 
 /** A page with a wheel; `label` stands beside it, and `selected` is the index of the first shown item. */
-export const pickerPage = (identifier, question, items, { label, selected, ...options } = {}) =>
-  page(identifier, "picker", question, options, { pickerTitle: label, selectedItemIndex: selected, items: pageItems(items) });
+export const pickerPage = builder({ identifier: ANY, question: ANY, items: list(ITEM), options: {} },
+  function pickerPage(identifier, question, items, { label, selected, ...options } = {}) {
+  return page(identifier, "picker", question, options, { pickerTitle: label, selectedItemIndex: selected, items: pageItems(items) });
+});
 
 /** A page that asks for a date. Field options: dateFormat, startDate, minimumDate, maximumDate, labelText. */
-export const datePage = (identifier, question, { title, hint, next, submit, ...field } = {}) =>
-  page(identifier, "datePicker", question, { title, next, submit },
+export const datePage = builder({ identifier: ANY, question: ANY, options: {} },
+  function datePage(identifier, question, { title, hint, next, submit, ...field } = {}) {
+  return page(identifier, "datePicker", question, { title, next, submit },
     { hintText: hint, options: Object.keys(field).length > 0 ? field : undefined });
+});
 
 /**
  * A page with a field. Field options: maximumCharacterCount, regex, placeholder, labelText, prefixText, keyboardType,
  * textContentType.
  */
-export const inputPage = (
+export const inputPage = builder({ identifier: ANY, question: ANY, options: {} }, function inputPage(
   identifier, question, { title, hint, next, submit, required = false, multiline = false, ...field } = {},
-) => page(identifier, "input", question, { title, next, submit },
+) {
+  return page(identifier, "input", question, { title, next, submit },
   { hintText: hint, options: { required, inputType: multiline ? "multiline" : "singleline", ...field } });
+});
 
 /**
  * A form. Pages follow each other in their order, unless they or their items name a next page. Needs FORM.
  *
  * `splash` has buttonTitle, header, splashtext, imageIdentifier. Answers to a private form are not kept.
  */
-export function form(
+export const form = builder({ title: ANY, pages: list(PAGE), options: {} }, function form(
   title, pages, { start, splash, private: isPrivate = false, showSummary = false, version = "1.1", ...options } = {},
 ) {
   const linked = pages.map((each, place) => {
@@ -276,11 +383,12 @@ export function form(
     showSummary: showSummary || undefined, splash, pages: linked,
   });
   return interactive({ dynamic: { version, template: "messageForms", data } }, { title, ...options });
-}
+});
 
 /** A payment; `payment` is Apple's object with endpoints, merchantSession and paymentRequest. Needs a large bubble. */
-export const applePay = (title, payment, options = {}) =>
-  interactive({ payment }, { title: typeof title === "string" ? bubble(title, { style: "large" }) : title, ...options });
+export const applePay = builder({ title: ANY, payment: OBJECT, options: {} }, function applePay(title, payment, options = {}) {
+  return interactive({ payment }, { title: typeof title === "string" ? bubble(title, { style: "large" }) : title, ...options });
+});
 
 /**
  * A request for a payment with Apple Pay, which the server completes; the bot needs `on.paymentGateway`.
@@ -288,8 +396,10 @@ export const applePay = (title, payment, options = {}) =>
  * `paymentRequest` is Apple's object without the merchant: `total`, `lineItems`, `currencyCode`, `countryCode`, and
  * `applePay` with networks and capabilities. The final items sum to the total.
  */
-export const paymentRequest = (title, paymentRequest, { subtitle, fallback } = {}) =>
-  members({ payment: { paymentRequest, receivedMessage: members({ title, subtitle, style: "large" }) }, fallback });
+export const paymentRequest = builder({ title: ANY, paymentRequest: OBJECT, options: {} },
+  function paymentRequest(title, paymentRequest, { subtitle, fallback } = {}) {
+  return members({ payment: { paymentRequest, receivedMessage: members({ title, subtitle, style: "large" }) }, fallback });
+});
 
 /** The answer of `on.paymentGateway` after a charge: the sum as a text, and the payment provider's reference. */
 export const paid = (charged, reference) => ({ status: "STATUS_SUCCESS", charged, reference });
@@ -303,7 +413,8 @@ export const notPaid = (...errors) => members({ status: "STATUS_FAILURE", errors
  * `scope` is a list that replaces that of the file, and `additionalParameters` a query for the provider. With `oauth2`,
  * Apple's object, the bot itself does what the server does otherwise: version 2 (AUTH2) with redirectURI, else 1 (AUTH).
  */
-export function signIn(title, oauth2, options = {}) {
+export const signIn = builder({ title: ANY, oauth2: orNothing(OBJECT), options: { scope: list(TEXT) } },
+  function signIn(title, oauth2, options = {}) {
   if (oauth2) {
     return interactive({ authenticate: { oauth2 } }, { title, version: "redirectURI" in oauth2 ? "2.0" : "1.0", ...options });
   }
@@ -311,24 +422,26 @@ export function signIn(title, oauth2, options = {}) {
   const shown = (value) => (typeof value === "string" ? { title: value } : value);
   const request = members({ receivedMessage: shown(title), replyMessage: shown(reply), scope, additionalParameters });
   return check(members({ signIn: request, fallback }));
-}
+});
 
 /** An invitation to a conversation, sent to a telephone number; `reference` comes with the customer's answer. */
-export function invitation(template, reference, locale, brand, { logo, requestIdentifier } = {}) {
+export const invitation = builder({ template: ANY, reference: ANY, locale: ANY, brand: ANY, options: {} },
+  function invitation(template, reference, locale, brand, { logo, requestIdentifier } = {}) {
   const parameters = members({ brandName: brand, brandLogo: logo });
   const notification = { templateId: template, referenceId: reference, locale, parameters };
   return interactive({ notification }, { requestIdentifier });
-}
+});
 
 /** A bubble of your own iMessage app; `url` is its data, and `icon` the bytes of an image of less than 15 KB. */
-export function app(bid, url, title, { appId, name, icon, liveLayout, reply, sessionIdentifier, fallback } = {}) {
+export const app = builder({ bid: ANY, url: ANY, title: ANY, options: { icon: BYTES } },
+  function app(bid, url, title, { appId, name, icon, liveLayout, reply, sessionIdentifier, fallback } = {}) {
   const shown = (value) => (typeof value === "string" ? { title: value } : value);
   const interactiveData = members({
     bid, URL: url, appId, appName: name, appIcon: icon && base64(icon), useLiveLayout: liveLayout, sessionIdentifier,
     receivedMessage: shown(title), replyMessage: shown(reply),
   });
   return check(members({ type: "interactive", interactiveData, fallback }));
-}
+});
 
 /** Shows the customer that somebody is typing. */
 export const typingStart = () => ({ type: "typing_start" });
@@ -337,8 +450,9 @@ export const typingStart = () => ({ type: "typing_start" });
 export const typingEnd = () => ({ type: "typing_end" });
 
 /** The appearance of a message in the transcript; `style` is icon, small or large. */
-export const bubble = (title, { subtitle, image, style = "icon" } = {}) =>
-  members({ title, subtitle, imageIdentifier: image, style });
+export const bubble = builder({ title: ANY, options: {} }, function bubble(title, { subtitle, image, style = "icon" } = {}) {
+  return members({ title, subtitle, imageIdentifier: image, style });
+});
 
 const members = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
 const base64 = (bytes) => Buffer.from(bytes).toString("base64");
@@ -664,7 +778,7 @@ function isStart(start) {
 
 /** Writes a line to the handler's log: trace, debug, info, notice, warning, error or critical. */
 export function log(message, level = "info") {
-  process.stderr.write(`[${level}] ${String(message).replaceAll("\n", " ")}\n`);
+  process.stderr.write(`[${level}] ${asText(message).replaceAll("\n", " ")}\n`);
 }
 
 /**
@@ -679,7 +793,8 @@ export class Bot {
   #write;
 
   constructor(name, { concurrency = 16 } = {}) {
-    this.name = name;
+    if (!(typeof concurrency === "number" && concurrency >= 1)) throw new TypeError("concurrency is a number of 1 or more");
+    this.name = asText(name);
     this.concurrency = concurrency;
     this.config = {};
     const kinds = [...KINDS, ...EXTRA_EVENTS, ...PAYMENTS, "reversal", "any"];
@@ -756,8 +871,9 @@ export class Bot {
   async #call(method, params) {
     if (!this.#write) throw new SendError(-32601, "only a bot that runs as a child process calls the server");
     const id = `call-${randomUUID()}`;
+    const sent = sendable(params, "");
     const answered = new Promise((done) => this.#calls.set(id, done));
-    this.#write({ id, method, params: sendable(params, "") });
+    this.#write({ id, method, params: sent });
     const { result, error } = await answered;
     if (error) throw new SendError(error.code, error.message);
     return result;
@@ -820,13 +936,15 @@ export class Bot {
       return await this.#read(call);
     } catch (error) {
       log(`skipped a call that cannot be read: ${error?.name}`, "error");
-      const refusal = { code: -32602, message: "the parameters cannot be read" };
+      const refusal = { code: -32602, message: error instanceof CallError ? error.message : "the parameters cannot be read" };
       return call.id === undefined || call.id === null ? undefined : this.#write({ id: call.id, error: refusal });
     }
   }
 
   async #read({ method, id, params, result, error }) {
-    if (params !== undefined && params !== null && kindOf(params) !== "object") throw new TypeError("params is no object");
+    if (params !== undefined && params !== null && !isObject(params)) throw new CallError("params is no object");
+    const [name, kind] = NEEDED[method] ?? [];
+    if (name && kindOf(params?.[name]) !== kind) throw new CallError(`params of ${method} has no ${name}`);
     if (method === undefined) {
       this.#calls.get(id)?.({ result, error });
       this.#calls.delete(id);
@@ -843,9 +961,10 @@ export class Bot {
         answer = { result: await (method === "event" ? this.answer(params) : this.pay(params)) };
       } catch (thrown) {
         log(described(thrown), "error");
-        const message = `the function for ${params?.call ?? params?.event?.kind} threw ${thrown?.name ?? "a value"}`;
+        const what = typeof thrown?.name === "string" ? whole(thrown.name) : "a value";
+        const message = `the function for ${params.call ?? params.event.kind} threw ${what}`;
         answer = thrown instanceof MessageError && method === "event"
-          ? { error: { code: REFUSED, message: thrown.message, data: { problems: thrown.problems } } }
+          ? { error: { code: REFUSED, message: asText(thrown.message), data: { problems: problemsIn(thrown.problems) } } }
           : { error: { code: -32603, message } };
       }
       this.#write({ id, ...answer });
@@ -871,7 +990,7 @@ export class Bot {
     } catch (error) {
       log(described(error), "error");
       // A wrong answer of a payment leaves open whether something was charged; one to an event is refused.
-      if (error instanceof MessageError && !isPayment) return { status: 422, body: JSON.stringify({ problems: error.problems }) };
+      if (error instanceof MessageError && !isPayment) return { status: 422, body: JSON.stringify({ problems: problemsIn(error.problems) }) };
       return { status: 500, body: "" };
     }
   }
@@ -923,7 +1042,8 @@ export class Bot {
 /** An error for the log: of a wrong message only the bot's line, since the library's own lines tell its author nothing. */
 function described(error) {
   if (!(error instanceof MessageError)) return error?.stack ?? error;
-  const line = error.stack.split("\n    at ").slice(1).find((each) => !each.includes(import.meta.url) && !each.includes("node:"));
+  const isOwn = (each) => !each.includes(import.meta.url) && !each.includes("node:") && !each.endsWith("(<anonymous>)");
+  const line = asText(error.stack).split("\n    at ").slice(1).find(isOwn);
   return `${error.message}${line ? ` at ${line}` : ""}`;
 }
 
@@ -1062,7 +1182,6 @@ export async function simulated(program, body, { balloon = "balloon" } = {}) {
  * Options are those of `balloon simulate`; an array repeats one, and an object gives `name=value`.
  */
 export async function simulate(message, options = {}, { balloon = "balloon" } = {}) {
-  const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject(message) ? JSON.stringify(message) : undefined;
   const named = (name) => "--" + name.replace(/[A-Z]/gu, (letter) => "-" + letter.toLowerCase());
   const values = (value) =>

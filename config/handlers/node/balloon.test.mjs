@@ -20,6 +20,8 @@ const params = (kind, event = {}) => ({
   deliveryId: "1", attempt: 1, deadlineMs: 30000, state: {}, history: [],
   event: { id: "m", kind, business: "b", customer: "c", capabilities: ["LIST"], summary: "", message: {}, ...event },
 });
+const itself = [];
+itself.push(itself);
 const choices = (count) => Array.from({ length: count }, (_, number) => [`i${number}`, `Choice ${number}`]);
 
 function broken(build) {
@@ -155,6 +157,73 @@ for (const [name, [build, rule, pointer]] of Object.entries(BROKEN)) {
   test(`${name} is refused with the rule and the place`, () => assert.deepEqual(broken(build), [rule, pointer]));
 }
 
+/** A builder with an argument of a wrong kind: the argument's place, and what is wanted. */
+const START = "2030-07-10T08:00+0000";
+const WRONG_KINDS = [
+  [() => balloon.quickReply("Which?", null), "/items", /found null, allowed an array, each an item or \[identifier, title\]/u],
+  [() => balloon.quickReply("Which?"), "/items", /found undefined/u],
+  [() => balloon.quickReply("Which?", "Yes"), "/items", /a text of 3 characters/u],
+  [() => balloon.quickReply("Which?", ["Yes", "No"]), "/items/0", /for items of quickReply/u],
+  [() => balloon.quickReply("Which?", [["a", "A"], ["b", "B", "C"]]), "/items/1", /found 3 items/u],
+  [() => balloon.quickReply("Which?", { a: "A", b: "B" }), "/items", /found an object/u],
+  [() => balloon.section("Bread", [7]), "/items/0", /found 7/u],
+  [() => balloon.listPicker("Which?", null), "/sections", /found null, allowed an array, each a section/u],
+  [() => balloon.listPicker("Which?", [["a", "b"]]), "/sections/0", /found 2 items, allowed a section/u],
+  [() => balloon.listPicker("Which?", [{ title: "Bread" }]), "/sections/0", /a section/u],
+  [() => balloon.slot("1", new Date(NaN), 60), "/start", /type Date, allowed a valid Date or a text, for start of slot/u],
+  [() => balloon.slot("1", 7, 60), "/start", /found 7/u],
+  [() => balloon.slot("1", START, "60"), "/minutes", /a finite number/u],
+  [() => balloon.slot("1", START, 60n), "/minutes", /type bigint/u],
+  [() => balloon.slot("1", START, NaN), "/minutes", /found NaN/u],
+  [() => balloon.timePicker("When?", "Repair"), "/slots", /found undefined/u],
+  [() => balloon.timePicker("When?", "Repair", [START]), "/slots/0", /a slot/u],
+  [() => balloon.selectPage("a", "Which?", ["Yes"]), "/items/0", /for items of selectPage/u],
+  [() => balloon.pickerPage("a", "Which?", 5), "/items", /found 5/u],
+  [() => balloon.form("Who?", null), "/pages", /found null/u],
+  [() => balloon.form("Who?", ["a"]), "/pages/0", /a page/u],
+  [() => balloon.form("Who?", [{ items: 5 }]), "/pages/0", /a page/u],
+  [() => balloon.applePay("Pay", null), "/payment", /an object/u],
+  [() => balloon.paymentRequest("Pay", NaN), "/paymentRequest", /found NaN, allowed an object/u],
+  [() => balloon.signIn("Sign in", "https://example.com"), "/oauth2", /an object/u],
+  [() => balloon.signIn("Sign in", null, { scope: "openid" }), "/scope", /an array, each a text/u],
+  [() => balloon.app("b", "u", "App", { icon: 5 }), "/icon", /bytes/u],
+  [() => balloon.richLink("https://example.com", "A page", { image: "a.png" }), "/image", /an Image/u],
+  [() => balloon.text("Hello", { files: "x.png" }), "/files", /an array, each the path of a file/u],
+  [() => balloon.text("Hello", { files: [5] }), "/files/0", /the path of a file/u],
+  [() => new Image(5), "/source", /for source of Image/u],
+  [() => new Image(PICTURE, 5n), "/description", /a text/u],
+  [() => balloon.retry("soon"), "/after", /a finite number/u],
+  [() => balloon.retry(5n), "/after", /type bigint/u],
+  [() => balloon.text(5n), "/body", /type bigint/u],
+  [() => balloon.text(Symbol("a")), "/body", /type symbol/u],
+  [() => balloon.quickReply("Which?", [["a", 5n], ["b", "B"]]), `${DATA}/quick-reply/items/0/title`, /type bigint/u],
+  [() => balloon.quickReply("Which?", choices(2), { requestIdentifier: 5n }), `${DATA}/requestIdentifier`, /type bigint/u],
+  [() => balloon.listPicker("Which?", [balloon.section("a", choices(2))], { reply: itself }), "", /listPicker threw RangeError/u],
+];
+for (const [build, pointer, words] of WRONG_KINDS) {
+  test(`an argument of a wrong kind is a MessageError that names it: ${String(build).slice(6)}`, () => {
+    assert.throws(build, (error) => {
+      assert.ok(error instanceof MessageError, error);
+      assert.match(error.message, words);
+      assert.equal(error.pointer, pointer);
+      return true;
+    });
+  });
+}
+
+test("an option that is null is missing, and a list is anything that can be iterated over", () => {
+  assert.deepEqual(balloon.text("Hello", null), { type: "text", body: "Hello" });
+  assert.deepEqual(balloon.text("Hello", { files: null, subject: null }), { type: "text", body: "Hello" });
+  assert.deepEqual(["a", "b"].map(balloon.text), [balloon.text("a"), balloon.text("b")]);
+  assert.equal(balloon.quickReply("Which?", new Map(choices(2)), null).interactiveData.data["quick-reply"].items.length, 2);
+  assert.equal(balloon.item("a", "A", null).title, "A");
+});
+
+test("an error of an iterator is the bot's own", () => {
+  const items = { * [Symbol.iterator]() { yield ["a", "A"]; throw new TypeError("mine"); } };
+  assert.throws(() => balloon.quickReply("Which?", items), { name: "TypeError", message: "mine" });
+});
+
 test("an error does not quote the message", () => {
   const build = () => balloon.listPicker("secret".repeat(100), [balloon.section("Bread", choices(1))]);
   assert.throws(build, {
@@ -273,8 +342,6 @@ test("an error lists every broken rule of its message", () => {
 });
 
 const state = (values) => (event) => { Object.assign(event.state, values); };
-const itself = [];
-itself.push(itself);
 const UNSENDABLE = {
   "NaN in the state": [state({ price: NaN }), "type", "/state/price", /found NaN, allowed a finite number/u],
   "infinity in a list": [state({ prices: [1, { a: -Infinity }] }), "type", "/state/prices/1/a", /found -Infinity/u],
@@ -472,9 +539,10 @@ test("a call with wrong parameters is refused, and the program continues", async
   const child = await start();
   for (const method of ["initialize", "event", "payment"]) {
     for (const wrong of [[], "a", { limits: 5 }, undefined]) {
-      assert.ok([-32602, -32603].includes((await child.call(2, method, wrong)).error?.code), method);
+      assert.equal((await child.call(2, method, wrong)).error?.code, -32602, method);
     }
   }
+  assert.equal((await child.call(2, "event")).error.message, "params of event has no event");
   child.send("\ufeff" + JSON.stringify({ id: 3, method: "ping" }) + "\n");
   assert.deepEqual(await child.read(), { jsonrpc: "2.0", id: 3, result: {} });
   await child.end();
@@ -482,7 +550,7 @@ test("a call with wrong parameters is refused, and the program continues", async
 
 const UNSENT = `
 import { spawnSync } from "node:child_process";
-import { Bot, quickReply } from "./balloon.mjs";
+import { Bot, MessageError, quickReply } from "./balloon.mjs";
 const bot = new Bot("unsent");
 bot.on.text((event) => {
   if (event.text === "quick") return quickReply("", [["a", "A"]]);
@@ -490,11 +558,35 @@ bot.on.text((event) => {
     const { status } = spawnSync("sh", ["-c", "cat; echo from the child"], { stdio: "inherit", timeout: 20000 });
     return "converted " + status;
   }
+  if (event.text === "parts") throw new MessageError("r", "/p\\ud83d", 5n, Symbol("s"), [{ rule: 5n, pointer: "/p\\ud83d" }]);
+  if (event.text === "changed") throw Object.assign(new MessageError("r", "/p", "f", "a"), { problems: [{ rule: 5n }], message: 5n });
+  if (event.text === "kind") return quickReply("Which?", null);
+  if (event.text === "name") throw Object.assign(new Error("a"), { name: 5n });
+  if (event.text === "bare") throw Object.create(null);
+  if (event.text === "state") { event.state.half = ["\\ud83d", { "\\ude00": 5n }]; return "ok"; }
   event.state.price = NaN;
   return "ok";
 });
 bot.run();
 `;
+
+test("a value that JSON does not have never becomes wrong parameters or an answer that is missing", async () => {
+  const child = await start(UNSENT);
+  const errors = {};
+  let id = 2;
+  for (const text of ["parts", "changed", "kind", "name", "bare", "state"]) {
+    errors[text] = (await child.call(id++, "event", params("text", { text }))).error;
+  }
+  const codes = Object.fromEntries(Object.entries(errors).map(([text, { code }]) => [text, code]));
+  assert.deepEqual(codes, { parts: -32002, changed: -32002, kind: -32002, name: -32603, bare: -32603, state: -32002 });
+  assert.deepEqual(errors.parts.data.problems, [{ rule: "5", pointer: "/p\ufffd", found: "undefined", allowed: "undefined" }]);
+  assert.equal(errors.parts.message, "r at /p\ufffd: found 5, allowed Symbol(s)");
+  assert.equal(errors.changed.data.problems[0].rule, "5");
+  assert.equal(errors.kind.data.problems[0].pointer, "/items");
+  assert.equal(errors.state.data.problems[0].pointer, "/state/half/1/(a name)");
+  const log = (await child.end()).errors;
+  assert.ok(!log.includes("<anonymous>"), log);
+});
 
 test("a builder's error is a refusal that lists the problems", async () => {
   const child = await start(UNSENT);

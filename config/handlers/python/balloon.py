@@ -18,12 +18,15 @@ built: `MessageError` names the rule and the place. Python 3.9 or newer.
 """
 import base64
 import calendar
+import collections
 import concurrent.futures
 import contextlib
 import datetime
+import functools
 import hashlib
 import hmac
 import http.server
+import inspect
 import json
 import math
 import os
@@ -54,6 +57,8 @@ URGENT_THREADS = 8
 # The server keeps calls that charge open for ten minutes, so that this many may be open at a time: 256, and 1,024 late ones.
 CHARGE_THREADS = 1280
 CHARGE = "paymentGateway"
+# The parameter that says what a call is about.
+NEEDED = {"event": ("event", dict), "payment": ("call", str), "retention": ("retention", dict)}
 MAXIMUM_DEPTH = 100
 REFUSED = -32002
 
@@ -91,8 +96,93 @@ class SignatureError(ValueError):
     """A request that no server with the right secret signed, or one that is more than five minutes old."""
 
 
+class _CallError(ValueError):
+    """A call of the server without its parameters."""
+
+
 class SimulationError(AssertionError):
     """`balloon simulate` failed; the text is what it printed."""
+
+
+# Arguments of builders.
+
+# The kind of an argument: words for the author of the bot, a test, and for a list the kind of its parts.
+_Wanted = collections.namedtuple("_Wanted", "words test part", defaults=(None,))
+
+
+def _list(part):
+    """A list of values; text, bytes and a dictionary are none, although Python iterates over them."""
+    return _Wanted(f"a list, each {part.words}", lambda value: hasattr(value, "__iter__")
+                   and not isinstance(value, (str, bytes, bytearray, dict)), part)
+
+
+def _builder(**wanted):
+    """A decorator: an argument of a wrong kind raises MessageError with its name, as a wrong message does.
+
+    `wanted` has the kinds of the arguments that the function itself takes apart; the rules of messages name the rest. None
+    stands for the default of an argument that has one.
+    """
+    def decorate(function):
+        signature, name = inspect.signature(function), function.__qualname__.split(".")[0]
+
+        def read(value, kind, pointer):
+            if not kind.test(value):
+                argument = pointer.split("/")[1]
+                raise MessageError("type", pointer, _shown(value), f"{kind.words}, for {argument} of {name}")
+            if kind.part is None:
+                return value
+            # Outside of the builder: an error of a generator is an error of the bot.
+            return [read(each, kind.part, f"{pointer}/{place}") for place, each in enumerate(value)]
+
+        @functools.wraps(function)
+        def build(*given, **named):
+            try:
+                bound = signature.bind(*given, **named)
+            except TypeError as error:
+                raise MessageError("type", "", str(error), f"the arguments of {name}{signature}") from None
+            for argument, kind in wanted.items():
+                if argument in bound.arguments:
+                    value, default = bound.arguments[argument], signature.parameters[argument].default
+                    is_missing = value is default or value is None and default is not inspect.Parameter.empty
+                    bound.arguments[argument] = default if is_missing else read(value, kind, "/" + argument)
+            try:
+                return function(*bound.args, **bound.kwargs)
+            except MessageError:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+                raise MessageError("type", "", f"arguments with which {name} raised {type(error).__name__}",
+                                   f"the arguments that the description of {name} names") from error
+
+        return build
+
+    return decorate
+
+
+def _is_tuple(value, *counts):
+    return isinstance(value, (tuple, list)) and len(value) in counts
+
+
+def _has_items(value):
+    """Whether a section or a page has a list of items, if any; the rules of messages name what else is wrong."""
+    items = value.get("items", [])
+    return isinstance(items, (list, tuple)) and all(isinstance(each, dict) for each in items)
+
+
+_TEXT = _Wanted("a text", lambda value: isinstance(value, str))
+_NUMBER = _Wanted("a number", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
+_OBJECT = _Wanted("a dictionary", lambda value: isinstance(value, dict))
+_BYTES = _Wanted("bytes", lambda value: isinstance(value, (bytes, bytearray)))
+_START = _Wanted("a datetime or a text", lambda value: isinstance(value, (datetime.datetime, str)))
+_IMAGE = _Wanted("an Image", lambda value: isinstance(value, Image))
+_SOURCE = _Wanted("the path or the bytes of a file", lambda value: isinstance(value, (str, os.PathLike, bytes, bytearray)))
+_FILE = _Wanted("the path of a file", lambda value: isinstance(value, (str, os.PathLike, dict)))
+_ITEM = _Wanted("an item or (identifier, title)", lambda value: isinstance(value, dict) or _is_tuple(value, 2))
+_SECTION = _Wanted("a section", lambda value: isinstance(value, dict) and "items" in value and _has_items(value))
+_PAGE = _Wanted("a page", lambda value: isinstance(value, dict) and _has_items(value))
+_SLOT = _Wanted("a slot", _OBJECT.test)
+_LINE = _Wanted("(label, amount)", lambda value: isinstance(value, dict) or _is_tuple(value, 2, 3))
+_SHIPPING = _Wanted("(identifier, label, detail, amount)", lambda value: isinstance(value, dict) or _is_tuple(value, 4))
+_ERROR = _Wanted("a payment_error", _OBJECT.test)
 
 
 # Events.
@@ -215,6 +305,7 @@ class Outcome:
         self.members = members
 
 
+@_builder()
 def handoff(reason="", replies=None):
     """A person takes over the conversation; `reason` is for the log.
 
@@ -225,11 +316,13 @@ def handoff(reason="", replies=None):
     return Outcome(outcome="handoff", reason=reason, **({"replies": replies} if replies else {}))
 
 
+@_builder(after=_NUMBER)
 def retry(after=None):
     """The server repeats the event by its schedule, or after so many seconds if that is later (at most 300)."""
     return Outcome(outcome="retry", **({} if after is None else {"retryAfterMs": int(_finite(after, "/retryAfterMs") * 1000)}))
 
 
+@_builder()
 def reject(reason=""):
     """The event becomes a dead letter; `reason` is for the log."""
     return Outcome(outcome="reject", reason=reason)
@@ -243,6 +336,7 @@ def reject(reason=""):
 class Image:
     """A PNG or JPEG file, by its path or its bytes; `description` is what VoiceOver reads aloud."""
 
+    @_builder(source=_SOURCE, description=_TEXT)
     def __init__(self, source, description=None):
         if isinstance(source, (bytes, bytearray)):
             self.bytes = bytes(source)
@@ -251,10 +345,11 @@ class Image:
                 self.bytes = file.read()
         if not _mime_type(self.bytes):
             raise MessageError("imageFormat", "", "another file", "a PNG or JPEG file")
-        self.description = description
-        self.identifier = hashlib.sha256(self.bytes + (description or "").encode()).hexdigest()[:12]
+        self.description = None if description is None else _whole(description)
+        self.identifier = hashlib.sha256(self.bytes + (self.description or "").encode()).hexdigest()[:12]
 
 
+@_builder(files=_list(_FILE))
 def text(body, *, files=(), subject=None):
     """A text. `files` are paths of files to attach; only a child process may attach files."""
     message = _members(type="text", body=body, subject=subject)
@@ -265,6 +360,7 @@ def text(body, *, files=(), subject=None):
     return check(message)
 
 
+@_builder(image=_IMAGE)
 def rich_link(url, title, *, image=None, video=None, video_type="video/mp4"):
     """A web page in a bubble with an `Image` (at most 200 kB, best 240 x 240 pixels), and perhaps a video's URL."""
     assets = {}
@@ -275,18 +371,21 @@ def rich_link(url, title, *, image=None, video=None, video_type="video/mp4"):
     return check({"type": "richLink", "richLinkData": _members(url=url, title=title, assets=assets or None)})
 
 
+@_builder()
 def link_preview(url, title=None, *, store_region=None):
     """The preview that Apple makes of an App Clip, a song or a place; `title` is sent when Apple has none."""
     return check({"type": "richLink", "preview": _members(url=url, title=title, storeRegion=store_region)})
 
 
+@_builder(items=_list(_ITEM))
 def quick_reply(summary, items, *, request_identifier=None, reusable=False, fallback=None):
     """Two to five choices, each `(identifier, title)`. Explain the question in a text before it. Needs QUICK."""
-    choices = [{"identifier": each["identifier"], "title": each["title"]} for each in map(_item, items)]
+    choices = [{name: each[name] for name in ("identifier", "title") if name in each} for each in map(_item, items)]
     payload = {"quick-reply": {"summaryText": summary, "items": choices}}
     return _interactive(payload, None, None, request_identifier, None, reusable=reusable, fallback=fallback)
 
 
+@_builder()
 def item(identifier, title, *, subtitle=None, image=None, value=None, next=None):
     """A choice in a list picker or on a page of a form.
 
@@ -297,11 +396,13 @@ def item(identifier, title, *, subtitle=None, image=None, value=None, next=None)
                     nextPageIdentifier=next)
 
 
+@_builder(items=_list(_ITEM))
 def section(title, items, *, multiple=False):
     """Items of a list picker under a heading; each is an `item` or `(identifier, title)`."""
     return {"title": title, "multipleSelection": multiple, "items": [dict(_item(each)) for each in items]}
 
 
+@_builder(sections=_list(_SECTION))
 def list_picker(title, sections, *, reply=None, request_identifier=None, session_identifier=None, reusable=False,
                 fallback=None):
     """A list with sections. `title` and `reply` are the bubbles before and after the choice. Needs LIST."""
@@ -314,6 +415,7 @@ def list_picker(title, sections, *, reply=None, request_identifier=None, session
                         reusable=reusable, fallback=fallback)
 
 
+@_builder(start=_START, minutes=_NUMBER)
 def slot(identifier, start, minutes):
     """A time of a time picker; `start` is a datetime with a time zone, or a text such as 2026-07-10T17:00+0000."""
     if isinstance(start, datetime.datetime):
@@ -324,11 +426,12 @@ def slot(identifier, start, minutes):
 
 
 def _finite(number, pointer):
-    if not math.isfinite(number):
-        raise MessageError("type", pointer, _shown(number), "a finite number")
+    if not abs(number) < 1 << 53:
+        raise MessageError("type", pointer, _shown(number), "a finite number below 2 to the power of 53")
     return number
 
 
+@_builder(slots=_list(_SLOT))
 def time_picker(title, event_title, slots, *, identifier=None, location=None, timezone_offset=None, image=None,
                 reply=None, request_identifier=None, session_identifier=None, reusable=False, fallback=None):
     """Times for an appointment. `location` has title, latitude, longitude, radius; `timezone_offset` is in minutes.
@@ -341,24 +444,28 @@ def time_picker(title, event_title, slots, *, identifier=None, location=None, ti
                         fallback=fallback)
 
 
+@_builder(items=_list(_ITEM))
 def select_page(identifier, question, items, *, title=None, multiple=False, next=None, submit=False):
     """A page with choices. `next` names the following page; `form` links pages without one in their order."""
-    items = [{"value": each["identifier"], **each} for each in map(_item, items)]
+    items = [{**_members(value=each.get("identifier")), **each} for each in map(_item, items)]
     return _page(identifier, "select", title, question, next, submit, multipleSelection=multiple, items=items)
 
 
+@_builder(items=_list(_ITEM))
 def picker_page(identifier, question, items, *, title=None, label=None, selected=None, next=None, submit=False):
     """A page with a wheel; `label` stands beside it, and `selected` is the index of the first shown item."""
-    items = [{"value": each["identifier"], **each} for each in map(_item, items)]
+    items = [{**_members(value=each.get("identifier")), **each} for each in map(_item, items)]
     return _page(identifier, "picker", title, question, next, submit, pickerTitle=label, selectedItemIndex=selected,
                  items=items)
 
 
+@_builder()
 def date_page(identifier, question, *, title=None, hint=None, next=None, submit=False, **options):
     """A page that asks for a date. Options: dateFormat, startDate, minimumDate, maximumDate, labelText."""
     return _page(identifier, "datePicker", title, question, next, submit, hintText=hint, options=options or None)
 
 
+@_builder()
 def input_page(identifier, question, *, title=None, hint=None, required=False, multiline=False, next=None, submit=False,
                **options):
     """A page with a field. Options: maximumCharacterCount, regex, placeholder, labelText, prefixText, keyboardType,
@@ -367,6 +474,7 @@ def input_page(identifier, question, *, title=None, hint=None, required=False, m
     return _page(identifier, "input", title, question, next, submit, hintText=hint, options=options)
 
 
+@_builder(pages=_list(_PAGE))
 def form(title, pages, *, start=None, splash=None, private=False, show_summary=False, version="1.1", reply=None,
          request_identifier=None, session_identifier=None, reusable=False, fallback=None):
     """A form. Pages follow each other in their order, unless they or their items name a next page. Needs FORM.
@@ -378,8 +486,8 @@ def form(title, pages, *, start=None, splash=None, private=False, show_summary=F
         branches = any("nextPageIdentifier" in each for each in page.get("items", []))
         if "nextPageIdentifier" in page or "submitForm" in page or branches:
             continue
-        page.update({"submitForm": True} if following is None else {"nextPageIdentifier": following["pageIdentifier"]})
-    first = start or (pages[0]["pageIdentifier"] if pages else "")
+        page.update({"submitForm": True} if following is None else _members(nextPageIdentifier=following.get("pageIdentifier")))
+    first = start or (pages[0].get("pageIdentifier") if pages else "")
     data = _members(startPageIdentifier=first, private=private or None, showSummary=show_summary or None, splash=splash,
                     pages=pages)
     payload = {"dynamic": {"version": version, "template": "messageForms", "data": data}}
@@ -387,12 +495,15 @@ def form(title, pages, *, start=None, splash=None, private=False, show_summary=F
                         fallback=fallback)
 
 
+@_builder(payment=_OBJECT)
 def apple_pay(title, payment, *, reply=None, request_identifier=None, fallback=None):
     """A payment; `payment` is Apple's object with endpoints, merchantSession and paymentRequest. Needs a large bubble."""
     title = bubble(title, style="large") if isinstance(title, str) else title
     return _interactive({"payment": payment}, title, reply, request_identifier, None, fallback=fallback)
 
 
+@_builder(total=_LINE, items=_list(_LINE), networks=_list(_TEXT), image=_IMAGE, shipping_methods=_list(_SHIPPING),
+          billing=_list(_TEXT), shipping=_list(_TEXT), capabilities=_list(_TEXT))
 def payment_request(title, total, items, currency, country, networks, *, subtitle=None, image=None, shipping_methods=(),
                     billing=(), shipping=(), capabilities=("supports3DS",), fallback=None):
     """A request for a payment with Apple Pay, which the server completes; the bot needs `on.paymentGateway`.
@@ -411,6 +522,7 @@ def payment_request(title, total, items, currency, country, networks, *, subtitl
     return _members(payment=_members(paymentRequest=request, receivedMessage=received, images=images), fallback=fallback)
 
 
+@_builder(total=_LINE, items=_list(_LINE), shipping_methods=_list(_SHIPPING), errors=_list(_ERROR))
 def sheet(total=None, items=None, *, shipping_methods=None, errors=()):
     """The answer to an update of a payment: what changed. Without arguments nothing did."""
     return _members(
@@ -419,16 +531,19 @@ def sheet(total=None, items=None, *, shipping_methods=None, errors=()):
         errors=list(errors) or None)
 
 
+@_builder()
 def paid(charged, reference):
     """The answer of `on.paymentGateway` after a charge: the sum as a text, and the payment provider's reference."""
     return {"status": "STATUS_SUCCESS", "charged": charged, "reference": reference}
 
 
+@_builder()
 def not_paid(*errors):
     """The answer of `on.paymentGateway` when nothing was charged."""
     return _members(status="STATUS_FAILURE", errors=list(errors) or None)
 
 
+@_builder()
 def payment_error(code, message, *, field=None):
     """A problem that the payment sheet shows, such as payment_error("shippingContactInvalid", "…", field="postalCode")."""
     return _members(code=code, contactField=field, message=message)
@@ -442,6 +557,7 @@ def _shipping(value):
     return value if isinstance(value, dict) else dict(zip(("identifier", "label", "detail", "amount"), value))
 
 
+@_builder(oauth2=_OBJECT, scope=_list(_TEXT))
 def sign_in(title, oauth2=None, *, scope=None, additional_parameters=None, reply=None, request_identifier=None,
             fallback=None):
     """A request to sign in at the provider of the business's file; the answer's event has the result as `sign_in`.
@@ -459,6 +575,7 @@ def sign_in(title, oauth2=None, *, scope=None, additional_parameters=None, reply
                         fallback=fallback)
 
 
+@_builder()
 def invitation(template, reference, locale, brand, *, logo=None, request_identifier=None):
     """An invitation to a conversation, sent to a telephone number; `reference` comes with the customer's answer."""
     notification = {"templateId": template, "referenceId": reference, "locale": locale,
@@ -466,6 +583,7 @@ def invitation(template, reference, locale, brand, *, logo=None, request_identif
     return _interactive({"notification": notification}, None, None, request_identifier, None)
 
 
+@_builder(icon=_BYTES)
 def app(bid, url, title, *, app_id=None, name=None, icon=None, live_layout=None, reply=None, session_identifier=None,
         fallback=None):
     """A bubble of your own iMessage app; `url` is its data, and `icon` the bytes of an image of less than 15 KB."""
@@ -476,16 +594,19 @@ def app(bid, url, title, *, app_id=None, name=None, icon=None, live_layout=None,
     return check(_members(type="interactive", interactiveData=data, fallback=fallback))
 
 
+@_builder()
 def typing_start():
     """Shows the customer that somebody is typing."""
     return {"type": "typing_start"}
 
 
+@_builder()
 def typing_end():
     """Ends the sign that somebody is typing."""
     return {"type": "typing_end"}
 
 
+@_builder()
 def bubble(title, subtitle=None, *, image=None, style="icon"):
     """The appearance of a message in the transcript; `style` is icon, small or large."""
     return _members(title=title, subtitle=subtitle, imageIdentifier=image, style=style)
@@ -1045,12 +1166,16 @@ class Bot:
             return self._read(call, workers, urgent, charges)
         except Exception as error:
             log(f"skipped a call that cannot be read: {type(error).__name__}", "error")
-            return None if call.get("id") is None else self._fail(call["id"], -32602, "the parameters cannot be read")
+            message = str(error) if isinstance(error, _CallError) else "the parameters cannot be read"
+            return None if call.get("id") is None else self._fail(call["id"], -32602, message)
 
     def _read(self, call, workers, urgent, charges):
         method, number, params = call.get("method"), call.get("id"), call.get("params") or {}
         if not isinstance(params, dict):
-            raise TypeError("params is no object")
+            raise _CallError("params is no object")
+        name, kind = NEEDED.get(method, (None, None))
+        if name and not isinstance(params.get(name), kind):
+            raise _CallError(f"params of {method} has no {name}")
         if method is None:
             waiting = self._calls.pop(number, None)
             if waiting is not None:
@@ -1100,7 +1225,10 @@ class Bot:
         self._write({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message, **data}})
 
     def _write(self, line):
-        data = memoryview(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        # `print` without a line end stays in the buffer; a bot may have replaced or closed its output.
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stdout.flush()
+        data = memoryview(_whole(json.dumps(line, ensure_ascii=False)).encode() + b"\n")
         with self._lock, contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._output, data):]

@@ -243,6 +243,81 @@ def test_a_broken_rule_is_named_with_its_place(name):
     assert broken(build) == (rule, pointer)
 
 
+# A builder with an argument of a wrong kind: the argument's place, and what is wanted.
+ITSELF = []
+ITSELF.append(ITSELF)
+LINES, NETWORKS = [("Bread", "1.50")], ["visa"]
+WRONG_KINDS = [
+    (lambda: balloon.quick_reply("Which?", None), "/items", "found null, allowed a list, each an item or (identifier, title)"),
+    (lambda: balloon.quick_reply("Which?", "Yes"), "/items", "a text of 3 characters"),
+    (lambda: balloon.quick_reply("Which?", ["Yes", "No"]), "/items/0", "for items of quick_reply"),
+    (lambda: balloon.quick_reply("Which?", [("a", "A"), ("b", "B", "C")]), "/items/1", "found 3 items"),
+    (lambda: balloon.quick_reply("Which?", {"a": "A", "b": "B"}), "/items", "found an object"),
+    (lambda: balloon.quick_reply("Which?"), "", "missing a required argument: 'items', allowed the arguments of quick_reply("),
+    (lambda: balloon.quick_reply("Which?", choices(2), color="red"), "", "'color'"),
+    (lambda: balloon.section("Bread", [7]), "/items/0", "found 7"),
+    (lambda: balloon.list_picker("Which?", [("a", "b")]), "/sections/0", "found 2 items, allowed a section, for sections"),
+    (lambda: balloon.list_picker("Which?", balloon.section("Bread", choices(2))), "/sections", "found an object"),
+    (lambda: balloon.list_picker("Which?", [{"title": "Bread"}]), "/sections/0", "a section"),
+    (lambda: balloon.list_picker("Which?", [{"title": "Bread", "items": "abc"}]), "/sections/0", "a section"),
+    (lambda: balloon.slot("1", datetime.date(2030, 7, 10), 60), "/start", "found a value of the type date"),
+    (lambda: balloon.slot("1", "2030-07-10T08:00+0000", "60"), "/minutes", "allowed a number, for minutes of slot"),
+    (lambda: balloon.slot("1", "2030-07-10T08:00+0000", 1e300), "/duration", "a finite number"),
+    (lambda: balloon.slot("1", datetime.datetime.min.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2))), 60), "",
+     "arguments with which slot raised OverflowError"),
+    (lambda: balloon.time_picker("When?", "Repair", None), "/slots", "found null"),
+    (lambda: balloon.time_picker("When?", "Repair", ["2030-07-10T08:00+0000"]), "/slots/0", "a slot"),
+    (lambda: balloon.select_page("a", "Which?", ["Yes"]), "/items/0", "for items of select_page"),
+    (lambda: balloon.picker_page("a", "Which?", 5), "/items", "found 5"),
+    (lambda: balloon.form("Who?", balloon.input_page("a", "Name?")), "/pages", "found an object"),
+    (lambda: balloon.form("Who?", ["a"]), "/pages/0", "a page"),
+    (lambda: balloon.apple_pay("Pay", None), "/payment", "a dictionary"),
+    (lambda: balloon.payment_request("Pay", 1.5, LINES, "EUR", "DE", NETWORKS), "/total", "found 1.5, allowed (label, amount)"),
+    (lambda: balloon.payment_request("Pay", LINES[0], None, "EUR", "DE", NETWORKS), "/items", "found null"),
+    (lambda: balloon.payment_request("Pay", LINES[0], [1.5], "EUR", "DE", NETWORKS), "/items/0", "found 1.5"),
+    (lambda: balloon.payment_request("Pay", LINES[0], LINES, "EUR", "DE", "visa"), "/networks", "a list, each a text"),
+    (lambda: balloon.payment_request("Pay", LINES[0], LINES, "EUR", "DE", NETWORKS, shipping_methods=["air"]),
+     "/shipping_methods/0", "(identifier, label, detail, amount)"),
+    (lambda: balloon.payment_request("Pay", LINES[0], LINES, "EUR", "DE", NETWORKS, image="a.png"), "/image", "an Image"),
+    (lambda: balloon.sheet(5), "/total", "(label, amount)"),
+    (lambda: balloon.sheet(errors=["no"]), "/errors/0", "a payment_error"),
+    (lambda: balloon.sign_in("Sign in", "https://example.com"), "/oauth2", "a dictionary"),
+    (lambda: balloon.sign_in("Sign in", scope="openid"), "/scope", "a list, each a text"),
+    (lambda: balloon.app("b", "u", "App", icon="icon.png"), "/icon", "allowed bytes"),
+    (lambda: balloon.rich_link("https://example.com", "A page", image="a.png"), "/image", "allowed an Image"),
+    (lambda: balloon.text("Hello", files="x.png"), "/files", "a list, each the path of a file"),
+    (lambda: balloon.text("Hello", files=[None]), "/files/0", "the path of a file"),
+    (lambda: Image(5), "/source", "for source of Image"),
+    (lambda: Image(b"\xff\xd8\xff", 5), "/description", "a text"),
+    (lambda: balloon.retry("soon"), "/after", "a number"),
+    (lambda: balloon.text(None), "/body", "required"),
+    (lambda: balloon.quick_reply(5, choices(2)), DATA + "/quick-reply/summaryText", "found 5"),
+    (lambda: balloon.quick_reply("Which?", [{"identifier": "a"}, ("b", "B")]), DATA + "/quick-reply/items/0/title", "required"),
+    (lambda: balloon.list_picker("Which?", [balloon.section("Bread", choices(2))], reply=ITSELF), "", "RecursionError"),
+]
+
+
+@pytest.mark.parametrize("build, pointer, words", WRONG_KINDS)
+def test_an_argument_of_a_wrong_kind_is_a_message_error_that_names_it(build, pointer, words):
+    with pytest.raises(MessageError) as caught:
+        build()
+    assert caught.value.pointer == pointer and words in str(caught.value), str(caught.value)
+    assert caught.value.problems[0]["pointer"] == pointer
+
+
+def test_every_builder_takes_none_for_an_argument_with_a_default_and_any_iterable_for_a_list():
+    assert balloon.text("Hello", files=None) == {"type": "text", "body": "Hello"}
+    assert balloon.retry(None).members == {"outcome": "retry"}
+    assert "shippingMethods" not in str(balloon.payment_request("Pay", LINES[0], LINES, "EUR", "DE", NETWORKS, shipping_methods=None))
+    built = balloon.quick_reply("Which?", (each for each in choices(2)))
+    assert len(built["interactiveData"]["data"]["quick-reply"]["items"]) == 2
+
+
+def test_an_error_of_a_generator_is_the_bots_own():
+    with pytest.raises(ZeroDivisionError):
+        balloon.quick_reply("Which?", ((str(1 / each), "A") for each in (1, 0)))
+
+
 def test_an_error_does_not_quote_the_message():
     with pytest.raises(MessageError) as caught:
         balloon.list_picker("secret" * 100, [balloon.section("Bread", choices(1))])
@@ -380,8 +455,6 @@ class Bread:
     pass
 
 
-ITSELF = []
-ITSELF.append(ITSELF)
 UNSENDABLE = {
     "NaN in the state": (state(price=float("nan")), "type", "/state/price", "found NaN, allowed a finite number"),
     "infinity in a list": (state(prices=[1, {"a": float("-inf")}]), "type", "/state/prices/1/a", "found -Infinity"),
@@ -564,7 +637,7 @@ def test_a_line_that_is_no_call_is_logged_without_its_content_and_skipped(line):
 def test_a_call_with_wrong_parameters_is_refused_and_the_program_continues(method):
     child = Child(BOT).start()
     for wrong in ([], "a", {"limits": 5}):
-        assert child.call(2, method, wrong)["error"]["code"] in (-32602, -32603)
+        assert child.call(2, method, wrong)["error"]["code"] == -32602
     child.send(b"\xef\xbb\xbf" + json.dumps({"id": 3, "method": "ping"}).encode())
     assert child.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}
     child.end()
@@ -584,6 +657,7 @@ def text(event):
     if event.text == "print":
         subprocess.run(["echo", "from the child"])
         print("half \\ud83d")
+        print("no line", end="")
         return sys.stdin.read() + "printed"
     event.state["price"] = float("nan")
     return "ok"
@@ -624,6 +698,10 @@ def text(event):
         return balloon.slot("a", "2026-07-10T17:00+0000", float("nan"))
     if event.text == "later":
         return balloon.retry(float("inf"))
+    if event.text == "kind":
+        return balloon.quick_reply("Which?", None)
+    if event.text == "own":
+        return None + 1
     raise balloon.MessageError("r", "/p\\ud83d", b"x", float("nan"))
 bot.run()
 """
@@ -632,9 +710,11 @@ bot.run()
 def test_a_function_that_ends_unusually_is_answered():
     child = Child(UNUSUAL).start()
     answers = {text: child.call(number, "event", params("text", text=text))["error"]
-               for number, text in enumerate(("exit", "cancelled", "digits", "slot", "later", "refusal"), 2)}
+               for number, text in enumerate(("exit", "cancelled", "digits", "slot", "later", "kind", "own", "refusal"), 2)}
     assert {text: error["code"] for text, error in answers.items()} == {
-        "exit": -32603, "cancelled": -32603, "digits": -32002, "slot": -32002, "later": -32002, "refusal": -32002}
+        "exit": -32603, "cancelled": -32603, "digits": -32002, "slot": -32002, "later": -32002, "kind": -32002,
+        "own": -32603, "refusal": -32002}
+    assert answers["kind"]["data"]["problems"][0]["pointer"] == "/items"
     assert answers["digits"]["data"]["problems"][0]["pointer"] == "/state/n"
     assert answers["refusal"]["data"]["problems"] == [{"rule": "r", "pointer": "/p\ufffd", "found": "b'x'", "allowed": "nan"}]
     child.end()
@@ -664,6 +744,14 @@ def test_print_is_in_the_log_before_the_answer():
     child.call(2, "event", params("text", text="print"))
     lines = [child.process.stderr.readline() for _ in range(2)]
     assert lines == [b"from the child\n", b"half \\ud83d\n"]
+    assert child.process.stderr.read(7) == b"no line"
+    child.end()
+
+
+def test_a_call_without_its_parameters_says_which_is_missing():
+    child = Child(BOT).start()
+    assert child.call(2, "event", None)["error"]["message"] == "params of event has no event"
+    assert child.call(3, "payment", {"call": 5})["error"]["message"] == "params of payment has no call"
     child.end()
 
 
