@@ -45,6 +45,8 @@ extension BridgeError: LoggableError {
         case .timedOut: "the handler did not answer in time"
         case .overran: "the handler overran its deadline"
         case .cancelled: "the call was cancelled"
+        case .refused(let failure) where failure.code == RPCFailure.Code.unparseable:
+            "the handler's answer is not JSON"
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .noRetention: "the handler's events do not list retention"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"
@@ -64,6 +66,8 @@ extension BridgeError: PaymentCallError {
     package var callEnd: PaymentCallEnd {
         switch self {
         case .notRunning, .noRetention, .noScratchFile: .neverLeft
+        // The lost answer may say that the customer was charged.
+        case .refused(let failure) where failure.code == RPCFailure.Code.unparseable: .unseen
         // The end of the program, or its own error.
         case .ended, .refused: .seen
         // A proxy may have answered, and the handler may still work.

@@ -179,7 +179,8 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         case .success(let result):
             return try EventAnswer.outcome(result, changing: context.state, allowingFiles: true)
         case .failure(.refused(let failure))
-        where failure.code == RPCFailure.Code.permanent && !failure.problems.isEmpty:
+        where [RPCFailure.Code.permanent, RPCFailure.Code.unparseable].contains(failure.code)
+            && !failure.problems.isEmpty:
             throw AnswerRefusal(failure.problems)
         case .failure(.refused(let failure)):
             // The handler's error message may quote a customer, so it is kept in memory only.

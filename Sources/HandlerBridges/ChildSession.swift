@@ -297,7 +297,12 @@ package actor ChildSession {
         case .request(let id, Method.withdrawPayment, let params): withdrawPayment(id, params)
         case .request(let id, _, _):
             refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "unknown method"))
-        case nil: noise(line)
+        case nil:
+            // Without this the event would wait for its deadline, and be answered in the same way again.
+            if let damaged = DamagedAnswer(line: line), pending[damaged.id] != nil {
+                return answer(damaged.id, .failure(.refused(damaged.failure)))
+            }
+            noise(line)
         }
         return false
     }

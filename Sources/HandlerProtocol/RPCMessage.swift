@@ -56,6 +56,8 @@ package struct RPCFailure: Error, Hashable, Sendable {
         package static let withPerson = -32005
         /// The method does not exist (JSON-RPC 2.0 §5.1).
         package static let unknownMethod = -32601
+        /// The answer was not JSON (JSON-RPC 2.0 §5.1): the server's own error, like ``permanent`` with `data.problems`.
+        package static let unparseable = -32700
         /// The parameters are wrong (JSON-RPC 2.0 §5.1).
         package static let invalidParameters = -32602
     }

@@ -73,7 +73,20 @@ struct BuilderErrorTests {
                     """#),
             ["/a", ""]
         ),
+        ("bot.py", withoutLibrary, [""]),
     ]
+
+    /// A program without a library whose answer to an event is not JSON, because Python writes NaN.
+    private static let withoutLibrary = """
+        #!/usr/bin/env python3
+        import json, sys
+        for line in sys.stdin.buffer:
+            call = json.loads(line)
+            results = {"initialize": {"protocolVersion": "1", "events": ["text"]}, "event": {"state": {"price": float("nan")}}}
+            if "id" in call:
+                print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": results.get(call["method"], {})}), flush=True)
+
+        """
 
     @Test(arguments: bots)
     func `a builder's error is one dead letter with problems, and the fallback answers`(

@@ -160,6 +160,7 @@ struct PaymentBridgeTests {
         (.ended, .seen), (.refused(RPCFailure(code: -32001, message: "")), .seen),
         (.transport(.interrupted(code: 56)), .unseen), (.transport(.timedOut), .unseen),
         (.transport(nil), .unseen), (.status(504), .unseen), (.status(404), .unseen), (.notJSON, .unseen),
+        (.refused(RPCFailure(code: -32700, message: "")), .unseen),
         (.answerTooLarge(maximumBytes: 1), .unseen), (.timedOut, .unseen), (.notReading, .unseen),
         (.cancelled, .unseen), (.paymentRefused(PaymentAnswerProblem(.type, at: "charged")), .misanswered),
     ]

@@ -13,6 +13,30 @@ struct RPCMessageTests {
         #expect(RPCMessage(line: Array(line.utf8)) == nil)
     }
 
+    private static let damaged: [(line: String, id: Int?, offset: Int)] = [
+        (#"{"jsonrpc": "2.0", "id": 7, "result": {"state": {"price": NaN}}}"#, 7, 58),
+        (#"{"result":{"id":1,"a\"}":[{"id":2}],"b":Infinity},"id":31,"jsonrpc":"2.0"}"#, 31, 40),
+        ("\u{FEFF}" + #"{"jsonrpc":"2.0","id":7,"result":{"#, 7, 34),
+        (#"{"jsonrpc":"2.0","id":7,"method":"reply","params":{"key":NaN}}"#, nil, 0),
+        (#"{"jsonrpc":"2.0","id":7,"result":{}}"#, nil, 0), (#"{"id":7,"price":NaN}"#, nil, 0),
+        (#"{"jsonrpc":"2.0","id":"a","result":NaN}"#, nil, 0),
+        (#"{"jsonrpc":"2.0","result":{"id":7,"a":NaN}}"#, nil, 0),
+        (#"{"jsonrpc":"2.0","id":99999999999999999999999,"result":NaN}"#, nil, 0),
+        ("Loading \"id\": 7", nil, 0),
+        ("", nil, 0), ("\"", nil, 0), ("{\"jsonrpc\":\"2.0\",\"id\\", nil, 0), (#"{"jsonrpc":"#, nil, 0),
+    ]
+
+    @Test(arguments: damaged)
+    func `an answer that is not JSON fails its call with the place, and any other line fails none`(
+        _ line: String, _ id: Int?, _ offset: Int
+    ) {
+        let answer = DamagedAnswer(line: Array(line.utf8))
+        #expect(answer?.id == id)
+        guard let problem = answer?.failure.problems.first else { return }
+        #expect(problem.found.hasPrefix("a line that is not JSON at byte \(offset): "), "\(problem.found)")
+        #expect(!problem.passage.isEmpty)
+    }
+
     @Test func `a call survives writing and parsing`() throws {
         let line = RPCLine.request(id: 7, method: "event") { $0.field("deliveryId", "a\nb") }
         #expect(line.count { $0 == UInt8(ascii: "\n") } == 1 && line.last == UInt8(ascii: "\n"))

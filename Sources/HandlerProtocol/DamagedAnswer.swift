@@ -1,0 +1,74 @@
+import BalloonJSON
+import HandlerKit
+
+/// A line that is not JSON, and that a program evidently wrote as its answer to a call.
+///
+/// Python's `json.dumps` writes such a line for a value that JSON does not have, `NaN` or `Infinity`.
+package struct DamagedAnswer: Sendable {
+    /// The number of the call.
+    package let id: Int
+    /// The error with which the call fails; it has no part of the line.
+    package let failure: RPCFailure
+
+    /// Reads a line without its line feed; nil when it is JSON, or when the number of its call cannot be read.
+    package init?(line: [UInt8]) {
+        let text = withoutByteOrderMark(line)
+        guard let id = Self.callNumber(in: text) else { return nil }
+        do throws(JSONError) {
+            _ = try JSONDocument(text)
+            return nil
+        } catch {
+            self.id = id
+            failure = RPCFailure(
+                code: RPCFailure.Code.unparseable, message: "the answer is not JSON at byte \(error.offset)",
+                problems: [
+                    .init(
+                        rule: "json", pointer: "",
+                        found: "a line that is not JSON at byte \(error.offset): \(error.reason)",
+                        allowed: "one line of JSON, which has no NaN and no Infinity",
+                        passage: AnswerReading.passage)
+                ])
+        }
+    }
+
+    /// Finds the top-level member `id` of an answer without parsing the values; nil for a call of the program.
+    private static func callNumber(in text: [UInt8]) -> Int? {
+        var (number, isMessage, depth, at) = (Int?.none, false, 0, 0)
+        while at < text.count {
+            switch text[at] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "\""):
+                let start = at + 1
+                at = endOfString(in: text, from: start)
+                guard depth == 1, let value = memberValue(in: text, after: at) else { break }
+                let name = text[start..<at]
+                if name.elementsEqual("method".utf8) { return nil }
+                if name.elementsEqual("jsonrpc".utf8) { isMessage = true }
+                if name.elementsEqual("id".utf8) {
+                    let digits = value.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+                    number = Int(String(decoding: digits.prefix(20), as: UTF8.self))
+                }
+            default: break
+            }
+            at += 1
+        }
+        return isMessage ? number : nil
+    }
+
+    /// The place of the quotation mark that ends a string, or the end of the text.
+    private static func endOfString(in text: [UInt8], from start: Int) -> Int {
+        var at = start
+        while at < text.count, text[at] != UInt8(ascii: "\"") {
+            at += text[at] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(at, text.count)
+    }
+
+    /// The text after a name and its colon; nil when the string is not a name.
+    private static func memberValue(in text: [UInt8], after end: Int) -> ArraySlice<UInt8>? {
+        let rest = text[min(end + 1, text.count)...].drop { $0 == UInt8(ascii: " ") }
+        guard rest.first == UInt8(ascii: ":") else { return nil }
+        return rest.dropFirst().drop { $0 == UInt8(ascii: " ") }
+    }
+}
