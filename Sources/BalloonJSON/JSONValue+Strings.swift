@@ -132,6 +132,6 @@ private func appendUnicodeEscape(_ rest: inout ArraySlice<UInt8>, to result: ino
 }
 
 /// Returns the number written as four hexadecimal digits.
-private func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt32 {
+func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt32 {
     digits.prefix(4).reduce(0) { $0 << 4 | UInt32(hexadecimalValue($1) ?? 0) }
 }

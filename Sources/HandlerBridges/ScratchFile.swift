@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonPOSIX
 
 /// A file with a message that is too long for a protocol line; it exists until the event is answered.
@@ -5,14 +6,16 @@ package struct ScratchFile {
     /// The file's path.
     package let path: String
 
-    /// Writes `bytes` to a file that only this user can read.
-    package static func write(_ bytes: ArraySlice<UInt8>, in directory: String, name: String)
+    /// Writes a message to a file that only this user can read, with U+FFFD for half a surrogate pair.
+    package static func write(_ message: ArraySlice<UInt8>, in directory: String, name: String)
         throws(SystemError)
         -> ScratchFile
     {
         let path = "\(directory)/\(name).json"
         try Directory.make(directory)
-        try AtomicFile.write(Array(bytes), to: path)
+        var bytes = Array(message)
+        replaceLoneSurrogates(in: &bytes)
+        try AtomicFile.write(bytes, to: path)
         return ScratchFile(path: path)
     }
 

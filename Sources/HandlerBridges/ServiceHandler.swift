@@ -171,11 +171,15 @@ final class ServiceHandler: EventHandler {
         return request
     }
 
-    /// Returns a request whose signature covers the exact bytes of `body`, as Standard Webhooks specifies.
+    /// Returns a request whose signature covers the exact bytes of its body, as Standard Webhooks specifies.
+    ///
+    /// The body is `json` with U+FFFD for half a surrogate pair, as in a protocol line.
     func request(
-        _ body: [UInt8], id: String, until deadline: ContinuousClock.Instant,
+        _ json: [UInt8], id: String, until deadline: ContinuousClock.Instant,
         now: Int = SystemClock.secondsSince1970()
     ) -> TransportRequest {
+        var body = json
+        replaceLoneSurrogates(in: &body)
         var request = TransportRequest(
             method: "POST", url: address.url,
             headers: [

@@ -2,6 +2,9 @@ package import BalloonJSON
 import HandlerKit
 
 /// The writing of protocol lines; each line ends with a line feed.
+///
+/// Half a surrogate pair, which a customer's message may have, becomes U+FFFD: some programs cannot read the line
+/// otherwise.
 package enum RPCLine {
     /// Writes a call that expects an answer.
     package static func request(
@@ -65,11 +68,13 @@ package enum RPCLine {
     }
 
     private static func line(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
-        let json = JSONWriter.object(reservingCapacity: 512) { writer in
+        var json = JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("jsonrpc", "2.0")
             body(&writer)
         }
-        return json + [UInt8(ascii: "\n")]
+        replaceLoneSurrogates(in: &json)
+        json.append(UInt8(ascii: "\n"))
+        return json
     }
 }
 

@@ -46,6 +46,27 @@ struct JSONWriterTests {
         #expect(written.utf8.filter { $0 == UInt8(ascii: "\\") }.count == 32 + 3)
     }
 
+    static let surrogates: [(json: String, replaced: String)] = [
+        (#""half \ud83d""#, #""half \ufffd""#),
+        (#"{"\uD83D\u0041":"\udE00"}"#, #"{"\ufffd\u0041":"\ufffd"}"#),
+        (#"["\ud83d\ud83d\ude00\ude00"]"#, #"["\ufffd\ud83d\ude00\ufffd"]"#),
+        (#""\\ud83d \\\ud83d \"\uDFFF\n""#, #""\\ud83d \\\ufffd \"\ufffd\n""#),
+        (
+            #"{"a" : "\uD83D\uDE00 \u2028 \ud7ff \ue000 😀", "b":1.50e3}"#,
+            #"{"a" : "\uD83D\uDE00 \u2028 \ud7ff \ue000 😀", "b":1.50e3}"#
+        ),
+        (#""\ud83d\n\ude00""#, #""\ufffd\n\ufffd""#), ("", ""), (#"\"#, #"\"#), (#"\ud83"#, #"\ud83"#),
+    ]
+
+    @Test(arguments: surrogates)
+    func `half a surrogate pair becomes U+FFFD, and all else stays byte for byte`(
+        _ json: String, _ replaced: String
+    ) {
+        var bytes = Array(json.utf8)
+        replaceLoneSurrogates(in: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == replaced)
+    }
+
     @Test func `a character that must be escaped is found at every position of a longer text`() throws {
         for length in 1...24 {
             for at in 0..<length {

@@ -38,6 +38,20 @@ struct ServiceHandlerTests {
                 == WebhookSignature(secrets: [other]).sign(id: "a", timestamp: 1, body: []))
     }
 
+    @Test func `half an emoji does not reach the body of a request or an event's file`() throws {
+        let message = #"{"body":"\ud83d \ud83d\ude00"}"#
+        let shown = Array(#"{"body":"\ufffd \ud83d\ude00"}"#.utf8)
+        let request = try handler().request(Array(message.utf8), id: "a", until: .now + .seconds(1), now: 1)
+        #expect(request.body == shown)
+        let signature = WebhookSignature(secrets: [try Secret(webhook: Self.secret)])
+        #expect(
+            request.headers.first { $0.name == "webhook-signature" }?.value
+                == signature.sign(id: "a", timestamp: 1, body: shown))
+        let directory = TemporaryDirectory()
+        let file = try ScratchFile.write(Array(message.utf8)[...], in: directory.path, name: "a")
+        #expect(try Descriptor.open(reading: file.path).readToEnd(maximumBytes: 1 << 10) == shown)
+    }
+
     @Test(arguments: ["", "whsec_", "short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!"])
     func `an invalid secret is refused`(_ text: String) {
         #expect(throws: WireError.self) { try Secret(webhook: text) }

@@ -41,6 +41,28 @@ struct EventTests {
         #expect(refusal.explanation.utf8.count < 100_000)
     }
 
+    /// A message with half an emoji, its line of history and a state that has it; a pair and other escapes stay.
+    private static let halfEmoji = #"{"type":"text","body":"half \ud83d whole \uD83D\uDE00 \u00e9"}"#
+
+    @Test func `half an emoji in a message, its history or the state does not reach the handler's line`()
+        throws
+    {
+        let document = try JSONDocument(Array(Self.halfEmoji.utf8))
+        let entry = Conversation.Entry(
+            seq: 1, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text, id: MessageID("m"),
+            message: document.root)
+        let context = Context(
+            event: .decode(message: document), conversation: Conversation(entries: [entry]),
+            state: ConversationState(document.root), deliveryID: DeliveryID("42"),
+            deadline: .now + .seconds(30), logger: LogCollector().logger)
+        let line = String(
+            decoding: RPCLine.request(id: 1, method: Method.event) { EventCall.write(context, to: &$0) },
+            as: UTF8.self)
+        #expect(!line.contains(#"\ud83d w"#))
+        let shown = Self.halfEmoji.replacing(#"\ud83d w"#, with: #"\ufffd w"#)
+        #expect(line.split(separator: shown, omittingEmptySubsequences: false).count == 4)
+    }
+
     @Test func `the number of a replay that is older than the history survives writing and parsing`() throws {
         let event = try context("text").event
         let id = event.id

@@ -36,7 +36,7 @@ struct HandlerCheckTests {
         // A program that never answers lasts until the limit, so only such a program gets a short limit.
         switch command.last {
         case "silent", "unflushed": check.timings.handshake = .milliseconds(500)
-        case "late", "long", "deaf": check.deadline = .milliseconds(800)
+        case "late", "long", "deaf", "splitting": check.deadline = .milliseconds(800)
         // This program answers with a wrong id, which the check must detect before the limit.
         case "wrongID": check.deadline = .seconds(5)
         // This program uses just over half of the time limit for one event.
@@ -68,7 +68,7 @@ struct HandlerCheckTests {
         let looked = [
             "mac", "old-iphone", "a device that shows only texts",
             "handshake", "event form", "an event of over 1 MiB, in a file", "an event in pieces", "slow",
-            "cancel",
+            "a text with unusual characters", "cancel",
             "noise", "shutdown", "start after a kill",
         ]
         #expect(Set(looked).isSubset(of: found.passed))
@@ -87,7 +87,9 @@ struct HandlerCheckTests {
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "at /replies/1"),
         ("crash", "event text", "the process ended with status 5"), ("wrongID", "event text", "its own id"),
         ("stillborn", "handshake", "the process ended with status 7"),
-        ("pieces", "an event in pieces", "until the line feed"), ("halfDeadline", "slow", "raise"),
+        ("pieces", "an event in pieces", "until the line feed"),
+        ("splitting", "a text with unusual characters", "end lines at line feeds only"),
+        ("halfDeadline", "slow", "raise"),
         ("small", "an event of over 1 MiB, in a file", "the process ended"),
     ]
 

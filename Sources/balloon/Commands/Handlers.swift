@@ -122,7 +122,7 @@ struct Handlers: AsyncParsableCommand {
             abstract: "Check whether a program is a reliable handler, and report what to correct.",
             discussion: """
                 Starts the program like a server and checks: handshake, an event of each subscribed kind, the same event again, an event in \
-                a file, an event in pieces, concurrent events, response times, the same events from devices that show less than an \
+                a file, an event in pieces, a text with unusual characters, concurrent events, response times, the same events from devices that show less than an \
                 iPhone, cancel, an unknown call, noise, shutdown and a kill. Exits with 0 when every check passes. A line \
                 that begins with warn names something that the customer would miss.
                 """)

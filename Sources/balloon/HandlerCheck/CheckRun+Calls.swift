@@ -25,7 +25,8 @@ extension CheckRun {
         let delivery = "check-\(nextDelivery)"
         nextDelivery += 1
         let context = Context(
-            event: event.event, replyFailure: event.replyFailure, deliveryID: DeliveryID(delivery),
+            event: event.event, replyFailure: event.replyFailure,
+            conversation: Conversation(entries: event.history), deliveryID: DeliveryID(delivery),
             attempt: attempt, deadline: .now + check.deadline,
             logger: Logger(label: "check"))
         return EventParameters(delivery: delivery, context: context, path: path)

@@ -75,7 +75,8 @@ struct CheckRun {
         guard await lookAt("the same event again", event, session, attempt: 2),
             await lookAt("an event of over 1 MiB, in a file", oversize(event), session, inFile: true)
         else { return false }
-        guard await lookAtPieces(event, session) else { return false }
+        guard await lookAtPieces(event, session), await lookAtCharacters(introduction, event, session)
+        else { return false }
         await lookAtMany(event, session, count: min(introduction.maximumInFlight ?? 16, 16))
         lookAtTime()
         return await lookAtDevices(session, introduction)
@@ -135,14 +136,53 @@ struct CheckRun {
         let answer = await session.call(within: check.deadline) {
             Array(call.line($0).dropFirst(beginning.count))
         }
+        return record(
+            "an event in pieces", answer, since: begun,
+            unread: "read until the line feed; one read may return less than a line")
+    }
+
+    /// Checks that the program reads the characters that break some JSON readers and splitters of lines; false when it
+    /// hangs or has ended.
+    ///
+    /// They are in the history too, so that a program without texts gets them.
+    private mutating func lookAtCharacters(
+        _ introduction: Introduction, _ event: HandlerCheck.Sample, _ session: ChildSession
+    ) async -> Bool {
+        let text = check.samples(of: .kind(.text)).first ?? event
+        let body = Array(Self.unusualText.utf8)
+        // Only the body is replaced: a program may need the other members.
+        guard let message = try? JSONDocument(text.event.message.replacing(members: ["body": body]))
+        else { return true }
+        var sample = event
+        if introduction.events.contains(.kind(.text)) {
+            sample = HandlerCheck.Sample(
+                event: InboundEvent.decode(message: message, attributes: text.event.attributes),
+                file: text.file)
+        }
+        sample.history = [
+            Conversation.Entry(
+                seq: 1, at: "2026-07-10T17:00:00.000Z", direction: .inbound, kind: .text, id: .random(),
+                message: message.root)
+        ]
+        let begun = ContinuousClock.now
+        return record(
+            "a text with unusual characters",
+            await ask(session, sample, attempt: 1, inFile: false), since: begun,
+            unread: "end lines at line feeds only; a text may have U+2028, U+2029, U+0085 and half an emoji")
+    }
+
+    private static let unusualText =
+        #""half an emoji \ud83d, and lines\#u{2028}that\#u{2029}do\#u{85}not end""#
+
+    /// Records the answer to an event; returns false when the program hangs or has ended.
+    private mutating func record(
+        _ name: String, _ answer: ChildSession.Answer, since begun: ContinuousClock.Instant,
+        unread correction: String
+    ) -> Bool {
         switch answer {
-        case .success, .failure(.refused): record("an event in pieces", verdict(answer, after: .now - begun))
+        case .success, .failure(.refused): record(name, verdict(answer, after: .now - begun))
         case .failure(let error):
-            record(
-                "an event in pieces",
-                .failed(
-                    error.reason, correction: "read until the line feed; one read may return less than a line"
-                ))
+            record(name, .failed(error.reason, correction: correction))
             return false
         }
         return true

@@ -153,6 +153,8 @@ struct HandlerCheck: Sendable {
         var replyFailure: ReplyFailure?
         /// The name of the author's file that has the event; nil for a canned event.
         var file: String?
+        /// The earlier messages of the conversation.
+        var history: [Conversation.Entry] = []
 
         fileprivate static var replyFailure: Sample? {
             let failure = ReplyFailure(
