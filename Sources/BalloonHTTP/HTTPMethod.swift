@@ -25,7 +25,4 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
         default: return nil
         }
     }
-
-    /// Whether a request with this method must have `Content-Length` or a chunked body.
-    var expectsBody: Bool { self == .post || self == .put || self == .patch }
 }

@@ -32,8 +32,6 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
     case malformedChunk
     /// `Expect` asks for something other than `100-continue` (RFC 9110 §10.1.1).
     case unknownExpectation
-    /// The method requires a body, but the request has neither a length nor chunks (RFC 9110 §15.5.12).
-    case lengthMissing
     /// The request line is longer than its limit.
     case requestLineTooLong
     /// A parameter of the path or query is longer than its limit, or the query has too many (RFC 9110 §15.5.15).
@@ -64,7 +62,6 @@ package enum HTTPRefusal: Error, Sendable, Hashable {
         case .unsupportedVersion: .versionNotSupported
         case .unknownMethod, .unknownTransferCoding: .notImplemented
         case .unknownExpectation: .expectationFailed
-        case .lengthMissing: .lengthRequired
         case .requestLineTooLong, .parametersTooLong: .uriTooLong
         case .fieldsTooLarge: .headerFieldsTooLarge
         case .bodyTooLarge: .contentTooLarge
@@ -93,7 +90,6 @@ extension HTTPRefusal {
         case .unknownTransferCoding: "Transfer-Encoding names an unknown coding"
         case .malformedChunk: "a chunk of the body is malformed"
         case .unknownExpectation: "Expect is not 100-continue"
-        case .lengthMissing: "the body has no length"
         case .requestLineTooLong: "the request line is too long"
         case .parametersTooLong: "the parameters of the path or query are too long or too many"
         case .fieldsTooLarge: "the header fields are too large or too many"

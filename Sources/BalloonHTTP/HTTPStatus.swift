@@ -41,7 +41,6 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
     package static let notAcceptable = HTTPStatus(406, "Not Acceptable")
     package static let requestTimeout = HTTPStatus(408, "Request Timeout")
     package static let conflict = HTTPStatus(409, "Conflict")
-    package static let lengthRequired = HTTPStatus(411, "Length Required")
     package static let preconditionFailed = HTTPStatus(412, "Precondition Failed")
     package static let contentTooLarge = HTTPStatus(413, "Content Too Large")
     package static let uriTooLong = HTTPStatus(414, "URI Too Long")

@@ -109,11 +109,9 @@ extension RequestParser {
         guard seen.hasHost || head.minorVersion == 0 else { throw .badHost }
         switch seen.coding {
         case .none:
-            if let length = seen.contentLength {
-                head.framing = length == 0 ? .none : .length(length)
-            } else if head.method.expectsBody {
-                throw .lengthMissing
-            }
+            // RFC 9112 §6.3 (7): a request without a length has an empty body, whatever its method.
+            let length = seen.contentLength ?? 0
+            head.framing = length == 0 ? .none : .length(length)
         case .chunked:
             guard seen.contentLength == nil, head.minorVersion == 1 else { throw .ambiguousFraming }
             head.framing = .chunked

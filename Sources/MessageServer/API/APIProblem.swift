@@ -217,7 +217,7 @@ extension HTTPRefusal {
             case .malformedRequestLine, .malformedTarget, .unsupportedVersion, .unknownMethod,
                 .malformedField,
                 .malformedLineEnd, .badHost, .badContentLength, .ambiguousFraming, .badTransferEncoding,
-                .unknownTransferCoding, .malformedChunk, .unknownExpectation, .lengthMissing, .timedOut:
+                .unknownTransferCoding, .malformedChunk, .unknownExpectation, .timedOut:
                 .badRequest
             }
         var problem = APIProblem(kind, reason)

@@ -25,7 +25,7 @@ final class StageMetrics: StageObserver {
     }
 
     /// The statuses that have a label of their own in `balloon_webhooks_total`; all others share `other`.
-    static let statuses = [200, 503, 400, 401, 403, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 505]
+    static let statuses = [200, 503, 400, 401, 403, 404, 405, 408, 413, 414, 415, 417, 431, 501, 505]
 
     /// The results that each stage can have; only these have a series.
     static let possible: [(stage: StageEvent.Stage, result: ResultLabel)] = StageEvent.Stage.allCases.flatMap
