@@ -221,11 +221,11 @@ extension ServerConfiguration {
                 ("\($0.directory)/\($0.slug).json", "businessID", $0.businessID.rawValue)
             }
         return identifiers.compactMap { file, key, text in
-            SettingFormat.spellingOfApple(text).map { spelling in
+            SettingFormat.doubt(about: text).map { doubt in
                 ConfigurationProblem(
                     at: .file(file),
-                    "has a \"\(key)\" in capitals or without dashes, which Apple's requests would not match",
-                    hint: "copy it from Apple Business Register, probably \(spelling)")
+                    "has a \"\(key)\" \(doubt.reason), which Apple's requests would not match",
+                    hint: doubt.hint)
             }
         }
     }

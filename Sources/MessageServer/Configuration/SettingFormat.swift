@@ -13,19 +13,36 @@ enum SettingFormat {
         return text
     }
 
-    /// How Apple spells a UUID that a setting has in capitals or without dashes; nil for another text.
+    /// What Apple's requests would not match in an identifier that resembles a UUID, and what to do; nil for a UUID
+    /// as Apple spells it, and for another kind of identifier.
     ///
     /// Webhook requests and tokens name identifiers as Apple spells them, and every byte is compared.
-    static func spellingOfApple(_ text: String) -> String? {
-        let digits = text.lowercased().filter { $0 != "-" }
-        // The error is dropped: another text is another kind of identifier.
-        guard (try? Hex.decode(digits.utf8))?.count == 16 else { return nil }
+    static func doubt(about text: String) -> (reason: String, hint: String)? {
+        let lowered = text.lowercased()
+        let name = ["urn:biz:", "urn:uuid:"].first(where: lowered.hasPrefix).map {
+            lowered.dropFirst($0.count)
+        }
+        // Braces, dashes and other signs around and between the digits.
+        let digits = (name ?? lowered[...]).utf8.filter { !isSign($0) }
+        let groups = (name ?? lowered[...]).utf8.split(separator: UInt8(ascii: "-")).map {
+            $0.count { !isSign($0) }
+        }
+        let isHex = digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+        guard isHex && digits.count >= 16 || groups == [8, 4, 4, 4, 12] else { return nil }
+        let copy = "copy it from Apple Business Register"
+        guard isHex else { return ("with characters other than 0-9, a-f and -", copy) }
+        guard digits.count == 32 else { return ("of \(digits.count) hexadecimal digits instead of 32", copy) }
         var spelling = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { spelling += "-" }
-            spelling.append(digit)
+            spelling.unicodeScalars.append(Unicode.Scalar(digit))
         }
-        return spelling == text ? nil : spelling
+        if spelling == text { return nil }
+        return ("in another form than a UUID with small letters and dashes", "\(copy), probably \(spelling)")
+    }
+
+    private static func isSign(_ byte: UInt8) -> Bool {
+        byte < 0x80 && !Character(Unicode.Scalar(byte)).isLetter && !Character(Unicode.Scalar(byte)).isNumber
     }
 
     /// A business's identifier as messages contain it, without the prefix `urn:biz:`.

@@ -11,13 +11,30 @@ import TestSupport
 import Testing
 
 @Suite struct ConfigurationLoaderTests {
-    @Test(arguments: [
-        ("5A6B7C8D-0000-4000-8000-000000000002", true), ("5a6b7c8d000040008000000000000002", true),
-        ("5A6B7C8D000040008000000000000002", true), ("5a6b7c8d-0000-4000-8000-000000000002", false),
-        ("Shop-1", false), ("ABC", false),
-    ])
-    func `an identifier in capitals or without dashes is named with the spelling of Apple's requests`(
-        id: String, isWarned: Bool
+    private static let uuid = "5a6b7c8d-0000-4000-8000-000000000002"
+    private static let length = "hexadecimal digits instead of 32"
+
+    /// Identifiers with a part of the warning's reason or hint; nil for one without a warning.
+    private static let identifiers: [(id: String, warning: String?)] = [
+        (uuid, nil), ("Shop-1", nil), ("ABC", nil), ("demo", nil), ("b-1", nil), ("deadbeef", nil),
+        ("1", nil),
+        ("the-shop-at-the-corner", nil), ("bakery-number-one-in-hamburg", nil), ("a-b-c-d-e", nil),
+        ("00000000-0000-4000-8000-000000000002", nil),
+        ("5A6B7C8D-0000-4000-8000-000000000002", uuid), ("5a6b7c8d000040008000000000000002", uuid),
+        ("5A6B7C8D000040008000000000000002", uuid), ("{\(uuid)}", uuid),
+        ("{5A6B7C8D-0000-4000-8000-000000000002}", uuid), ("(\(uuid))", uuid), ("<\(uuid)>", uuid),
+        ("\(uuid),", uuid), ("'\(uuid)'", uuid), ("urn:uuid:\(uuid)", uuid),
+        ("5a6b7c8d_0000_4000_8000_000000000002", uuid), ("5a6b7c8d-00004000-8000-000000000002", uuid),
+        (String(uuid.dropLast()), "31 " + length), (uuid + "0", "33 " + length),
+        (uuid + uuid, "64 " + length),
+        ("5a6b7c8d-0000-4000-8000", "20 " + length), ("{\(uuid.dropFirst())}", "31 " + length),
+        ("5a6b7c8d-O000-4000-8000-000000000002", "characters other than 0-9, a-f"),
+        ("5a6b7c8d-0000-4000-8000-00000000000l", "characters other than 0-9, a-f"),
+    ]
+
+    @Test(arguments: identifiers)
+    func `an identifier that resembles a UUID but is not one as Apple spells it is named`(
+        id: String, warning: String?
     ) throws {
         let business = #"{"businessID":"\#(id)","name":"A","handler":{"builtin":"none"}}"#
         for (server, business, file) in [
@@ -26,8 +43,8 @@ import Testing
             let files = try ConfigurationFiles(
                 server: #"{"mspID":"\#(server)","secret":{"env":"S"}}"#, businesses: ["a": business])
             let warnings = try files.load(["S": ConfigurationFiles.secret]).warnings
-            #expect(warnings.map(\.place) == (isWarned ? [.file(files.directory.file(file))] : []))
-            #expect(warnings.allSatisfy { $0.hint.contains("5a6b7c8d-0000-4000-8000-000000000002") })
+            #expect(warnings.map(\.place) == (warning == nil ? [] : [.file(files.directory.file(file))]))
+            #expect(warnings.allSatisfy { "\($0.reason) \($0.hint)".contains(warning ?? "") })
         }
     }
 
