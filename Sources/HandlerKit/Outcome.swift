@@ -41,13 +41,22 @@ public enum Outcome: Hashable, Sendable {
     /// The event is done; this text is sent.
     public static func reply(_ text: String) -> Outcome { .handled([.text(text)]) }
 
-    /// Whether a quick reply comes without a text before it.
+    /// Whether a quick reply comes without a text between it and the question before it.
     ///
     /// Apple MSP API, "Quick Reply Message": the question is a message of its own, because a device shows `summaryText`
     /// only in its notification.
     package var asksWithoutText: Bool {
-        guard let question = replies.firstIndex(where: { $0.kind == .quickReply }) else { return false }
-        return !replies[..<question].contains { $0.kind == .text }
+        var hasText = false
+        for reply in replies {
+            switch reply.kind {
+            case .text: hasText = true
+            case .quickReply where !hasText: return true
+            // The text belongs to this question.
+            case .quickReply, .listPicker, .timePicker, .form, .authentication, .applePay: hasText = false
+            case .app, .invitation, .typingStart, .typingEnd, .close, .unrecognized: break
+            }
+        }
+        return false
     }
 
     /// The replies; empty for an outcome that has none.
