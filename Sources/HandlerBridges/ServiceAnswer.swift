@@ -15,7 +15,7 @@ enum ServiceAnswer {
     private static let maximumBytes = 1 << 20
     /// The maximum bytes of a text that only acknowledges the call.
     private static let maximumTextBytes = 200
-    private static let allowed = "JSON, an empty body, or a short text/plain such as OK"
+    private static let allowed = "JSON, an empty body, or a short text such as OK"
     private static let passage = "balloon-handler/1, \"A service instead of a program\""
 
     /// Reads the body of a 2xx answer; a page or damaged JSON is refused, because the service would send it again.
@@ -23,16 +23,19 @@ enum ServiceAnswer {
         let body = withoutByteOrderMark(try inflated(response.body))
         guard let first = body.first(where: { !" \t\r\n".utf8.contains($0) }) else { return .nothing }
         let type = mediaType(response)
-        // A text that begins as JSON or a page is one, whatever its type says.
-        if type == "text/plain", body.count <= maximumTextBytes, !"{[<".utf8.contains(first) {
+        let isCoded = !["", "identity", "gzip", "x-gzip"].contains(
+            response.header("Content-Encoding")?.lowercased() ?? "")
+        // A text that begins as JSON or a page is one, whatever its type says. Frameworks and scripts that write
+        // `OK` often give it no type.
+        if ["", "text/plain"].contains(type), !isCoded, body.count <= maximumTextBytes,
+            !"{[<".utf8.contains(first)
+        {
             return .nothing
         }
         do throws(JSONError) {
             return .result(try JSONDocument(body).root)
         } catch {
             let isPage = type == "text/html" || first == UInt8(ascii: "<")
-            let isCoded = !["", "identity", "gzip", "x-gzip"].contains(
-                response.header("Content-Encoding")?.lowercased() ?? "")
             throw refusal(
                 "json",
                 isPage
