@@ -51,11 +51,15 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
     }
 
     /// Creates a refusal from an error that a handler threw; nil when the error is not about a message.
+    ///
+    /// The pointers are relative to the message, because only an answer has replies.
     package init?(thrown error: any Error) {
         if let refusal = error as? AnswerRefusal {
             self = refusal
         } else if let error = error as? InvalidMessage {
             self.init(error.problems, at: "")
+        } else if let error = error as? CompositionError {
+            self.init([Problem(error)])
         } else {
             return nil
         }
@@ -78,6 +82,28 @@ extension AnswerRefusal: LoggableError {
 }
 
 extension AnswerRefusal.Problem {
+    /// Describes the part of a quick reply that Apple would refuse.
+    fileprivate init(_ error: CompositionError) {
+        let (rule, place, found): (MessageRule, String, String) =
+            switch error {
+            case .itemCount(let count): (.quickReplyCount, "/items", "\(count) items")
+            case .emptySummary: (.empty, "/summaryText", "an empty text")
+            case .emptyIdentifier(let item): (.empty, "/items/\(item)/identifier", "an empty text")
+            case .emptyTitle(let item): (.empty, "/items/\(item)/title", "an empty text")
+            case .repeatedIdentifier(let item):
+                (.quickReplyIdentifiers, "/items/\(item)/identifier", "the same again")
+            }
+        let allowed =
+            switch rule {
+            case .quickReplyCount: "2 to 5 items"
+            case .quickReplyIdentifiers: "each identifier once"
+            default: "a text that is not empty"
+            }
+        self.init(
+            rule: rule.rawValue, pointer: "/interactiveData/data/quick-reply" + place, found: found,
+            allowed: allowed, passage: "Apple MSP API, \"Quick Reply Message\"")
+    }
+
     /// Writes the object `{"rule": "…", "pointer": "…", "found": "…", "allowed": "…", "passage": "…"}`.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -89,26 +115,23 @@ extension AnswerRefusal.Problem {
         }
     }
 
-    /// ``pointer`` in a form for the log: the part of the answer and the position in a list, such as
-    /// `/replies/2/…`.
+    /// ``pointer`` in a form for the log: the names of Apple's and the protocol's members and the positions in
+    /// lists, such as `/replies/2/interactiveData/data/quick-reply/items`.
     ///
-    /// Below the part of the answer, a message may have names of its author's choice.
+    /// The first other name is `…`, and ends the place: an author may have it from a customer.
     package var place: String {
-        var known = ""
+        var place = ""
+        var isInList = false
         for name in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            guard Self.parts.contains(name) || name.utf8.count <= 4 && name.utf8.allSatisfy(Self.isDigit)
-            else {
-                return known + "/…"
-            }
-            known += "/" + name
+            let isPosition =
+                isInList && (1...4).contains(name.utf8.count) && name.utf8.allSatisfy(Self.isDigit)
+            // Only the server writes the member `file`, so no schema has it.
+            guard isPosition || Self.memberNames.contains(name) || name == "file" else { return place + "/…" }
+            place += "/" + name
+            isInList = Self.listNames.contains(name)
         }
-        return known.isEmpty ? "/" : known
+        return place.isEmpty ? "/" : place
     }
-
-    /// The members of an answer in each protocol between the server and a handler.
-    private static let parts: Set<Substring> = [
-        "outcome", "reason", "replies", "state", "reply", "message", "attachments", "path", "file",
-    ]
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 

@@ -23,6 +23,19 @@ enum EventRendering {
             + terminalText("  \(event.business)  \(event.customer)  \(summary)\(reason)\(original)") + "\n"
     }
 
+    /// Formats a dead letter as text: its line, and below it each rule that the handler's answer breaks.
+    ///
+    /// `    /replies/0/interactiveData/data/quick-reply/items: found 1 items, allowed 2 to 5 items (quickReplyCount)`.
+    static func deadLetter(_ event: JournalEvent) -> String {
+        let problems = event.problems?.elements.map { problem in
+            func text(_ name: String) -> String { problem[name]?.string ?? "" }
+            let place = text("pointer").isEmpty ? "/" : text("pointer")
+            return terminalText(
+                "    \(place): found \(text("found")), allowed \(text("allowed")) (\(text("rule")))") + "\n"
+        }
+        return self.text(event) + (problems ?? []).joined()
+    }
+
     /// Formats an event as one line of JSON.
     ///
     /// `{"record":12,"at":"…","status":"failed","business":"…","customer":"…","id":"…","kind":"text","attempts":7,`

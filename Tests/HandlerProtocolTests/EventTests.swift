@@ -214,7 +214,7 @@ struct EventTests {
         let refusal = try #require(#expect(throws: AnswerRefusal.self) { try EventAnswer.outcome(result) })
         #expect(refusal.explanation.contains("Jane"))
         #expect(!refusal.reason.contains("Jane"))
-        #expect(refusal.reason.contains("rule messageType at /replies/0/… ("))
+        #expect(refusal.reason.contains("rule messageType at /replies/0/type ("))
         #expect(refusal.reason.hasSuffix("and 1 more"))
     }
 

@@ -95,6 +95,34 @@ import Testing
         #expect(events.output.contains(#"{"record":2,"#))
     }
 
+    @Test func `the broken rules of a refused answer are listed below its dead letter`() async throws {
+        let directory = try await directory()
+        let store = try Store.open(
+            StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
+        let problems = ["/replies/0/interactiveData/data/quick-reply/items", ""].map {
+            #"{"rule":"quickReplyCount","pointer":"\#($0)","found":"1\u001b item","allowed":"2 to 5","passage":"p"}"#
+        }
+        try await end(
+            "m1",
+            with: .refused(
+                RefusedAnswer(reason: "refused", problems: Array("[\(problems.joined(separator: ","))]".utf8))
+            ),
+            in: store)
+        await store.close()
+        let shell = Shell(directory: directory.path)
+        let list = try await shell.run("balloon deadletters list")
+        let lines = list.output.split(separator: "\n")
+        #expect(lines.count == 4)
+        #expect(lines[1].hasSuffix("(refused)"))
+        #expect(
+            lines[2].hasPrefix("    /replies/0/interactiveData/data/quick-reply/items: found 1"), "\(lines)")
+        #expect(lines[2].hasSuffix(" item, allowed 2 to 5 (quickReplyCount)"))
+        #expect(!list.output.contains("\u{1B}"))
+        #expect(lines[3].hasPrefix("    /: found 1"))
+        let json = try await shell.run("balloon deadletters list --json")
+        #expect(json.output.split(separator: "\n").count == 2)
+    }
+
     private static let attempts = ["a", "b"].map {
         PaymentAttempt.id(requestIdentifier: $0, encryptedData: [])
     }

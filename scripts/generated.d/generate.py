@@ -3,14 +3,17 @@
 - The tables in config/handlers/python/balloon.py and config/handlers/node/balloon.mjs, from config/schemas. They stand
   between two lines that begin with "generated:" in a comment.
 - The media types of file name extensions in Swift and in the pages, from config/schemas/media-types.json.
+- The names of an answer's members in Swift, which the log may have.
 """
 import json
 import sys
+import textwrap
 
 SCHEMAS = "config/schemas/"
 PYTHON = "config/handlers/python/balloon.py"
 NODE = "config/handlers/node/balloon.mjs"
 SWIFT_TYPES = "Sources/BusinessMessages/Outbound/MediaType+Table.swift"
+SWIFT_NAMES = "Sources/HandlerKit/AnswerRefusal+Names.swift"
 WEB_TYPES = "Sources/CWeb/web/media-types.js"
 
 def compact(schema):
@@ -92,6 +95,49 @@ def swift_types():
     return "\n".join(lines) + "\n"
 
 
+def is_list(schema, root):
+    """Whether a value that the schema allows is a list."""
+    if not isinstance(schema, dict):
+        return False
+    if "$ref" in schema:
+        target = root
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        return is_list(target, root)
+    choices = [each for word in ("anyOf", "oneOf", "allOf") for each in schema.get(word, [])]
+    return "array" in schema.get("type", "") or any(is_list(each, root) for each in choices)
+
+
+def members(value, root):
+    """Yields the name of each member in a schema, and whether it is a list."""
+    if isinstance(value, dict):
+        for name, schema in value.get("properties", {}).items():
+            yield name, is_list(schema, root)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from members(part, root)
+
+
+def swift_names():
+    """The names of an answer's members as Swift sets: all, and those of lists."""
+    names = {}
+    for schema in ("handler", "outbound"):
+        with open(SCHEMAS + schema + ".schema.json", encoding="utf-8") as file:
+            root = json.load(file)
+        for name, lists in members(root, root):
+            names[name] = names.get(name, False) or lists
+
+    def rows(chosen):
+        text = ", ".join('"' + name + '"' for name in sorted(chosen))
+        return ["        " + row for row in textwrap.wrap(text + ",", 100, break_long_words=False, break_on_hyphens=False)]
+
+    lines = ["// Written by scripts/generated from config/schemas.", "", "extension AnswerRefusal.Problem {",
+             "    /// The names of members in Apple's messages and in the handler protocol.",
+             "    static let memberNames: Set<Substring> = [", *rows(names), "    ]", "",
+             "    /// Those of ``memberNames`` whose value is a list.",
+             "    static let listNames: Set<Substring> = [", *rows(name for name in names if names[name]), "    ]", "}"]
+    return "\n".join(lines) + "\n"
+
+
 def web_types():
     """The media types as a JavaScript module."""
     rows = [f'  {extension}: "{kind}",' for extension, kind in media_types().items()]
@@ -128,6 +174,7 @@ def parts():
     }
     yield from libraries.items()
     yield SWIFT_TYPES, swift_types()
+    yield SWIFT_NAMES, swift_names()
     yield WEB_TYPES, web_types()
 
 

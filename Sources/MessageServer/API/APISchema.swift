@@ -34,6 +34,8 @@ enum APISchema: String, CaseIterable, Sendable {
     case newInvitation = "NewInvitation"
     case sent = "Sent"
     case messageProblem = "MessageProblem"
+    /// A rule that a handler's refused answer breaks.
+    case answerProblem = "AnswerProblem"
     case upload = "Upload"
     /// The bytes of an upload.
     case bytes = "Bytes"
@@ -127,6 +129,11 @@ enum APISchema: String, CaseIterable, Sendable {
                     "line": Self.count, "column": Self.count, "found": Self.text, "allowed": Self.text,
                     "passage": Self.text,
                 ], optional: ["line", "column"])
+        case .answerProblem:
+            object([
+                "rule": Self.text, "pointer": Self.text, "found": Self.text, "allowed": Self.text,
+                "passage": Self.text,
+            ])
         case .upload: object(["id": Self.uploadID, "size": Self.count])
         case .bytes: #"{"type":"string","format":"binary"}"#
         case .deliveries: object(["deliveries": list(APISchema.listedDelivery.reference)])
@@ -174,9 +181,10 @@ enum APISchema: String, CaseIterable, Sendable {
         object(
             [
                 "record": Self.count, "at": Self.time, "conversation": Self.hash, "message": Self.text,
-                "kind": Self.text, "status": Self.text, "reason": Self.text, "attempts": Self.count,
+                "kind": Self.text, "status": Self.text, "reason": Self.text,
+                "problems": list(APISchema.answerProblem.reference), "attempts": Self.count,
                 "next": Self.time, "replayOf": Self.count, "replayedAs": Self.count, "replies": replies,
-            ], optional: ["kind", "reason", "next", "replayOf", "replayedAs"])
+            ], optional: ["kind", "reason", "problems", "next", "replayOf", "replayedAs"])
     }
 
     private static let text = #"{"type":"string"}"#

@@ -201,6 +201,7 @@ struct DeliveryOperations: Sendable {
         writer.field("kind", event.isReplyFailure ? event.kind?.rawValue : event.subscription.name)
         writer.field("status", event.status.rawValue)
         writer.field("reason", event.reason)
+        writer.field("problems", event.problems)
         writer.field("attempts", event.attempts)
         writer.field("next", event.next?.rfc3339)
         writer.field("replayOf", event.replayOf.map { numbers.shown($0) as Int })

@@ -19,7 +19,7 @@ struct DeadLetters: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the dead letters: record, time, status, business, customer, summary, reason.",
             discussion:
-                "Charges that a handler did not reverse are last, each with the key of its attempt at the payment provider."
+                "Below a message whose answer was refused is each broken rule. Charges that a handler did not reverse are last, each with the key of its attempt at the payment provider."
         )
 
         @OptionGroup var filter: EventFilterOptions
@@ -40,12 +40,12 @@ struct DeadLetters: AsyncParsableCommand {
                 try journal.forEachReply(where: { $0.isDeadLetter && filter.admits($0) }) { reply in
                     while let event = events.first, event.record <= reply.id.record {
                         _ = events.popFirst()
-                        options.write(event)
+                        options.writeDeadLetter(event)
                     }
                     options.write(reply)
                 }
             } catch { damage = damage ?? error }
-            while let event = events.popFirst() { options.write(event) }
+            while let event = events.popFirst() { options.writeDeadLetter(event) }
             for reversal in try options.reversals() where reversal.isDeadLetter && filter.admits(reversal) {
                 options.write(reversal)
             }

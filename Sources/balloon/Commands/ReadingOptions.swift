@@ -90,6 +90,11 @@ extension ReadingOptions {
         write(EventRendering.text(event), json: EventRendering.json(event, withMessage: false))
     }
 
+    /// Writes a dead letter to standard output: as JSON with `--json`, otherwise as text with the broken rules.
+    func writeDeadLetter(_ event: JournalEvent) {
+        write(EventRendering.deadLetter(event), json: EventRendering.json(event, withMessage: false))
+    }
+
     /// Writes a reply to standard output: as JSON with `--json`, otherwise as text.
     func write(_ reply: JournalReply) {
         write(ReplyRendering.text(reply), json: ReplyRendering.json(reply, withMessage: false))

@@ -93,6 +93,28 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a refused answer is listed and shown with its problems`() async throws {
+        let server = try await ServerUnderTest.withAPI(MistakenHandler())
+        let customer = server.customer()
+        _ = try await customer.post(customer.message(.text, id: MessageID("m-1"), text: "secret text"))
+        _ = try await server.control(
+            DeliveryAnswer.target(MessageID("m-1"), to: customer.business, waiting: 20))
+        let list = try await server.api(Self.base + "deliveries?status=dead").json["deliveries"]
+        let record = try #require(list?[0]?["record"]?.int)
+        let delivery = try await server.api(Self.base + "deliveries/\(record)").json
+        for shown in [list?[0], delivery] {
+            #expect(shown?["problems"]?.count == 1)
+            let problem = shown?["problems"]?[0]
+            #expect(problem?["rule"]?.string == "quickReplyCount")
+            #expect(problem?["pointer"]?.string == "/interactiveData/data/quick-reply/items")
+            #expect(problem?["found"]?.string == "0 items")
+            #expect(problem?["allowed"]?.string == "2 to 5 items")
+            #expect(problem?["passage"]?.string == "Apple MSP API, \"Quick Reply Message\"")
+        }
+        #expect(server.log.lines.contains { $0.contains("/interactiveData/data/quick-reply/items") })
+        await server.stop(secrets: ["secret text"])
+    }
+
     @Test func `records of another business are unknown`() async throws {
         let (server, records) = try await server(1)
         let path = "/v1/businesses/two/deliveries"
@@ -150,6 +172,13 @@ import Testing
         #expect(try await server.api(Self.base + "handler/log").status == 409)
         #expect(try await server.api(Self.base + "handler/log", TestTokens.reader).status == 403)
         await server.stop()
+    }
+}
+
+/// A handler that asks without choices.
+private struct MistakenHandler: TextHandler {
+    func text(_: Text, _ context: Context) throws -> Outcome {
+        .handled([.quickReply(try QuickReplyRequest(summary: "Collect?", items: []))])
     }
 }
 
