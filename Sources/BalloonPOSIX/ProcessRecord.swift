@@ -31,6 +31,9 @@ package struct ProcessRecord: Hashable, Sendable {
         machine = String(words[2])
     }
 
+    /// The record of this process.
+    package static var own: ProcessRecord? { ProcessRecord(of: getpid()) }
+
     /// The process id, the start of the process, and the id of the machine's start: `4711 81231 0f5f…`.
     package var text: String { "\(id) \(start) \(machine)" }
 

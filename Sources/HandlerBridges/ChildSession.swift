@@ -404,7 +404,7 @@ package actor ChildSession {
     }
 
     private func ended(_ exit: SpawnedProcess.Exit) {
-        orphan?.remove()
+        if let process { orphan?.remove(process.id) }
         // First process the output that the child wrote before its exit.
         output?.finish()
         errors?.finish()

@@ -361,7 +361,6 @@ package final class RunningServer: Sendable {
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             applySettings()
             await http.apply(configuration.http, toListener: 0)
-            // These too, because a handler whose payments have not ended is replaced only afterwards.
             reloadCertificate()
             await retention?.change(to: wanted.apps, handlers: newOfApps)
             let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)

@@ -192,7 +192,9 @@ struct ChildSessionTests {
         #expect(await iterator.next() == .signal(9))
         #expect(log.lines.contains { $0.contains("of an earlier server") })
         let named = try Descriptor.open(reading: directory.file("process")).readToEnd(maximumBytes: 4096)
-        let now = ProcessRecord(String(decoding: named, as: UTF8.self))
+        let lines = String(decoding: named, as: UTF8.self).split(separator: "\n").map(String.init)
+        let now = lines.first.flatMap { ProcessRecord($0) }
+        #expect(lines.last == ProcessRecord(of: getpid())?.text)
         #expect(now?.id == (await session.processID))
         #expect(now?.isRunning ?? false)
         await session.stop()

@@ -56,9 +56,8 @@ final class BusinessHandler: Sendable {
         /// Kinds of received events to which the handler does not subscribe; the log warns once about each.
         var unhandled: Set<Kind> = []
         var isFallbackTold = false
-        var idle: CheckedContinuation<Void, Never>?
-
-        var isIdle: Bool { inFlight == 0 && payments == 0 }
+        /// Waits for the end of all events, then of all payments.
+        var retirement: CheckedContinuation<Void, Never>?
     }
 
     let business: BusinessID
@@ -124,14 +123,12 @@ final class BusinessHandler: Sendable {
     }
 
     /// Counts an event as ended; the last one resumes the caller that waits for all events to end.
-    func leave() {
-        end { $0.inFlight -= 1 }
-    }
+    func leave() { end(\.inFlight) }
 
     /// Counts the start of a call about a payment; nil after ``retire()``, when no more calls may start.
     ///
-    /// The handler is not replaced while it may charge, but no longer than `time`: a handler in this process
-    /// may never return.
+    /// The handler is not ended while it may charge, but no longer than `time`: a handler in this process may
+    /// never return.
     func enterPayment(within time: Duration) -> PaymentPermit? {
         let isEntered = state.withLock { state in
             guard !state.isRetired else { return false }
@@ -141,16 +138,29 @@ final class BusinessHandler: Sendable {
         return isEntered ? PaymentPermit(self, within: time) : nil
     }
 
-    private func leavePayment() { end { $0.payments -= 1 } }
+    private func leavePayment() { end(\.payments) }
 
-    private func end(_ change: (inout State) -> Void) {
-        let idle = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            change(&state)
-            guard state.isIdle else { return nil }
-            defer { state.idle = nil }
-            return state.idle
+    private func end(_ count: WritableKeyPath<State, Int>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state[keyPath: count] -= 1
+            guard state[keyPath: count] == 0 else { return nil }
+            defer { state.retirement = nil }
+            return state.retirement
         }
-        idle?.resume()
+        waiting?.resume()
+    }
+
+    /// Returns when the count is 0; only for a retired handler, and one caller at a time.
+    private func waitForEnd(of count: @Sendable (State) -> Int) async {
+        while state.withLock({ count($0) }) > 0 {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if count(state) > 0 { state.retirement = continuation }
+                    return count(state) == 0
+                }
+                if isOver { continuation.resume() }
+            }
+        }
     }
 
     /// Whether the handler subscribes to failed replies; true while its subscriptions are unknown.
@@ -235,30 +245,27 @@ final class BusinessHandler: Sendable {
         fallback?.life.stopWaiting()
     }
 
-    /// Accepts no more events and payments, waits for those in flight, and ends the handlers.
+    /// Accepts no more events and payments, and waits for the events in flight.
     ///
     /// An event that waits for a slot goes to the next handler. An event that overruns its deadline is interrupted and
-    /// retried.
+    /// retried. The caller then calls ``end()``.
     func retire() async {
         state.withLock { $0.isRetired = true }
         stopWaiting()
         slots.close()
         fallback?.slots.close()
-        let payments = state.withLock(\.payments)
-        if payments > 0 {
-            logger.notice(
-                "handler is replaced when its payments have ended",
-                metadata: ["business": "\(slug)", "payments": "\(payments)"])
-        }
         // Every event in flight ends by its deadline: its slot then reports an overrun, even if the handler still runs.
-        // A program that charges is not ended, because nobody could say whether its provider charges.
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if !state.isIdle { state.idle = continuation }
-                return state.isIdle
-            }
-            if isIdle { continuation.resume() }
-        }
+        await waitForEnd(of: \.inFlight)
+    }
+
+    /// The number of calls about payments that have not ended.
+    var paymentCount: Int { state.withLock(\.payments) }
+
+    /// Shuts down the handlers of a retired business when their payments have ended.
+    ///
+    /// A program that charges is not ended, because nobody could say whether its provider charges.
+    func end() async {
+        await waitForEnd(of: \.payments)
         await shutdown()
     }
 

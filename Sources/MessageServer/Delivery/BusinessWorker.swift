@@ -1,13 +1,14 @@
 import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
+import Logging
 import Synchronization
 
 /// Runs the deliveries of one business, with the handler that the current configuration names.
 ///
 /// Invariant: the deliveries and handler calls of a business run on threads of this business only, so that a
 /// handler that blocks delays no other business. A reload replaces the handler without ending the worker. Two
-/// handlers of a business never run at the same time.
+/// handlers of a business never process events at the same time.
 final class BusinessWorker: Sendable {
     let business: BusinessID
     /// The threads of the business's deliveries and of its handlers' calls.
@@ -15,7 +16,7 @@ final class BusinessWorker: Sendable {
     /// Runs the business's deliveries, which may wait for the disk.
     let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
-    /// Handlers that were replaced and have events in flight.
+    /// Handlers that were replaced and have events or payments in flight.
     private let retiring = Mutex<[BusinessHandler]>([])
 
     init(_ handler: BusinessHandler) {
@@ -50,17 +51,31 @@ final class BusinessWorker: Sendable {
         }
     }
 
-    /// Replaces the handler with `new`; returns when the old one has ended and the new one is started.
+    /// Replaces the handler with `new`; returns when the old one processes no events and the new one is started.
+    ///
+    /// An old handler with payments in flight ends after them, beside the new one: a charge may take ten minutes, and
+    /// the business's events, updates and reversals must not wait for it.
     func replace(with new: BusinessHandler) async {
         let old = held.withLock { held in
             defer { held = new }
             return held
         }
         retiring.withLock { $0.append(old) }
-        // End the old handler before the new one starts, because its program may hold a port or a lock.
-        // Events wait meanwhile.
         await old.retire()
-        retiring.withLock { $0.removeAll { $0 === old } }
+        let payments = old.paymentCount
+        let ending = Task {
+            await old.end()
+            retiring.withLock { $0.removeAll { $0 === old } }
+        }
+        if payments > 0 {
+            old.logger.notice(
+                "handler is replaced, and its payments in flight end in the old one",
+                metadata: ["business": "\(old.slug)", "payments": "\(payments)"])
+        } else {
+            // End the old handler before the new one starts, because its program may hold a port or a lock.
+            // Events wait meanwhile.
+            await ending.value
+        }
         new.start()
     }
 }
