@@ -5,6 +5,8 @@ import Synchronization
 struct PaymentClock: Sendable {
     /// The time of day.
     var now: @Sendable () -> Timestamp = { .now() }
+    /// A clock that nobody sets.
+    var steady: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Waits; throws when the task is cancelled.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 

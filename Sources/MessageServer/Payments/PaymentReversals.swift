@@ -30,8 +30,6 @@ final class PaymentReversals: Sendable {
         var calls: [String: Int] = [:]
         /// The uncertain attempts whose reversal the handler has confirmed, so that it is not asked again yet.
         var forewarned: Set<Round> = []
-        /// The start of the server; a clock behind it begins the wait after a start again.
-        var start: Timestamp
         /// The number of dead letters by business, as of the latest search.
         var deadLetters: [BusinessID: Int] = [:]
     }
@@ -45,7 +43,9 @@ final class PaymentReversals: Sendable {
     private let lifetime: @Sendable () -> Duration
     private let backoff: Backoff
     private let timings: PaymentTimings
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    /// The start of the server by the steady clock, because the clock of a machine is often set after its boot.
+    private let start: ContinuousClock.Instant
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
@@ -64,7 +64,7 @@ final class PaymentReversals: Sendable {
         self.lifetime = lifetime
         self.backoff = backoff
         self.timings = timings
-        state = Mutex(State(start: clock.now()))
+        start = clock.steady()
         self.logger = logger
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -169,11 +169,9 @@ final class PaymentReversals: Sendable {
             var look = Look()
             guard let open = request, var payload = open.paymentPayload else { return look }
             let now = clock.now()
+            let start = now.advanced(by: self.start - clock.steady())
             // Read the calls inside the update, because no attempt of this request can begin meanwhile.
-            let (calls, start) = state.withLock { state in
-                state.start = min(state.start, now)
-                return (Set(state.calls.keys), state.start)
-            }
+            let calls = Set(state.withLock(\.calls).keys)
             let before = payload.payment
             let changed = payload.payment.advance(
                 at: now, since: start, open: calls, lifetime: lifetime, timings)

@@ -8,16 +8,20 @@ import TestSupport
 final class ManualPaymentClock: Sendable {
     private struct State {
         var elapsed = Duration.zero
+        /// How far the time of day was set ahead.
+        var ahead = Duration.zero
         var next = 0
         var sleepers: [Int: (until: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
     }
 
     private let state = Mutex(State())
     private let start = Timestamp.now()
+    private let steadyStart = ContinuousClock.now
 
     var clock: PaymentClock {
         PaymentClock(
-            now: { [self] in start.advanced(by: state.withLock(\.elapsed)) },
+            now: { [self] in start.advanced(by: state.withLock { $0.elapsed + $0.ahead }) },
+            steady: { [self] in steadyStart + state.withLock(\.elapsed) },
             sleep: { [self] in try await wait(for: $0) })
     }
 
@@ -39,6 +43,9 @@ final class ManualPaymentClock: Sendable {
         }
         for sleeper in due { sleeper.continuation.resume() }
     }
+
+    /// Sets the time of day ahead; no wait ends by it.
+    func setAhead(by duration: Duration) { state.withLock { $0.ahead += duration } }
 
     private func wait(for duration: Duration) async throws {
         let id = state.withLock { state in

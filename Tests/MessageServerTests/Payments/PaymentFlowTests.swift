@@ -97,9 +97,8 @@ import Testing
             await eventually { handler.reversed.count == 1 && under.clock.waits(about: .seconds(1)) })
         under.clock.advance(by: .seconds(60))
         try await under.wait(for: .reversing)
-        #expect(await eventually { under.clock.waits(about: .seconds(1)) })
         under.clock.advance(by: .seconds(72 * 3600))
-        try await under.wait(for: .unreversed)
+        try await under.wait(for: .unreversed, turningClockBy: .seconds(1))
         // The state is durable before the line is written.
         await under.log.first { $0.contains("payment not reversed; look for the attempt") }
         #expect(await under.pay("token-2") == Under.failed(.ended))
@@ -262,6 +261,21 @@ import Testing
         #expect(await later.pay("token-2") == .json(Under.success))
         #expect(try await later.payment().paid?.amount == "88.99")
         await later.stop()
+    }
+
+    @Test func `a clock that is set ahead after a start does not shorten the wait for late charges`()
+        async throws
+    {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler, attempts: [(Under.attempt(), .begun)])
+        try await under.wait(for: .uncertain)
+        under.clock.setAhead(by: .seconds(3600))
+        under.clock.advance(by: .seconds(31))
+        #expect(await eventually { under.clock.waits(about: .seconds(29)) })
+        #expect(try await under.payment().attempts.first?.state == .uncertain)
+        under.clock.advance(by: .seconds(30))
+        try await under.wait(for: .reversed, turningClockBy: .seconds(1))
+        await under.stop()
     }
 
     @Test func `an update that cannot be sent is answered with an error and changes nothing`() async throws {

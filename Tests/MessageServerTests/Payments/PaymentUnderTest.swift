@@ -170,9 +170,12 @@ final class PaymentUnderTest: Sendable {
     }
 
     /// Waits until the attempt has this state.
-    func wait(for state: PaymentAttempt.State, of token: String = "token-1") async throws {
+    func wait(
+        for state: PaymentAttempt.State, of token: String = "token-1", turningClockBy step: Duration = .zero
+    ) async throws {
         let isReached = try await eventually {
-            // A search that began before the clock was advanced does not see the new time.
+            // A search or a wait that began before the clock was advanced does not see the new time.
+            if step > .zero { self.clock.advance(by: step) }
             self.reversals.wake()
             return try await self.payment().attempts.contains {
                 $0.id == Self.attempt(token) && $0.state == state
