@@ -118,7 +118,8 @@ package final class OpenRequests: Sendable {
             }
             let (secret, request) = make(store.now())
             let (surplus, limit) = store.table.withLock { table in
-                let surplus = table.surplus(of: request.business, request.customer)
+                let surplus = table.surplus(
+                    of: request.business, request.customer, isQueued: store.isQueued)
                 return (
                     surplus, table.exceededLimit(of: request.business, request.customer, replacing: surplus)
                 )

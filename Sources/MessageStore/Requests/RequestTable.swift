@@ -12,7 +12,7 @@ struct RequestTable {
     /// The maximum number of ended requests of a business; one more removes the oldest.
     static let maximumEndedOfBusiness = 20_000
 
-    /// The maximum number of ended requests with a queued reply that are skipped in the search for the oldest.
+    /// The maximum number of ended requests with a queued reply that one search for the oldest puts off.
     private static let maximumSkipped = 100
 
     private struct Row {
@@ -23,6 +23,7 @@ struct RequestTable {
         let until: Timestamp
         let isOpen: Bool
         let isBusy: Bool
+        let hasResult: Bool
         let kind: OpenRequest.Kind
 
         /// Whether the request has ended, and no charge may have to be reversed.
@@ -51,9 +52,11 @@ struct RequestTable {
         struct Removal: Comparable {
             let until: Timestamp
             let name: RequestName
+            /// How often the removal was put off, because the reply was queued.
+            var delays = 0
 
             static func < (left: Removal, right: Removal) -> Bool {
-                (left.until, left.name.digits) < (right.until, right.name.digits)
+                (left.delays, left.until, left.name.digits) < (right.delays, right.until, right.name.digits)
             }
         }
 
@@ -104,7 +107,8 @@ struct RequestTable {
     /// Returns the oldest ended request of a business that has too many of them; nil when it has not.
     ///
     /// A busy request is never returned, and neither is one whose reply `isQueued`: without the request, the
-    /// repeated message would ask the customer a second time.
+    /// repeated message would ask the customer a second time. Such a request is looked at again after the others,
+    /// so that any number of them is passed in a few searches.
     mutating func endedSurplus(of business: BusinessID, isQueued: (ReplyID) -> Bool) -> RequestName? {
         guard var ended = endedOfBusiness[business], ended.count >= Self.maximumEndedOfBusiness else {
             return nil
@@ -114,19 +118,29 @@ struct RequestTable {
             guard let row = rows[next.name], row.isRemovable, row.until == next.until else { continue }
             if isQueued(row.entry) { skipped.append(next) } else { found = next.name }
         }
-        for removal in skipped { ended.removals.insert(removal) }
+        for var removal in skipped {
+            removal.delays += 1
+            ended.removals.insert(removal)
+        }
         endedOfBusiness[business] = ended
         return found
     }
 
     /// Returns the request to remove before another of this customer is added: the oldest that is not busy.
     ///
-    /// Nil when the customer is below the limit, and when all of the open requests are busy.
-    func surplus(of business: BusinessID, _ customer: CustomerID) -> RequestName? {
+    /// One that has a result, or whose reply `isQueued`, leaves only if there is no other. Nil when the customer is
+    /// below the limit, and when all of the open requests are busy.
+    func surplus(
+        of business: BusinessID, _ customer: CustomerID, isQueued: (ReplyID) -> Bool
+    ) -> RequestName? {
         let open = openOfCustomer[ConversationKey(business: business, customer: customer)] ?? []
         guard open.count >= Self.maximumOfCustomer else { return nil }
         // Never choose a payment whose charge may have to be reversed.
-        return open.filter { rows[$0]?.isBusy == false }.min(by: isOlder)
+        let idle = open.filter { rows[$0]?.isBusy == false }
+        let unused = idle.filter { name in
+            rows[name].map { !$0.hasResult && !isQueued($0.entry) } ?? false
+        }
+        return unused.min(by: isOlder) ?? idle.min(by: isOlder)
     }
 
     /// Returns the limit that another request of this business would exceed; nil when it would exceed none.
@@ -154,7 +168,8 @@ struct RequestTable {
             conversation: ConversationKey(business: request.business, customer: request.customer),
             subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
             entry: request.entry, begunAt: request.begunAt, until: request.until,
-            isOpen: request.phase.isOpen, isBusy: request.isBusy, kind: request.kind)
+            isOpen: request.phase.isOpen, isBusy: request.isBusy,
+            hasResult: request.phase == .recorded || request.phase == .confirmed, kind: request.kind)
         rows[name] = row
         bySubject[row.subject, default: [:]][request.customer, default: []].insert(name)
         // Keep an ended request findable: when its message is sent again, no second request may be made.

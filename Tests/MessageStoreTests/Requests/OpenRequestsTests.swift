@@ -395,7 +395,7 @@ struct RequestTableTests {
             table.set(RequestName(of: "\(number)"), to: payment)
         }
         let business = BusinessID("b")
-        #expect(table.surplus(of: business, customer) == nil)
+        #expect(table.surplus(of: business, customer) { _ in false } == nil)
         #expect(table.exceededLimit(of: business, customer, replacing: nil) == 5)
         #expect(table.exceededLimit(of: business, CustomerID("c"), replacing: nil) == nil)
     }
@@ -474,6 +474,39 @@ struct RequestTableTests {
         table.set(RequestName(of: "5"), to: nil)
         table.set(RequestName(of: "1"), to: ended(1))
         #expect(surplus() == RequestName(of: "1"))
+    }
+
+    @Test func `many ended requests with queued replies do not keep the others`() {
+        var table = RequestTable()
+        for number in 1...RequestTable.maximumEndedOfBusiness {
+            table.set(RequestName(of: "\(number)"), to: ended(number))
+        }
+        var found: RequestName?
+        for _ in 1...10 where found == nil {
+            found = table.endedSurplus(of: BusinessID("b")) { $0.record <= 250 }
+        }
+        #expect(found == RequestName(of: "251"))
+    }
+
+    @Test
+    func `the oldest open request leaves first, but none with a queued reply or a result before the others`()
+    {
+        var table = RequestTable()
+        for number in 1...RequestTable.maximumOfCustomer {
+            let now = Timestamp(milliseconds: 0)
+            var request = request(number, customer: "another")
+            request.accept(at: now)
+            if number == 2 {
+                #expect(request.consume(at: now) && request.record([1], confirmation: nil, at: now))
+            }
+            table.set(RequestName(of: "\(number)"), to: request)
+        }
+        func surplus(_ queued: Set<UInt64>) -> RequestName? {
+            table.surplus(of: BusinessID("b"), customer) { queued.contains($0.record) }
+        }
+        #expect(surplus([]) == RequestName(of: "1"))
+        #expect(surplus([1]) == RequestName(of: "3"))
+        #expect(surplus([1, 2, 3, 4, 5]) == RequestName(of: "1"))
     }
 
     @Test(arguments: ["", "A", String(repeating: "A", count: 64), String(repeating: "a", count: 63) + "/"])
