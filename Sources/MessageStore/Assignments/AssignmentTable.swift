@@ -86,7 +86,7 @@ struct AssignmentTable: Sendable {
             let at = message.at ?? Timestamp(milliseconds: 0)
             if message.outboundKind == nil {
                 apply(message.act, of: message.conversation, at: at, by: number, in: segment, unfinished)
-            } else if let person = message.person {
+            } else if let person = message.author?.person {
                 let key = message.conversation
                 if let sequence = message.claimedAt {
                     let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)

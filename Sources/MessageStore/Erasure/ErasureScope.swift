@@ -99,7 +99,7 @@ struct ErasureScope: Sendable {
         case .message(let message):
             // A replay is a copy of its original message, so it is erased with that message.
             if let original = message.replayOf, subjects.contains(original) { return true }
-            return number <= through && holds(message.conversation)
+            return holds(message.conversation) && (number <= through || subjects.contains(number))
         case .assignment(let assigned):
             return holds(assigned.conversation) && erases(assigned.assignment, record: number)
         case .reply(let reply):
@@ -114,9 +114,17 @@ struct ErasureScope: Sendable {
         }
     }
 
+    /// Whether a handler sent this message to one of the customers without an event.
+    ///
+    /// A later one may repeat what the customer wrote, because its handler may have had an erased event.
+    private func isSentByHandler(_ record: JournalRecord) -> Bool {
+        guard case .message(let message) = record, message.author == .handler else { return false }
+        return holds(message.conversation)
+    }
+
     /// Adds the messages and contents that a journal record names, if the record belongs to a conversation.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
-        guard holds(record, number: number, in: line) else { return }
+        guard holds(record, number: number, in: line) || isSentByHandler(record) else { return }
         if number > through { later.insert(number) }
         if record.beginsEvent { subjects.insert(number) }
         if let subject = record.subject { subjects.insert(subject) }

@@ -114,7 +114,7 @@ enum EventRecord: Sendable {
             self = .message(
                 message.conversation, MessageID(root["id"]?.string ?? ""), outboundKind: message.outboundKind,
                 isReplay: message.replayOf != nil, at: at,
-                claimedBy: message.claimedAt == nil ? nil : message.person)
+                claimedBy: message.claimedAt == nil ? nil : message.author?.person)
         case .outcome(let outcome):
             let replies = root["replies"]?.elements.map {
                 Reply(

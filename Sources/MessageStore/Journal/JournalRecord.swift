@@ -47,8 +47,8 @@ enum JournalRecord: Sendable {
         let retriedReply: Int?
         let outboundKind: Kind?
         let act: ReceivedMessage.Act
-        /// The person who wrote a proactive message, if known.
-        var person: Person?
+        /// The author of a proactive message, if known.
+        var author: MessageAuthor?
         /// The number of the conversation's next line, when that person claims the conversation with the message.
         var claimedAt: Int?
     }
@@ -183,7 +183,7 @@ extension JournalRecord.Message {
         retriedReply = root["retriedReply"]?.int.flatMap { $0 >= 0 ? $0 : nil }
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
         act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
-        person = MessageAuthor(root)?.person
+        author = MessageAuthor(root)
         claimedAt = root["claims"]?.int.flatMap { $0 > 0 ? $0 : nil }
     }
 }

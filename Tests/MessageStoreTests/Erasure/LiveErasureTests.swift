@@ -223,6 +223,34 @@ struct LiveErasureTests {
         }
     }
 
+    @Test func `a message that a handler sends during the erasure leaves nothing, also after a crash`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        let erasure = Task { try await store.erase([Fixture.forgotten]) }
+        #expect(await eventually { Directory.exists(fixture.directory.path + "/erasing") })
+        func sent(_ id: String, by author: MessageAuthor, _ text: String) -> ReceivedMessage {
+            ReceivedMessage(
+                business: business, customer: Fixture.forgotten, id: MessageID(id),
+                message: Array(#"{"type":"text","body":"\#(text)"}"#.utf8), outboundKind: .text,
+                author: author)
+        }
+        #expect(try await store.send(sent("id-77-s", by: .handler, "SECRET-77")) == .stored)
+        #expect(try await store.send(sent("ours", by: .program, "Hello")) == .stored)
+        let killed = try fixture.copy()
+        try await store.finish(delivery, result: .handled)
+        #expect(try await erasure.value.conversations == 2)
+        for (fixture, store) in [(fixture, store), (killed, try killed.open())] {
+            await store.rest()
+            #expect(store.outbox.all.count == 1)
+            await store.close()
+            #expect(try traces(fixture) == [])
+            try verify(fixture)
+        }
+    }
+
     @Test func `a later message is delivered only after the erasure, without the erased state`() async throws
     {
         let fixture = try await Fixture()
