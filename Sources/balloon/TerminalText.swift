@@ -39,6 +39,8 @@ private func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String) -> St
 private func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
     switch (scalar, scalar.properties.generalCategory) {
     case (_, .control), (_, .lineSeparator), (_, .paragraphSeparator): true
+    // Vowels that no font shows (The Unicode Standard, "Khmer").
+    case ("\u{17B4}"..."\u{17B5}", _): true
     case ("\u{200C}", _), ("\u{200D}", _), (_, .nonspacingMark): false
     // The delimiters of interlinear annotations.
     case ("\u{FFF9}"..."\u{FFFB}", _): true

@@ -298,7 +298,7 @@ class Tests(DeviceSuite):
             self.gone(page)
             page.see(seen)
         self.tool(page, "Profile")
-        page.script("document.querySelector('#field-device').value = 'older'")
+        page.script("document.querySelector('#field-device').value = 'old-iphone'")
         page.press_button("Save")
         self.gone(page)
         self.ask(page, "sign in here", "authentication")

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The watch sends the texts of the setting `people`. It returns a conversation to its handler when no person
 /// claims it in time, and lets it wait again when its person is silent for too long. Every step is computed
-/// from an assignment in the store and its durable times. The id of every text is derived from the record of
+/// from an assignment in the store and its durable times. The id of every text is derived from a record of
 /// that assignment. A restart therefore neither repeats nor forgets a step.
 final class AssignmentWatch: Sendable {
     /// The steps that were taken for one assignment, and the steps that failed at least once.
@@ -158,12 +158,15 @@ final class AssignmentWatch: Sendable {
         ]
         switch step {
         case .sayText:
-            try await say(text(of: name.business), step, "text", in: name, assignment)
+            try await say(
+                text(of: name.business), step, "text", about: assignment.record, in: name, assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence[name.business].closedText != nil
             let text = isClosed ? nil : settings[name.business]?.unclaimedText
-            try await say(text, step, "unclaimedText", in: name, assignment)
+            // Once for each hand-off, also when a person has released the conversation to another one.
+            let began = assignment.began?.record ?? assignment.record
+            try await say(text, step, "unclaimedText", about: began, in: name, assignment)
         case .returnToHandler:
             _ = try await store.assign(
                 .unclaimed, name.business, name.customer, expecting: assignment.record)
@@ -178,13 +181,13 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Sends a text about an assignment unless an earlier process has sent it, and records the step as taken.
+    /// Sends a text about an assignment unless it was sent before, and records the step as taken.
     private func say(
-        _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, in name: ConversationID,
-        _ assignment: Assignment
+        _ text: String?, _ step: AssignmentDeadlines.Step, _ purpose: String, about record: UInt64,
+        in name: ConversationID, _ assignment: Assignment
     ) async throws {
         guard let text else { return recordTaken(step, in: name, assignment) }
-        let id = Self.id(of: purpose, about: assignment, in: name, of: store.identity)
+        let id = Self.id(of: purpose, about: record, in: name, of: store.identity)
         guard try await !wasSaid(id, in: name, assignment) else {
             return recordTaken(step, in: name, assignment)
         }
@@ -217,9 +220,9 @@ final class AssignmentWatch: Sendable {
 
     /// Returns the id of a text about an assignment; each attempt in every process gets the same id.
     static func id(
-        of purpose: String, about assignment: Assignment, in name: ConversationID, of store: String
+        of purpose: String, about record: UInt64, in name: ConversationID, of store: String
     ) -> MessageID {
-        let parts = [store, name.business.rawValue, name.customer.rawValue, "\(assignment.record)", purpose]
+        let parts = [store, name.business.rawValue, name.customer.rawValue, "\(record)", purpose]
         return MessageID(derivedFrom: Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
     }
 

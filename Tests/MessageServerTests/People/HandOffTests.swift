@@ -117,6 +117,24 @@ import Testing
                 == ["A colleague answers soon.", "All of us are busy."])
     }
 
+    @Test func `a release to another person sends no text again`() async throws {
+        let test = try await start(RecordingHandler())
+        let running = test.run()
+        func assign(_ change: AssignmentChange) async throws -> Timestamp {
+            let changed = try await test.store.assign(change, ServerUnderTest.business, customer)
+            return try #require(changed.since)
+        }
+        let handedOff = try await assign(.handOff(reason: nil))
+        await test.watch.look(at: handedOff.advanced(by: .seconds(11 * 60)))
+        _ = await test.gateway.waitForMessages(count: 2)
+        _ = try await assign(.claim(#require(Person(id: "ana"))))
+        let released = try await assign(.releaseToWaiting(note: "Knows halibut"))
+        await test.watch.look(at: released.advanced(by: .seconds(11 * 60)))
+        #expect(await eventually { test.store.queuedReplyCount == 0 })
+        await test.stop(running)
+        #expect(texts(test) == ["A colleague answers soon.", "All of us are busy."])
+    }
+
     @Test func `a handler's message without an event is refused until the person releases the conversation`()
         async throws
     {
