@@ -94,21 +94,32 @@ class Page:
         self.wait(f"an element {css}", "document.querySelector(arguments[0])?.checkVisibility()", css)
         return self.script("return document.querySelector(arguments[0])", css)[ELEMENT]
 
+    def act(self, find, action, body=None):
+        """Acts on the element that `find` returns; finds it again when the page has replaced it meanwhile."""
+        for attempt in range(5):
+            try:
+                return self.call("POST", f"/element/{find()}/{action}", body)
+            except Failure as failure:
+                if attempt == 4 or not str(failure).startswith("stale element reference"):
+                    raise
+
     def click(self, css):
-        self.call("POST", f"/element/{self.find(css)}/click")
+        self.act(lambda: self.find(css), "click")
 
     def press_button(self, label, within="document"):
         """Waits until the visible button with this label has stopped moving, and clicks it."""
-        self.wait(f"the button {label!r}",
-                  f"""(() => {{ const found = [...{within}.querySelectorAll("button")].find((one) => one.checkVisibility()
-                  && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0]));
-                  if (!found || document.getAnimations().some((one) => one.playState === "running" && one.effect?.target?.contains(found))) return false;
-                  window.found = found; return true; }})()""", label)
-        element = self.script("return window.found")[ELEMENT]
-        self.call("POST", f"/element/{element}/click")
+        def find():
+            self.wait(f"the button {label!r}",
+                      f"""(() => {{ const found = [...{within}.querySelectorAll("button")].find((one) => one.checkVisibility()
+                      && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0]));
+                      if (!found || document.getAnimations().some((one) => one.playState === "running" && one.effect?.target?.contains(found))) return false;
+                      window.found = found; return true; }})()""", label)
+            return self.script("return window.found")[ELEMENT]
+
+        self.act(find, "click")
 
     def type(self, css, text):
-        self.call("POST", f"/element/{self.find(css)}/value", {"text": text})
+        self.act(lambda: self.find(css), "value", {"text": text})
 
     def keys(self, *names):
         """Presses keys in the focused element."""
