@@ -39,8 +39,11 @@ enum Repetition {
         guard let choice = Choice(event) else { return nil }
         // Compare the records that the questions answer: a question's own line is written after its acceptance, when the
         // customer may have answered already.
-        var questions = queued.filter { $0.id.record < message.record && choice.answers($0.reply.message) }
-            .map(\.id.record)
+        var questions = queued.filter { entry in
+            // A second tap that came before the decision does not answer it, although it is recorded later.
+            entry.id.record < message.record && entry.decidedAt <= message.receivedAt
+                && choice.answers(entry.reply.message)
+        }.map(\.id.record)
         questions += lines.filter { line in
             line.direction == .outbound && line.outcome == "accepted" && line.record < message.record
                 && choice.answers(Array(line.message.text))

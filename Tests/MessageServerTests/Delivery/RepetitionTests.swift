@@ -3,7 +3,6 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import HandlerKit
-import MessageStore
 import ServerTestSupport
 import Simulator
 import Synchronization
@@ -11,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import MessageServer
+@testable import MessageStore
 
 /// The same choice under two message ids, as observed in practice.
 @Suite struct RepetitionTests {
@@ -83,6 +83,11 @@ import Testing
                 #expect(
                     try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
             }
+            // Both are recorded before the question is asked again: a line does not tell when its question was decided.
+            #expect(
+                try await eventually {
+                    try server.conversation(of: customer).contains { $0.id.rawValue == "choice-\(round)-2" }
+                })
             handler.tapped[round - 1].open()
         }
         #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
@@ -156,12 +161,14 @@ import Testing
         #expect(try fingerprint(name) == found && fingerprint(name + "a") != found)
     }
 
+    /// `asked` is the time at which the answer to the first choice, the same question, was decided.
     @Test(arguments: [
-        (choice: 1, milliseconds: 10_000, isRepetition: true), (1, 0, true), (2, 10_000, false),
-        (1, 10_001, false), (1, -1, false),
+        (choice: 1, milliseconds: Int64(10_000), asked: Int64?.none, isRepetition: true), (1, 0, nil, true),
+        (2, 10_000, nil, false), (1, 10_001, nil, false), (1, -1, nil, false),
+        (1, 2000, 1000, false), (1, 1000, 1000, false), (1, 1000, 2000, true),
     ])
-    func `a repetition is the same choice within ten seconds`(
-        _ choice: Int, _ milliseconds: Int64, _ isRepetition: Bool
+    func `a repetition is the same choice within ten seconds, unless its question was asked again before it`(
+        _ choice: Int, _ milliseconds: Int64, _ asked: Int64?, _ isRepetition: Bool
     ) async throws {
         let directory = TemporaryDirectory()
         let store = try Store.open(
@@ -171,7 +178,13 @@ import Testing
         store.startRecording { message in
             let lines = try store.recentLines(of: message.business, message.customer, maximum: 10)
             let event = InboundEvent.decode(message: try JSONDocument(message.message))
-            found.withLock { $0.append(Repetition.original(of: event, message, in: lines)) }
+            let queued = asked.flatMap { asked in
+                lines.first.map { question(after: $0, at: start.advanced(by: .milliseconds(asked))) }
+            }
+            found.withLock {
+                $0.append(
+                    Repetition.original(of: event, message, in: lines, queued: queued.map { [$0] } ?? []))
+            }
             return try store.write(message, as: event.kind)
         }
         let times = [start, start.advanced(by: .milliseconds(milliseconds))]
@@ -183,6 +196,17 @@ import Testing
         }
         #expect(found.withLock { $0 } == [nil, isRepetition ? MessageID("a") : nil])
         await store.close()
+    }
+
+    /// The queued answer to a choice: its question again.
+    private func question(after line: ConversationLine, at: Timestamp) -> OutboxEntry {
+        let json = #"{"interactiveData":{"sessionIdentifier":"s","data":{"requestIdentifier":"r"}}}"#
+        return OutboxEntry(
+            id: ReplyID(record: line.record, index: 0), business: ServerUnderTest.business,
+            customer: line.customer,
+            reply: DecidedReply(id: MessageID("q"), kind: .quickReply, message: Array(json.utf8)),
+            inReplyTo: line.id, decidedAt: at, attempts: 0, author: nil, attributes: ReceivedAttributes(),
+            answersFailure: false, closure: .open, isRecovered: false)
     }
 
     private func message(_ id: String, choice: Int, at: Timestamp) -> ReceivedMessage {
