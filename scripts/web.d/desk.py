@@ -86,6 +86,8 @@ class Desk:
         self.refusal = None
         self.rules = []
         self.typing = False
+        # A test takes `thread_answers` to hold back an answer with the thread; `thread_asked` tells that one is held back.
+        self.thread_answers, self.thread_asked = threading.Lock(), threading.Event()
         self.customers = [{"id": CUSTOMER, "business": "fish", "businessID": "b-1", "name": "Ann", "device": "iphone", "locale": "en_GB", "zone": "Europe/Berlin",
                            "capabilities": ["QUICK", "LIST", "TIME", "AUTH", "AUTH2", "FORM"], "last": 0}]
         self.http = Listener(("127.0.0.1", 0), Handler)
@@ -170,7 +172,10 @@ class Desk:
                 after = int(query["after"])
                 found = [one for one in self.thread if one["seq"] > after]
                 found = found[-limit:] if after == 0 else found[:limit]
-            return 200, {"thread": found, "typing": self.typing, "next": found[-1]["seq"] if found else int(query.get("after", 0))}
+            answer = {"thread": found, "typing": self.typing, "next": found[-1]["seq"] if found else int(query.get("after", 0))}
+            self.thread_asked.set()
+            with self.thread_answers:
+                return 200, answer
         if self.refusal:
             status, refusal = self.refusal
             return status, refusal

@@ -15,7 +15,7 @@ BROKEN_TIMES["event"]["timeslots"].append({"identifier": "t3", "startTime": "tom
 
 
 class Tests(DeviceSuite):
-    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "hostile", "composer", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
+    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
            "wrong_token", "storage_off", "everybody", "planted"]
 
     def serve(self, name):
@@ -318,6 +318,21 @@ class Tests(DeviceSuite):
         page.type("#text", "Refused")
         page.keys("Enter")
         page.see("The webhook answered 401")
+
+    def typing(self):
+        """An event that comes while the thread is read is newer than the answer."""
+        page = self.page()
+        page.see("Write as the customer")
+        dots = "document.querySelector('.typing .dots')?.checkVisibility()"
+        for is_typing in (True, False):
+            with self.server.thread_answers:
+                self.server.thread_asked.clear()
+                self.server.add("text", {"type": "text", "body": f"Typing: {is_typing}"})
+                assert self.server.thread_asked.wait(15), "the page reads the thread"
+                self.server.tell(("typing", {"customer": CUSTOMER, "typing": is_typing}))
+                page.wait(f"dots: {is_typing}", dots if is_typing else f"!{dots}")
+            page.see(f"Typing: {is_typing}")
+            assert bool(page.script(f"return {dots}")) == is_typing
 
     def stage(self, number, **more):
         names = ["read", "authenticate", "journal", "resolve", "decode", "record", "route", "handle", "reply"]

@@ -35,6 +35,7 @@ export class Session extends EventTarget {
   #stream;
   #next = 0;
   #generation = 0;
+  #typingEvents = 0;
   #isReading = false;
   #mustReadAgain = false;
 
@@ -102,6 +103,7 @@ export class Session extends EventTarget {
     if (this.#isReading) { this.#mustReadAgain = true; return undefined; }
     this.#isReading = true;
     const generation = this.#generation;
+    const typingEvents = this.#typingEvents;
     this.isLoading = this.entries.length === 0;
     this.#tell("thread");
     try {
@@ -114,7 +116,8 @@ export class Session extends EventTarget {
         const sent = new Set(this.entries.filter((one) => one.direction === "outbound").map((one) => one.id));
         this.pending = (answer.pending ?? []).filter((one) => !sent.has(one.id)).map((one) => ({ ...one, seq: `queued ${one.id}` }));
         this.#next = Math.max(this.#next, answer.next ?? 0);
-        this.isTyping = answer.typing === true;
+        // An event that came during the reading is newer than its answer, or another one follows.
+        if (typingEvents === this.#typingEvents) this.isTyping = answer.typing === true;
         if (answer.thread.length >= pageLength && answer.thread.at(-1).seq < answer.next) this.#mustReadAgain = true;
       }
     } finally {
@@ -161,6 +164,7 @@ export class Session extends EventTarget {
         break;
       case "typing":
         if (event.customer !== this.selected) return;
+        this.#typingEvents += 1;
         this.isTyping = event.typing === true;
         this.#tell("typing");
         break;
