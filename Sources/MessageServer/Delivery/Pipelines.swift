@@ -42,9 +42,7 @@ struct Pipelines: Sendable {
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(
             store: store, observer: observer,
-            recentChoices: RecentChoices(
-                windowMilliseconds: Repetition.windowMilliseconds, after: store.latestRecoveredMessageAt),
-            handOffs: handOffs)
+            recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs)
         var deliveries = DeliveryPipeline(
             store: store,
             attachments: AttachmentFetcher(
@@ -65,8 +63,8 @@ struct Pipelines: Sendable {
         self.deliveries = deliveries
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
-            payments: payments?.parts, observer: observer, logger: logger,
-            lifetime: configuration.gateway.replyLifetime,
+            payments: payments?.parts, recentAnswers: recording.recentAnswers, observer: observer,
+            logger: logger, lifetime: configuration.gateway.replyLifetime,
             businessCount: { configuration.businesses.count },
             reportsFailures: reportsFailures)
     }

@@ -9,9 +9,8 @@ import MessageStore
 struct RecordPipeline: Sendable {
     let store: Store
     let observer: any StageObserver
-    let recentChoices: RecentChoices
+    let recentAnswers: RecentAnswers
     let handOffs: HandOffs
-    let recentSecretAnswers = RecentSecretAnswers()
 
     /// Writes the message's line; throws a disk error, after which the caller calls this method again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
@@ -51,18 +50,16 @@ struct RecordPipeline: Sendable {
     /// Returns the recent message that the event repeats; a repetition is recorded, but no handler is called
     /// for it.
     ///
-    /// Returns nil without a search when a handler already decided about the event in an earlier process.
+    /// Returns nil when a handler already decided about the event in an earlier process.
     private func original(of event: InboundEvent, _ message: UnrecordedMessage) throws -> MessageID? {
         if message.isDecided { return nil }
-        if let original = recentSecretAnswers.original(of: event, message) { return original }
-        guard let fingerprint = Repetition.fingerprint(of: event, in: message.business, message.customer),
-            !recentChoices.isFirst(fingerprint, receivedAt: message.receivedAt)
-        else { return nil }
-        // Read the queue first: a reply leaves it after its line is written.
-        let queued = store.queuedReplies(of: message.business, message.customer)
-        let lines = try store.recentLines(
-            of: message.business, message.customer, maximum: Repetition.maximumLines)
-        return Repetition.original(of: event, message, in: lines, queued: queued)
+        return try recentAnswers.original(
+            of: event, message,
+            lines: {
+                try store.recentLines(
+                    of: message.business, message.customer, maximum: RecentAnswers.maximumLines)
+            },
+            queued: { store.queuedReplies(of: message.business, message.customer) })
     }
 
     private func write(

@@ -25,6 +25,8 @@ final class ReplySender: Sendable {
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
+    /// Learns which questions the customers have got.
+    private let recentAnswers: RecentAnswers
     private let observer: any StageObserver
     private let logger: Logger
     /// The time from the decision of a reply until it expires.
@@ -63,7 +65,8 @@ final class ReplySender: Sendable {
 
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
-        signIns: SignInSettings? = nil, payments: PaymentParts? = nil, observer: any StageObserver,
+        signIns: SignInSettings? = nil, payments: PaymentParts? = nil,
+        recentAnswers: RecentAnswers = RecentAnswers(after: nil), observer: any StageObserver,
         logger: Logger,
         lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
@@ -77,6 +80,7 @@ final class ReplySender: Sendable {
         self.replyFiles = replyFiles
         self.signIns = SignInParts(requests: store.requests, settings: signIns)
         self.payments = payments ?? PaymentParts(requests: store.requests)
+        self.recentAnswers = recentAnswers
         self.observer = observer
         self.logger = logger
         self.lifetime = lifetime
@@ -208,10 +212,11 @@ final class ReplySender: Sendable {
     /// Without the record, an accepted reply would be sent again. A stop of the server ends the retries;
     /// after the restart the reply is sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
-        if case .accepted = result, !entry.reply.kind.isTyping,
-            let action = acceptance.withLock({ $0 }).action
-        {
-            action(ConversationID(business: entry.business, customer: entry.customer))
+        if case .accepted = result, !entry.reply.kind.isTyping {
+            recentAnswers.recordQuestion(in: entry)
+            if let action = acceptance.withLock({ $0 }).action {
+                action(ConversationID(business: entry.business, customer: entry.customer))
+            }
         }
         // A parked reply is not reported to the handler, because an operator decides about the reply.
         let isReported =

@@ -83,11 +83,6 @@ import Testing
                 #expect(
                     try await customer.post(customer.message(completing: Array(message.utf8))).status == 200)
             }
-            // Both are recorded before the question is asked again: a line does not tell when its question was decided.
-            #expect(
-                try await eventually {
-                    try server.conversation(of: customer).contains { $0.id.rawValue == "choice-\(round)-2" }
-                })
             handler.tapped[round - 1].open()
         }
         #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
@@ -101,25 +96,52 @@ import Testing
     }
 
     @Test func `an answer is remembered for at least ten and at most twenty seconds`() {
-        let answers = RecentSecretAnswers(maximumCount: 3)
-        func original(_ tag: UInt8, _ id: String, at: Int64) -> String? {
-            answers.original(of: [tag], MessageID(id), receivedAt: at)?.rawValue
+        let answers = RecentAnswers(after: nil)
+        var record: UInt64 = 0
+        func find(_ tag: UInt64, _ id: String, at: Int64) -> RecentAnswers.Finding {
+            record += 1
+            let answer = RecentAnswers.Answer(
+                id: MessageID(id), record: record, receivedAt: Timestamp(milliseconds: at))
+            return answers.find(Self.fingerprint(tag), before: answer)
         }
-        #expect(original(1, "a", at: 1_000_000) == nil)
-        #expect(original(1, "a", at: 1_000_000) == nil)
-        #expect(original(1, "b", at: 1_010_000) == "a")
-        // Only the original answer is remembered, and it is older than ten seconds now.
-        #expect(original(1, "c", at: 1_010_001) == nil)
-        #expect(original(1, "d", at: 1_015_000) == "c")
-        #expect(original(2, "e", at: 1_040_001) == nil)
-        #expect(original(1, "f", at: 1_040_002) == nil)
-        // The clock was set back, which starts a new generation.
-        #expect(original(2, "g", at: 5) == nil)
-        #expect(original(2, "h", at: 6) == "g")
-        for tag in 3...20 { #expect(original(UInt8(tag), "i", at: 7) == nil) }
-        #expect(original(20, "j", at: 7) == "i")
-        #expect(original(3, "k", at: Int64.min) == nil)
-        #expect(original(3, "l", at: Int64.max) == nil)
+        let start: Int64 = 1_800_000_000_000
+        answers.remember(
+            RecentAnswers.Answer(
+                id: MessageID("a"), record: 0, receivedAt: Timestamp(milliseconds: start)),
+            as: Self.fingerprint(1))
+        func isA(_ finding: RecentAnswers.Finding) -> Bool {
+            if case .equal(let answer) = finding { answer.id == MessageID("a") } else { false }
+        }
+        #expect(find(1, "a", at: start) == .first)
+        #expect(isA(find(1, "b", at: start + 10_000)))
+        #expect(find(1, "c", at: start + 10_001) == .first)
+        #expect(find(2, "d", at: start + 10_001) == .first)
+        // The clock was set back.
+        #expect(find(1, "e", at: start - 1) == .first)
+        #expect(isA(find(1, "f", at: start + 1)))
+    }
+
+    @Test func `an answer of an earlier process, or one that was dropped above the limit, is looked for in the lines`()
+    {
+        let start = Timestamp(milliseconds: 1_800_000_000_000)
+        let answers = RecentAnswers(after: start, maximumCount: 2)
+        func answer(_ tag: UInt64, after seconds: Int) -> RecentAnswers.Finding {
+            let answer = RecentAnswers.Answer(
+                id: MessageID("\(tag)"), record: tag, receivedAt: start.advanced(by: .seconds(seconds)))
+            defer { answers.remember(answer, as: Self.fingerprint(tag)) }
+            return answers.find(Self.fingerprint(tag), before: answer)
+        }
+        #expect(answer(1, after: 10) == .unknown)
+        #expect((2...5).allSatisfy { answer($0, after: 11) == .first })
+        #expect(answer(6, after: 11) == .unknown)
+        #expect(answer(7, after: 21) == .unknown)
+        #expect(answer(8, after: 22) == .first)
+        // Processed late: only its own time of arrival counts.
+        #expect(answer(9, after: 11) == .unknown)
+    }
+
+    private static func fingerprint(_ tag: UInt64) -> RecentAnswers.Fingerprint {
+        RecentAnswers.Fingerprint(high: tag, low: 0)
     }
 
     @Test func `a replay is not a repetition, neither by its id nor by its choice`()
@@ -150,52 +172,70 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func `a choice with a long identifier is recognized in time`() throws {
         let name = String(repeating: "\u{301}\u{323}", count: 400_000)
-        func fingerprint(_ name: String) throws -> Int? {
+        let answers = RecentAnswers(after: nil)
+        func fingerprint(_ name: String) throws -> RecentAnswers.Fingerprint? {
             let json =
                 #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(name)","quick-reply":{"selectedIdentifier":"a","selectedIndex":0}}}}"#
-            return Repetition.fingerprint(
-                of: InboundEvent.decode(message: try JSONDocument(Array(json.utf8))), in: BusinessID("b"),
-                CustomerID("c"))
+            return AnswerContent(InboundEvent.decode(message: try JSONDocument(Array(json.utf8)))).map {
+                answers.fingerprint(
+                    of: $0, in: ConversationID(business: BusinessID("b"), customer: CustomerID("c")))
+            }
         }
         let found = try #require(try fingerprint(name))
         #expect(try fingerprint(name) == found && fingerprint(name + "a") != found)
     }
 
     /// `asked` is the time at which the answer to the first choice, the same question, was decided.
-    @Test(arguments: [
-        (choice: 1, milliseconds: Int64(10_000), asked: Int64?.none, isRepetition: true), (1, 0, nil, true),
-        (2, 10_000, nil, false), (1, 10_001, nil, false), (1, -1, nil, false),
-        (1, 2000, 1000, false), (1, 1000, 1000, false), (1, 1000, 2000, true),
-    ])
+    @Test(
+        arguments: [
+            (choice: 1, milliseconds: Int64(10_000), asked: Int64?.none, isRepetition: true), (1, 0, nil, true),
+            (2, 10_000, nil, false), (1, 10_001, nil, false), (1, -1, nil, false),
+            (1, 2000, 1000, false), (1, 1000, 1000, false), (1, 1000, 2000, true),
+        ], [Memory.complete, .accepted, .ofEarlierProcess])
     func `a repetition is the same choice within ten seconds, unless its question was asked again before it`(
-        _ choice: Int, _ milliseconds: Int64, _ asked: Int64?, _ isRepetition: Bool
+        _ example: (choice: Int, milliseconds: Int64, asked: Int64?, isRepetition: Bool), _ memory: Memory
     ) async throws {
         let directory = TemporaryDirectory()
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: LogCollector().logger)
         let start = Timestamp(milliseconds: 1_800_000_000_000)
+        let answers = RecentAnswers(after: nil)
         let found = Mutex<[MessageID?]>([])
         store.startRecording { message in
-            let lines = try store.recentLines(of: message.business, message.customer, maximum: 10)
+            // An answer of an earlier process is not in memory.
+            let answers = memory == .ofEarlierProcess ? RecentAnswers(after: .now()) : answers
             let event = InboundEvent.decode(message: try JSONDocument(message.message))
-            let queued = asked.flatMap { asked in
-                lines.first.map { question(after: $0, at: start.advanced(by: .milliseconds(asked))) }
+            let first = try store.recentLines(of: message.business, message.customer, maximum: 1).first
+            let question = first.flatMap { first in
+                example.asked.map { question(after: first, at: start.advanced(by: .milliseconds($0))) }
             }
-            found.withLock {
-                $0.append(
-                    Repetition.original(of: event, message, in: lines, queued: queued.map { [$0] } ?? []))
-            }
+            if memory == .accepted, let question { answers.recordQuestion(in: question) }
+            let original = try answers.original(
+                of: event, message,
+                lines: { try store.recentLines(of: message.business, message.customer, maximum: 10) },
+                queued: { memory == .accepted ? [] : question.map { [$0] } ?? [] })
+            found.withLock { $0.append(original) }
             return try store.write(message, as: event.kind)
         }
-        let times = [start, start.advanced(by: .milliseconds(milliseconds))]
-        for (id, (choice, time)) in zip(["a", "b"], zip([1, choice], times)) {
+        let times = [start, start.advanced(by: .milliseconds(example.milliseconds))]
+        for (id, (choice, time)) in zip(["a", "b"], zip([1, example.choice], times)) {
             store.append(message(id, choice: choice, at: time)) { #expect($0 == .stored) }
             let delivery = try #require(await store.nextDelivery(for: ServerUnderTest.business))
             #expect(delivery.kind == .quickReply)
             try await store.finish(delivery, result: .handled)
         }
-        #expect(found.withLock { $0 } == [nil, isRepetition ? MessageID("a") : nil])
+        #expect(found.withLock { $0 } == [nil, example.isRepetition ? MessageID("a") : nil])
         await store.close()
+    }
+
+    /// How the answers before an example are known.
+    enum Memory: CaseIterable {
+        /// From memory; the question waits to be sent.
+        case complete
+        /// From memory; the gateway accepted the question.
+        case accepted
+        /// From the lines of the conversation.
+        case ofEarlierProcess
     }
 
     /// The queued answer to a choice: its question again.
