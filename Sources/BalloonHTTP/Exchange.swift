@@ -13,8 +13,8 @@ struct Exchange {
     let minorVersion: UInt8
     /// Whether another request may follow on the connection.
     var isPersistent: Bool
-    /// Whether the route's `admit` admitted the request.
-    var isAdmitted = false
+    /// The mark with which the route's `admit` admitted the request.
+    var admission: UInt64?
     /// The body when the route's handler reads it in pieces; nil for other routes.
     var pull: PulledBody?
 }

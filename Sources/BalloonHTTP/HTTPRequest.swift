@@ -11,10 +11,10 @@ package struct HTTPRequest: Sendable {
     package let body: ArraySlice<UInt8>
     /// The reader for a body that the route receives in pieces; nil for a route that gets the whole body.
     package let bodyReader: HTTPBodyReader?
-    /// Whether the route's `admit` admitted the request; false when the route has no `admit`.
+    /// The mark with which the route's `admit` admitted the request; nil when the route has no `admit`.
     ///
-    /// It is also false in the request that `admit` itself gets.
-    package let isAdmitted: Bool
+    /// It is also nil in the request that `admit` itself gets.
+    package let admission: UInt64?
     /// The address of the client, or of the proxy in front of this server.
     package let peer: PeerAddress
     /// The user of the client's process at the time of its connection to a unix socket; nil for TCP and in

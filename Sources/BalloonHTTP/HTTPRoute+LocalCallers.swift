@@ -19,7 +19,7 @@ extension HTTPRoute {
             return Handlers(
                 admit: { head in
                     guard rule().allows(head) else { return .refused(HTTPResponse(status, text: text)) }
-                    return handlers.admit?(head) ?? .admitted
+                    return handlers.admit?(head) ?? .admitted(mark: 0)
                 }, handle: handlers.handle)
         }
     }

@@ -6,8 +6,8 @@ package typealias HTTPHandler = (_ request: HTTPRequest, _ responder: HTTPRespon
 
 /// The decision of a route about the head of a request, before its body is stored.
 package enum HTTPVerdict: Sendable {
-    /// The server receives the body; the handler finds this decision in ``HTTPRequest/isAdmitted``.
-    case admitted
+    /// The server receives the body; the handler finds the mark in ``HTTPRequest/admission``.
+    case admitted(mark: UInt64)
     /// The server sends this answer, does not read the body, and does not call the handler.
     case refused(HTTPResponse)
 }

@@ -198,8 +198,8 @@ extension Shard {
                 throw .bodyTooLarge
             }
             switch verdict(connection, exchange, bytes, cursor) {
-            case .admitted?:
-                exchange.isAdmitted = true
+            case .admitted(let mark)?:
+                exchange.admission = mark
                 takeBody(connection, exchange, route.route.body, bytes, &cursor, end)
             case nil: takeBody(connection, exchange, route.route.body, bytes, &cursor, end)
             case .refused(let response)?:
@@ -228,7 +228,7 @@ extension Shard {
         guard let admit = exchange.route?.admit else { return nil }
         return admit(
             HTTPRequest(
-                body: [], bodyReader: nil, isAdmitted: false, peer: connection.peer, bytes: bytes, base: base,
+                body: [], bodyReader: nil, admission: nil, peer: connection.peer, bytes: bytes, base: base,
                 head: connection.parser.head, template: exchange.route?.route.template))
     }
 
@@ -333,7 +333,7 @@ extension Shard {
         var request = HTTPRequest(
             body: body,
             bodyReader: exchange.pull == nil ? nil : HTTPBodyReader(shard: self, exchange: id),
-            isAdmitted: exchange.isAdmitted, peer: connection.peer, bytes: bytes, base: base,
+            admission: exchange.admission, peer: connection.peer, bytes: bytes, base: base,
             head: connection.parser.head, template: route.route.template)
         request.peerUser = connection.peerUser
         return route.handle(request, HTTPResponder(shard: self, exchange: id))

@@ -181,12 +181,12 @@ private final class GuardedRoute: Sendable {
             makeHandlers: { _ in
                 HTTPRoute.Handlers { head in
                     self.judgedCount.add(1, ordering: .relaxed)
-                    #expect(head.body.isEmpty && !head.isAdmitted)
+                    #expect(head.body.isEmpty && head.admission == nil)
                     let isRight = head.field(HTTPFieldName("authorization"))?.elementsEqual("right".utf8)
                     return isRight ?? false ? .admitted : .refused(HTTPResponse(.unauthorized))
                 } handle: { request, _ in
                     self.handledCount.add(1, ordering: .relaxed)
-                    #expect(request.isAdmitted)
+                    #expect(request.admission != nil)
                     return HTTPResponse(.ok, text: "\(request.body.count)")
                 }
             })

@@ -67,7 +67,7 @@ final class BusinessAPI: Sendable {
                 HTTPRoute.Handlers(
                     admit: { head in
                         let (examination, facts) = self.examine(head, operation, counting: true)
-                        guard let problem = examination.problem else { return .admitted }
+                        guard let problem = examination.problem else { return .admitted(mark: 0) }
                         return .refused(self.refuse(problem, facts))
                     },
                     handle: { request, responder in self.handle(request, operation, responder) })

@@ -264,7 +264,7 @@ struct DeliveryPipeline: Sendable {
         stages.begin(.handle)
         var answer: Result<CheckedAnswer, HandlerFailure>
         do {
-            answer = try await ask(handler, delivery, event, worker, business, responder.slots)
+            answer = try await ask(handler, delivery, event, worker, business, responder.slots, &stages)
             if case .failure(.refused(let refusal)) = answer {
                 return try await refuse(
                     delivery, event, refusal, of: handler, worker, business, responder, &stages)
@@ -273,7 +273,7 @@ struct DeliveryPipeline: Sendable {
                 let fallback = await business.fallbackResponder(for: subscription(of: delivery, event)),
                 let handler = fallback.handler
             {
-                answer = try await ask(handler, delivery, event, worker, business, fallback.slots)
+                answer = try await ask(handler, delivery, event, worker, business, fallback.slots, &stages)
             }
         } catch is HandlerSlots.Closed {
             return .replaced
@@ -342,7 +342,7 @@ struct DeliveryPipeline: Sendable {
             let fallback = await business.fallbackAfterRefusal(for: subscription(of: delivery, event)),
             let handler = fallback.handler,
             case .success(let checked) = try await ask(
-                handler, delivery, event, worker, business, fallback.slots),
+                handler, delivery, event, worker, business, fallback.slots, &stages),
             !checked.replies.isEmpty
         {
             return try await decide(delivery, .refused(RefusedAnswer(refusal)), checked, &stages)
@@ -417,10 +417,11 @@ struct DeliveryPipeline: Sendable {
     /// Calls the handler and checks its answer; the same rules hold for every kind of handler.
     private func ask(
         _ handler: any Handler, _ delivery: Delivery, _ event: InboundEvent, _ worker: BusinessWorker,
-        _ business: BusinessHandler, _ slots: HandlerSlots
+        _ business: BusinessHandler, _ slots: HandlerSlots, _ stages: inout DeliveryStages
     ) async throws -> Result<CheckedAnswer, HandlerFailure> {
         try await levers?.waitUntilStarted(delivery.business)
         let context = try await context(of: delivery, event, business)
+        stages.payment = context.payment?.state.rawValue
         guard let attempts else { return try await call(handler, delivery, context, worker, business, slots) }
         let attempt = attempts.begin(
             delivery.record, attempt: delivery.attempt, of: delivery.business,

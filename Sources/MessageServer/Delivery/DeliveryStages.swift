@@ -11,6 +11,8 @@ struct DeliveryStages: Sendable {
     private let observer: any StageObserver
     private var clock = StageClock()
     var kind: Kind?
+    /// The recorded state of the payment that the message ends.
+    var payment: String?
     /// The customer and the size in bytes, for an observer that wants details.
     private var details: (customer: CustomerID, bytes: Int)?
 
@@ -57,7 +59,7 @@ struct DeliveryStages: Sendable {
                 stage: clock.stage, result: result, nanoseconds: clock.sinceBegun, business: business,
                 message: message, inReplyTo: inReplyTo, delivery: record, kind: kind, attempt: attempt,
                 customer: details?.customer, bytes: details?.bytes,
-                status: details == nil ? nil : status))
+                status: details == nil ? nil : status, payment: payment))
     }
 }
 

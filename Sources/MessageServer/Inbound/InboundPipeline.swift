@@ -40,7 +40,7 @@ final class InboundPipeline {
         var clock = StageClock()
         do throws(InboundRefusal) {
             try authenticate(head, &clock)
-            return .admitted
+            return .admitted(mark: clock.sinceBegun)
         } catch {
             return .refused(refuse(error, clock))
         }
@@ -51,15 +51,20 @@ final class InboundPipeline {
     /// Returns nil for a valid message, which is answered when the journal has stored or refused it.
     func receive(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
         var clock = StageClock()
+        var passed = PassedStages(authenticate: request.admission)
         // Release the memory of a large body instead of keeping it for the next request.
         defer { if inflated.capacity > Self.maximumKeptBytes { inflated = [] } }
         do throws(InboundRefusal) {
             // Stage `authenticate` ran at the head, in ``admit(_:)``; a route that skips it would accept
             // every sender.
-            guard request.isAdmitted else { throw .missingBearer }
+            guard request.admission != nil else { throw .missingBearer }
             try inflate(request, &clock)
+            passed.inflate = clock.sinceBegun
             let headers = request.envelopeHeaders
             let (envelope, document) = try readEnvelope(headers, &clock)
+            let envelopeRead = clock.sinceBegun
+            report(passed, of: envelope)
+            observe(.envelope, envelopeRead, envelope)
             let reference = references.next()
             // Writing starts here: the message waits for the journal's next batch. The route wakes the writer once
             // for all requests that arrived together.
@@ -71,7 +76,7 @@ final class InboundPipeline {
             }
             return nil
         } catch {
-            return refuse(error, clock)
+            return refuse(error, clock, after: passed)
         }
     }
 
@@ -79,7 +84,6 @@ final class InboundPipeline {
         clock.begin(.authenticate)
         guard !request.isRepeated(.authorization) else { throw .repeatedAuthorization }
         try authenticator.authenticate(request.field(.authorization), now: SystemClock.secondsSince1970())
-        observe(clock)
     }
 
     /// Inflates gzip, known by header or magic bytes; a body without either is unchanged (Apple's samples inflate
@@ -89,7 +93,7 @@ final class InboundPipeline {
         guard try request.isGzip() || Gzip.hasMagic(request.body) else {
             inflated.removeAll(keepingCapacity: true)
             inflated += request.body
-            return observe(clock)
+            return
         }
         let limits = configuration.limits
         do throws(WireError) {
@@ -99,7 +103,6 @@ final class InboundPipeline {
         } catch {
             throw InboundRefusal(error)
         }
-        observe(clock)
     }
 
     private func readEnvelope(
@@ -119,25 +122,44 @@ final class InboundPipeline {
             throw .badEnvelope(error)
         }
         guard isServed(envelope.business) else { throw .unknownBusiness }
-        observe(clock, envelope)
         return (envelope, document)
     }
 
-    private func refuse(_ refusal: InboundRefusal, _ clock: StageClock) -> HTTPResponse {
+    private func refuse(
+        _ refusal: InboundRefusal, _ clock: StageClock, after passed: PassedStages = PassedStages()
+    ) -> HTTPResponse {
         let reference = references.next()
+        let refused = clock.sinceBegun
+        report(passed, of: nil, reference.text)
         observer.observe(
             StageEvent(
                 stage: clock.stage, result: .refused(status: refusal.status.code, reason: refusal.reason),
-                nanoseconds: clock.sinceBegun, reference: reference.text))
+                nanoseconds: refused, reference: reference.text))
         return MessageServer.refusal(refusal.status, reference)
     }
 
-    private func observe(_ clock: StageClock, _ envelope: InboundEnvelope? = nil) {
+    /// The durations of the stages before the message is known, which are reported together with it, or with the
+    /// reference of the refusal: an observer then knows whose they are.
+    private struct PassedStages {
+        var authenticate: UInt64?
+        var inflate: UInt64?
+    }
+
+    private func report(
+        _ passed: PassedStages, of envelope: InboundEnvelope?, _ reference: String? = nil
+    ) {
+        if let nanoseconds = passed.authenticate { observe(.authenticate, nanoseconds, envelope, reference) }
+        if let nanoseconds = passed.inflate { observe(.inflate, nanoseconds, envelope, reference) }
+    }
+
+    private func observe(
+        _ stage: StageEvent.Stage, _ nanoseconds: UInt64, _ envelope: InboundEnvelope?,
+        _ reference: String? = nil
+    ) {
         observer.observe(
             StageEvent(
-                stage: clock.stage, result: .done, nanoseconds: clock.sinceBegun,
-                business: envelope?.business,
-                message: envelope?.id))
+                stage: stage, result: .done, nanoseconds: nanoseconds, reference: reference,
+                business: envelope?.business, message: envelope?.id))
     }
 }
 

@@ -139,7 +139,9 @@ package final class Inspector: Sendable {
             }
         return HTTPRoute(route.method, route.path, body: body) { _ in
             HTTPRoute.Handlers(
-                admit: { head in self.refusal(of: head, needsToken: true).map { .refused($0) } ?? .admitted },
+                admit: { head in
+                    self.refusal(of: head, needsToken: true).map { .refused($0) } ?? .admitted(mark: 0)
+                },
                 handle: { request, responder in self.answer(request, route, responder) })
         }
     }

@@ -234,9 +234,11 @@ extension StageEvent {
             writer.field("kind", kind?.rawValue)
             writer.field("delivery", delivery.map { Int($0) })
             writer.field("message", message?.rawValue)
+            writer.field("reference", reference)
             writer.field("attempt", attempt)
             writer.field("bytes", bytes)
             writer.field("status", status ?? refusal)
+            writer.field("payment", payment)
         }
     }
 }

@@ -63,7 +63,7 @@ package struct StageEvent: Sendable {
     package var result: Result
     /// The duration in nanoseconds; for `journal`, from the request's last byte to the durable record.
     package var nanoseconds: UInt64
-    /// The reference that connects the answer to a refused request to its log line.
+    /// The reference that connects the answer to a refused request to its log line; every stage of the request has it.
     package var reference: String?
     /// The business, once it is known.
     package var business: BusinessID?
@@ -83,6 +83,8 @@ package struct StageEvent: Sendable {
     package var bytes: Int?
     /// The status of the gateway's answer to a reply, under the conditions of ``customer``.
     package var status: Int?
+    /// For `handle`, the recorded state of the payment that the message ends.
+    package var payment: String?
 }
 
 /// Observes the stages of every message; called inline in each stage, so it must be fast and must not block.

@@ -129,6 +129,27 @@ import Testing
         await server.stop()
     }
 
+    @Test func `the stages before the envelope name the message, or the reference of the refusal`()
+        async throws
+    {
+        let server = try await ServerUnderTest()
+        let customer = server.customer()
+        let message = customer.message(.text)
+        #expect(try await customer.post(message).status == 200)
+        await server.stages.first { $0.stage == .journal }
+        let passed: [StageEvent.Stage] = [.authenticate, .inflate, .envelope, .journal]
+        let accepted = server.stages.events.filter { passed.contains($0.stage) }
+        #expect(accepted.map(\.stage) == passed)
+        #expect(Set(accepted.map(\.message)) == [accepted[3].message] && accepted[3].message != nil)
+        var request = try customer.request(carrying: message)
+        request.set(body: "[]")
+        #expect(try await server.transport.send(request).status == 400)
+        let refused = server.stages.events.filter { $0.reference != nil && $0.message == nil }
+        #expect(refused.map(\.stage) == [.authenticate, .inflate, .envelope])
+        #expect(Set(refused.map(\.reference)).count == 1)
+        await server.stop()
+    }
+
     @Test func `a request that is refused during reading gets a reference too`() async throws {
         let server = try await ServerUnderTest()
         let target = "/s3cret" + String(repeating: "x", count: 9000)

@@ -157,6 +157,8 @@ private final class FishMonger: TextHandler, ApplePayHandler, PaymentGatewayHand
         #expect(await eventually { shop.handler.result != nil })
         let result = try #require(shop.handler.result)
         #expect(result.state == .paid && result.agrees && result.reference == "ch_9")
+        let handled = await shop.server.stages.first { $0.stage == .handle && $0.kind == .applePay }
+        #expect(handled?.payment == "paid")
         await shop.stop()
         // The encrypted data, the session and the token of the request are nowhere on disk.
         let token = "dG9rZW4tMQ=="
