@@ -1,5 +1,7 @@
 """A server that plays the inspector's operations from fixtures, so that the phone can be shown any message."""
-import http.server, json, pathlib, re, threading, urllib.parse
+import base64, http.server, json, pathlib, re, threading, urllib.parse
+
+from messages import IMAGES
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
           "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
@@ -129,7 +131,7 @@ class Desk:
     def answer(self, method, path, query, body):
         if path == "/dev/v1":
             return 200, {"version": "0.2.0", "businesses": [{"slug": "fish", "id": "b-1", "name": "Sam's Fish", "handler": "python3 bot.py"}],
-                         "devices": ["iphone", "ipad", "mac", "old-iphone"], "misbehaviour": self.rules, "endpoints": ["message", "typing"]}
+                         "devices": ["iphone", "ipad", "mac", "old-iphone"], "misbehaviour": self.rules, "endpoints": ["message", "blob"]}
         if path == "/dev/v1/customers" and method == "GET":
             return 200, {"customers": self.customers}
         if path == "/dev/v1/customers":
@@ -138,8 +140,8 @@ class Desk:
             return 201, made
         if path == "/dev/v1/misbehaviour":
             if method == "PUT":
-                if any("=" not in rule for rule in body["rules"]):
-                    return 400, {"title": "Bad Request", "status": 400, "detail": "a rule is endpoint=what"}
+                if self.refusal:
+                    return self.refusal
                 self.rules = body["rules"]
             return 200, {"rules": self.rules}
         if path == "/dev/v1/handlers":
@@ -159,6 +161,8 @@ class Desk:
             return (200, found) if found else (404, {"title": "Not Found", "status": 404})
         if not path.startswith("/dev/v1/customers/"):
             return 404, {"title": "Not Found", "status": 404}
+        if "/attachments/" in path:
+            return 200, base64.b64decode(IMAGES[0]["data"])
         if method == "PUT":
             self.customers[0].update(body)
             return 200, self.customers[0]

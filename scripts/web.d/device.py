@@ -30,8 +30,23 @@ class DeviceSuite(Suite):
 
     def tool(self, page, label):
         """Opens the sheet of a button at the top."""
-        page.press_button(label)
+        if label == "New customer":
+            page.press_button(label)
+        else:
+            page.press_button("Tools")
+            page.press_button(label, "document.querySelector('#tools')")
         self.sheet(page)
+
+    def misbehave(self, page, fault, number="", endpoint="message", how="times", count="1", retry=""):
+        """Adds a rule with the form of the gateway."""
+        for field, value in (("endpoint", endpoint), ("fault", fault), ("how", how)):
+            page.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change', { bubbles: true }))", f"#field-{field}", value)
+        for field, value in (("number", number), ("count", count), ("retry", retry)):
+            if value:
+                self.set(page, f"#field-{field}", value)
+        rules = len(page.script("return [...document.querySelectorAll('.rules button')].map((one) => 1)"))
+        page.press_button("Add", "document.querySelector('dialog')")
+        page.wait("the rule, or a problem", f"document.querySelectorAll('.rules button').length > {rules} || document.querySelector('dialog .failure').innerText")
 
     def gone(self, page):
         page.wait("no sheet", "!document.querySelector('dialog')")
@@ -41,22 +56,29 @@ class DeviceSuite(Suite):
         page.type("#text", text)
         page.keys("Enter")
 
-    def fill_form(self, page):
-        """Fills in the form of `messages.FORM` by clicks, to its summary."""
+    def fill_form(self, page, check=lambda screen: None):
+        """Fills in the form of `messages.FORM` by clicks, to its summary; `check` is called on every page."""
         page.press_button("Start")
         page.see("What happened?")
+        check("form-select")
         page.script("document.querySelectorAll('dialog .choice')[0].click()")
         page.press_button("Next")
         page.see("Which parts?")
+        check("form-parts")
         page.script("for (const one of document.querySelectorAll('dialog .choice')) one.click()")
         page.press_button("Next")
         page.see("When?")
+        check("form-date")
         page.press_button("Next")
         page.see("Region")
+        check("form-picker")
         page.press_button("Next")
+        page.see("What did it cost?")
+        check("form-input")
         page.type("#form-input", "12.50")
         page.press_button("Next")
         page.see("Summary")
+        check("form-summary")
 
     def fill_form_by_keys(self, page):
         """Fills in the form of `messages.FORM` with keys alone, from its first page, and sends it."""

@@ -12,7 +12,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["talk", "answers", "answers_by_keys", "invitations", "sign_in", "payment", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
+    ALL = ["first_screen", "talk", "answers", "answers_by_keys", "invitations", "sign_in", "payment", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -23,14 +23,9 @@ class Tests(DeviceSuite):
         return self.server.inspector
 
     def begin(self, size=DESK):
-        """The page with a new customer."""
-        page = self.page(size, customer=False)
-        self.tool(page, "New customer")
-        page.type("#field-name", "Ann")
-        page.press_button("Add", "document.querySelector('dialog')")
-        self.gone(page)
-        page.find("#text")
-        return page
+        """The page of a customer with a name."""
+        self.server.dev("/customers", "POST", {"business": "fish", "name": "Ann"})
+        return self.page(size)
 
     def entries(self, kind, direction="inbound", customer=None):
         """The entries of a kind in the thread of a customer, of the first one without a name."""
@@ -69,6 +64,34 @@ class Tests(DeviceSuite):
 
     # Tests
 
+    def first_screen(self):
+        """The first screen is a phone that works: one tap writes the first message, and its story says how it was answered."""
+        for size in (DESK, PHONE, (320, 640)):
+            page = self.page(size)
+            page.see("Write “hi”, and the business answers here.")
+            assert page.focus() == "text", page.focus()
+            assert not page.script("return document.querySelector('[aria-label=\"Delete the conversation\"]').checkVisibility()"), "there is nothing to delete"
+            self.picture(page, f"first-screen-{size[0]}")
+            assert page.script("return document.documentElement.scrollWidth") <= size[0]
+            page.press_button("Write “hi”")
+            page.see("You wrote: hi")
+            assert page.script("return document.querySelector('[aria-label=\"Delete the conversation\"]').checkVisibility()")
+            if size == DESK:
+                page.wait("the story", "[...document.querySelectorAll('.story')].at(-1)?.innerText.includes('hi')")
+                page.wait("its end", "[...document.querySelectorAll('.story-end')].at(-1).innerText === 'Answered'")
+                # The stages before the customer was known belong to the message's story.
+                page.script("[...document.querySelectorAll('.story-head')].at(-1).click()")
+                page.wait("the stages", "document.querySelectorAll('.stage').length >= 9")
+                names = page.script("return [...document.querySelectorAll('.stage-name')].map((one) => one.innerText)")
+                assert names[:3] == ["Token", "Inflate", "Envelope"] and "Journal" in names, names
+                self.picture(page, "first-story")
+            assert len(self.server.dev("/customers")["customers"]) == 1
+            # The page that stays open would make a customer too.
+            assert page.complaints() == []
+            self.pages.remove(page)
+            page.close()
+            self.server.dev("/reset", "POST", {})
+
     def talk(self):
         """Text there and back, tapback, stages, the parts of a delivery, and the deleted conversation."""
         page = self.begin()
@@ -77,7 +100,7 @@ class Tests(DeviceSuite):
         page.see("You wrote: Hello, do you have bread?")
         page.see("Accepted by Apple")
         self.posted("text")
-        page.wait("stages", "document.querySelectorAll('.stage').length > 5")
+        page.wait("stories", "document.querySelectorAll('.story').length > 1")
         self.picture(page, "talk-desk")
         page.script("[...document.querySelectorAll('.react')].at(-1).click()")
         self.sheet(page)
@@ -386,10 +409,11 @@ class Tests(DeviceSuite):
             assert (message["locale"], message["intent"], message["group"]) == ("de_DE", f"repair{number}", "bikes"), message
         # A customer who is added with a known identifier finds the thread again.
         identifier = self.server.dev("/customers")["customers"][0]["id"]
-        page.press_button("Reset")
+        self.tool(page, "Reset")
         page.press_button("Forget", "document.querySelector('dialog')")
-        page.see("No customer yet")
+        page.see("Write “hi”, and the business answers here.")
         self.tool(page, "New customer")
+        page.click(".more-fields summary")
         page.type("#field-id", identifier)
         page.press_button("Add", "document.querySelector('dialog')")
         page.see("You wrote: From iphone")
@@ -455,12 +479,12 @@ class Tests(DeviceSuite):
         use(delayMilliseconds=0, times=2)
         self.say(page, "Twice")
         page.see("You wrote: Twice")
-        page.wait("a duplicate", "document.querySelector('.stages').innerText.includes('duplicate')")
+        page.see("Answered; 1 repeat ignored")
         assert page.text().count("You wrote: Twice") == 1
         use(times=1, devices=2)
         self.say(page, "Two devices")
         page.wait("two answers", "document.querySelector('.lines').innerText.split('You wrote: Two devices').length === 3")
-        for token, words in (("wrong", "the token is for another MSP"), ("expired", "outside the window"), ("missing", "The webhook answered 401")):
+        for token, words in (("wrong", "token is for another MSP"), ("expired", "outside the window"), ("missing", "The webhook answered 401")):
             use(devices=1, token=token)
             self.say(page, f"With a token that is {token}")
             page.see(words)
@@ -476,14 +500,24 @@ class Tests(DeviceSuite):
 
         def use(*rules):
             self.tool(page, "Gateway")
-            self.set(page, "#rules", "\n".join(rules))
-            page.press_button("Use")
+            while page.script("return Boolean(document.querySelector('.rules button'))"):
+                before = page.script("return document.querySelectorAll('.rules button').length")
+                page.script("document.querySelector('.rules button').click()")
+                page.wait("one rule less", "document.querySelectorAll('.rules button').length < arguments[0]", before)
+            for rule in rules:
+                endpoint, fault, number, how, count = re.fullmatch(r"(\w+)=(\w+)(?:/(\d+))?,(\w+)=(\d+)", rule).groups()
+                retry = ""
+                if fault.isdigit():
+                    fault, number, retry = "status", fault, number
+                self.misbehave(page, fault, number, endpoint, how, count, retry)
+            page.press_button("Done", "document.querySelector('dialog')")
             self.gone(page)
-            page.see(f"Gateway ({len(rules)})")
+            if rules:
+                page.see(f"Gateway ({len(rules)})")
 
         every = [f"{endpoint}={what},every=1000" for endpoint in self.server.dev("")["endpoints"] for what in ("503", "429/7")]
         every += [f"blob={what},every=1000" for what in ("delay/250", "silence", "drop", "expired", "truncate/100", "longer/1", "shorter/1", "garble", "slow/1000", "endless")]
-        use(*every)
+        self.server.dev("/misbehaviour", "PUT", {"rules": every})
         # A reference that has expired is answered with 404.
         assert self.server.dev("/misbehaviour")["rules"] == [one.replace("expired", "404") for one in every], self.server.dev("/misbehaviour")
         for number, (what, seen) in enumerate((("503", "Gateway: status 503"), ("429/1", "Gateway: status 429"), ("drop", "Gateway: status 200"), ("delay/250", "Gateway: status 200"))):
@@ -502,9 +536,7 @@ class Tests(DeviceSuite):
             page.call("POST", f"/element/{chooser}/value", {"text": str(note)})
             page.press_button("Send")
             page.wait(f"the file after {what}", "document.querySelector('.lines').innerText.split('Files: note.txt 8').length === arguments[0]", number + 2, seconds=40)
-        self.tool(page, "Gateway")
-        page.press_button("Remove all")
-        self.gone(page)
+        use()
         assert self.server.dev("/misbehaviour")["rules"] == []
 
     def handler(self):
@@ -640,10 +672,12 @@ class Tests(DeviceSuite):
                 except OSError:
                     time.sleep(0.1)
             page = self.page(DESK, f"http://127.0.0.1:{inspector}/#t=token-of-production", customer=False)
-            page.see("No stages yet")
+            page.see("Nothing happened yet")
             del environment["BALLOON_INSPECTOR_TOKEN"]
             subprocess.run([self.options.binary, "simulate", "text", "--text", "Hello", "--config", str(folder / "server.json"), "--to", f"http://127.0.0.1:{listen}"],
                            env=environment, check=True, capture_output=True, timeout=60)
+            page.wait("the message", "document.querySelector('.story')")
+            page.click(".story-head")
             page.wait("the stages", "document.querySelectorAll('a.stage').length > 3")
             page.script("[...document.querySelectorAll('a.stage')][0].click()")
             page.see("Copy as curl")
@@ -664,8 +698,8 @@ class Tests(DeviceSuite):
         """A gateway that fails once is tried twice; a replay posts the message again, as it was and edited."""
         page = self.begin()
         self.tool(page, "Gateway")
-        page.type("#rules", "message=503,times=1")
-        page.press_button("Use")
+        self.misbehave(page, "status", "503")
+        page.press_button("Done", "document.querySelector('dialog')")
         page.see("Gateway (1)")
         self.say(page, "Hello")
         page.see("You wrote: Hello", seconds=30)
@@ -757,8 +791,8 @@ class Tests(DeviceSuite):
         page.call("POST", "/refresh")
         page.see("You wrote: Before")
         page.see('"cost": ["7"]')
-        page.wait("the form", "document.querySelector('button.device-card')")
-        page.wait("stages", "document.querySelectorAll('.stage').length > 3")
+        page.wait("the folded form", "document.querySelector('.folded')")
+        page.wait("stories", "document.querySelector('.story')")
 
     def parts(self):
         """Details and sheets are loaded when they are first opened; while the server is gone the page says so, and tries again."""
@@ -768,6 +802,7 @@ class Tests(DeviceSuite):
         page.allowed = [LOST]
         self.server.kill()
         page.see("Connection lost")
+        page.press_button("Tools")
         page.press_button("Scenario")
         page.see("A part of the page cannot be loaded.")
         page.script("[...document.querySelectorAll('a.record')].at(-1).click()")
@@ -791,7 +826,7 @@ class Tests(DeviceSuite):
         self.set(page, "#token", "")
         page.type("#token", self.server.inspector)
         page.keys("Enter")
-        page.see("No customer yet")
+        page.see("Write “hi”")
         page.script("location.hash = '#/d/999'")
         page.see("The server has no delivery with this number")
         status, detail = self.server.foreign("/dev/v1")

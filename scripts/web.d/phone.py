@@ -1,5 +1,5 @@
 """The phone on the desk in Chromium, in front of a server that plays its operations from fixtures."""
-import copy, pathlib, time
+import copy, pathlib, re, time
 
 from browser import Page
 from desk import CUSTOMER, Desk
@@ -15,7 +15,7 @@ BROKEN_TIMES["event"]["timeslots"].append({"identifier": "t3", "startTime": "tom
 
 
 class Tests(DeviceSuite):
-    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
+    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "question", "cards", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
            "wrong_token", "storage_off", "everybody", "planted"]
 
     def serve(self, name):
@@ -90,6 +90,16 @@ class Tests(DeviceSuite):
         page.press_button("Send", "document.querySelector('dialog')")
         self.gone(page)
         assert self.choice(2) == {"items": ["Rye", "3", "Tea"], "fills": []}, self.choice()
+        page.wait("the folded question", "[...document.querySelectorAll('.folded')].some((one) => one.innerText.includes('Our bread'))")
+        page.see("Anything else?")
+        self.tool(page, "Levers")
+        self.set(page, "#field-devices", "2")
+        page.press_button("Use")
+        self.gone(page)
+        # A second device answers what is answered already.
+        self.open(page, "listPicker")
+        page.keys("Escape")
+        self.gone(page)
         self.open(page, "timePicker")
         page.see("Time zone of the event, GMT−05:00")
         page.see("10:00")
@@ -107,6 +117,40 @@ class Tests(DeviceSuite):
         page.see("16:00")
         page.keys("Escape")
         self.gone(page)
+        # The bubble of an answer has the zone of the event too, and that of the device when the event has none.
+        for offset, clock in ((-300, "10:00"), (None, "04:00 PM")):
+            slot = {**TIMES["event"], "timezoneOffset": offset, "timeslots": TIMES["event"]["timeslots"][1:]}
+            self.server.add("timePicker", {"type": "interactive", "interactiveData": {"data": {"event": slot, "requestIdentifier": f"other{offset}", "replyMessage": {}}}}, "inbound")
+            page.wait(f"the time {clock}", "[...document.querySelectorAll('.own .device-card')].at(-1)?.innerText.includes(arguments[0])", clock)
+
+    def question(self):
+        """The question stands above its choices; without one the phone says so. After the tap the summary stands in their place."""
+        chips = {"quick-reply": {"summaryText": "In short", "items": [{"identifier": "1", "title": "Yes, please"}, {"identifier": "2", "title": "No"}]}}
+        self.server.interactive("quickReply", chips)
+        page = self.page()
+        page.see("No question stands above these choices")
+        self.server.add("text", {"type": "text", "body": "Anything else?"})
+        self.server.interactive("quickReply", chips)
+        page.wait("the second chips", "document.querySelectorAll('.chips').length === 2")
+        assert page.text().count("No question stands above") == 1 and "In short" not in page.text()
+        page.script("[...document.querySelectorAll('.chips')].at(-1).querySelector('button').click()")
+        page.wait("the summary", "document.querySelector('.lines').innerText.includes('In short')")
+        assert not page.script("return Boolean(document.querySelector('.lines .faint'))"), "the summary is in italics"
+
+    def cards(self):
+        """A payment shows its mark and amount; a picker has its picture; files and videos are shown as what they are."""
+        self.show_all()
+        self.server.add("text", {"type": "richLink", "richLinkData": {"url": "https://example.com/film", "title": "How we bake", "assets": {"video": {"url": "https://example.com/film.mp4", "mimeType": "video/mp4"}, "image": {"data": IMAGES[1]["data"], "mimeType": "image/png"}}}})
+        self.server.add("text", {"type": "text", "body": "Look", "attachments": [{"name": "bread.png", "mimeType": "image/png", "size": "300"}, {"name": "film.mp4", "mimeType": "video/mp4", "size": "3000"}]}, "inbound")
+        page = self.page(DESK)
+        page.see("Apple Pay")
+        for text in ("$63.99", "Tap to pay", "Tap to sign in", "Tap to choose", "Video"):
+            page.see(text)
+        assert page.script("return [...document.querySelectorAll('.device-card')].find((one) => one.innerText.includes('Our bread')).querySelector('img') !== null")
+        page.wait("the customer's own picture", "document.querySelector('.own .photo img')?.naturalWidth > 0")
+        page.see("Video, 3 kB")
+        page.wait("the mark of a linked video", "document.querySelector('.rich-link .video-mark')")
+        self.picture(page, "cards-desk")
 
     FILLS = [{"page": "kind", "value": "Broken"}, {"page": "parts", "value": "Lid"}, {"page": "parts", "value": "Box"}, {"page": "when", "value": "2025-11-03"},
              {"page": "where", "value": "South"}, {"page": "cost", "value": "12.50"}]
@@ -169,6 +213,9 @@ class Tests(DeviceSuite):
         wanted = []
 
         def answer(kind, label, choice, picture=None):
+            # An answered question cannot be opened again.
+            if picture is None:
+                self.show_all()
             self.open(page, kind)
             if picture:
                 self.picture(page, picture)
@@ -281,7 +328,8 @@ class Tests(DeviceSuite):
 
     def composer(self):
         page = self.page()
-        page.see("Write as the customer")
+        page.see("You are the customer")
+        assert not page.script("return document.querySelector('[aria-label=\"Delete the conversation\"]').checkVisibility()"), "there is nothing to delete"
         self.picture(page, "empty-desk")
         page.type("#text", "Hi")
         assert self.posted("/messages")[0] == {"kind": "typingStart"}, "typing begins first"
@@ -322,7 +370,7 @@ class Tests(DeviceSuite):
     def typing(self):
         """An event that comes while the thread is read is newer than the answer."""
         page = self.page()
-        page.see("Write as the customer")
+        page.see("You are the customer")
         dots = "document.querySelector('.typing .dots')?.checkVisibility()"
         for is_typing in (True, False):
             with self.server.thread_answers:
@@ -334,43 +382,94 @@ class Tests(DeviceSuite):
             page.see(f"Typing: {is_typing}")
             assert bool(page.script(f"return {dots}")) == is_typing
 
+    NAMES = ["authenticate", "envelope", "journal", "decode", "record", "route", "handle", "finish", "reply"]
+
     def stage(self, number, **more):
-        names = ["read", "authenticate", "journal", "resolve", "decode", "record", "route", "handle", "reply"]
-        return ("stage", {"n": number, "at": "2026-11-23T09:00:00.123Z", "stage": names[number % 9], "result": "done", "ms": 0.4, "business": "b-1", "customer": CUSTOMER, "kind": "text",
-                          "delivery": 50 + number // 9, "bytes": 812, **more})
+        """The stage `number % 9` of the delivery `50 + number // 9`, as the server tells it: the first two know only the message."""
+        place, delivery = number % 9, 50 + number // 9
+        facts = {"n": number, "at": f"2026-11-23T09:00:00.{100 + place}Z", "stage": self.NAMES[place], "result": "done", "ms": 0.4, "business": "b-1", "message": f"{'r' if place == 8 else 'm'}-{delivery}"}
+        if place > 1:
+            facts["delivery"] = delivery
+        if place > 2:
+            facts.update(customer=CUSTOMER, kind="text", bytes=812)
+        return ("stage", {**facts, **more})
+
+    def story(self, number, last=9, **more):
+        """The first stages of a delivery; `more` changes the last one."""
+        return [self.stage(number * 9 + place, **(more if place == last - 1 else {})) for place in range(last)]
+
+    def stories(self, page, count):
+        page.wait(f"{count} stories", f"document.querySelectorAll('.story').length === {count}")
 
     def timeline(self):
         page = self.page()
-        page.see("No stages yet")
-        self.server.tell(*[self.stage(number) for number in range(27)], self.stage(34, result="failed", reason="the handler ended with exit code 1", kind="form", attempt=2),
-                         self.stage(35, status=503, result="refused", reason="status 503"))
-        page.wait("29 rows", "document.querySelectorAll('.stage').length === 29")
+        page.see("Nothing happened yet")
+        self.server.add("text", {"type": "text", "body": "Do you have bread?"}, "inbound")
+        self.server.thread[-1].update(id="m-50", record=50)
+        self.server.tell(*self.story(0), *self.story(1, 7, result="postponed", reason="the handler ended with exit code 1"))
+        self.stories(page, 2)
+        page.wait("the words of the message", "document.querySelector('.story-title').innerText === 'Ann: Do you have bread?'")
+        ends = "return [...document.querySelectorAll('.story-end')].map((one) => one.innerText)"
+        assert page.script(ends) == ["Answered", "Handler is tried again"], page.script(ends)
+        assert "9.2 ms" in page.text() or "8.4 ms" in page.text(), page.text()
+        # The stages are folded; the token's belongs to its message.
+        assert page.script("return document.querySelectorAll('.stage').length") == 0
+        page.click(".story-head")
+        page.wait("nine stages", "document.querySelectorAll('.stage').length === 9")
+        assert page.script("return document.querySelector('.stage-name').innerText") == "Token"
+        # Red where it happened, with what to do.
+        self.server.tell(self.stage(16, result="failed", reason="the handler ended with exit code 1", attempt=3),
+                         *self.story(2, 9, result="failed", reason="status 400", status=400), *self.story(3, 7, payment="reversing", kind="applePay"),
+                         ("stage", {"n": 90, "at": "2026-11-23T09:00:00.200Z", "stage": "authenticate", "result": "refused", "reason": "the token is for another MSP", "status": 403, "ms": 0.1, "reference": "4711"}))
+        self.stories(page, 5)
+        page.wait("four ends in red", "document.querySelectorAll('.story.bad').length === 4")
+        assert page.script(ends) == ["Answered", "Handler failed", "Reply not accepted", "Payment reversing", "Refused"], page.script(ends)
+        for words in ("The handler ended with exit code 1. The log lines", "Status 400. The delivery has each rule", "Answer a payment within 30 seconds", "The token is for another MSP. Compare the MSP ID"):
+            page.see(words)
+        assert page.script("return document.querySelector('.story.bad .story-advice a').getAttribute('href')") == "#/d/51"
         self.picture(page, "timeline-desk")
-        assert page.script("return document.querySelectorAll('.stages .bad').length") == 2
-        for text, count in (("kind:form", 1), ("status:failed", 2), ("stage:handle", 4), ("status:503", 1), ("business:fish", 29), ("customer:ann stage:journal", 3), ("exit", 1), ("text:nothing", 0)):
+        # Typing is one line, without stages that look like work.
+        for number, kind in ((5, "typingStart"), (6, "typingEnd"), (7, "typingStart")):
+            self.server.tell(*[(name, {**facts, **({"kind": kind} if "kind" in facts else {})}) for name, facts in self.story(number, 8)])
+        self.stories(page, 6)
+        page.wait("one line for typing", "[...document.querySelectorAll('.story-title')].at(-1).innerText === 'Ann typed'")
+        for text, count in (("kind:applePay", 1), ("status:failed", 3), ("stage:handle", 5), ("status:400", 1), ("business:fish", 5), ("customer:ann stage:reply", 2), ("exit", 1), ("bread", 1), ("text:nothing", 0)):
             self.set(page, "#filter", text)
-            page.wait(f"{count} rows with {text}", f"document.querySelectorAll('.stage').length === {count}")
-        page.see("No stage fits the filter")
+            self.stories(page, count)
+        page.see("No message fits the filter")
         self.set(page, "#filter", "")
-        page.wait("29 rows", "document.querySelectorAll('.stage').length === 29")
-        page.press_button("Pause")
-        self.server.tell(self.stage(40), self.stage(41))
-        page.see("Paused, 2 new")
-        page.press_button("Resume")
-        page.wait("31 rows", "document.querySelectorAll('.stage').length === 31")
+        self.stories(page, 6)
+        # The newest is at the end, which is followed until one scrolls away.
+        self.server.tell(*[one for number in range(10, 40) for one in self.story(number)])
+        self.stories(page, 36)
+        at_end = "(() => { const one = document.querySelector('.stage-scroll'); return one.scrollHeight - one.scrollTop - one.clientHeight < 4; })()"
+        page.wait("the end", at_end)
+        page.script("document.querySelector('.stage-scroll').scrollTop = 10")
+        page.wait("another place", f"!{at_end}")
+        self.server.tell(*self.story(50), *self.story(51))
+        page.press_button("2 newer")
+        self.stories(page, 38)
+        page.wait("the end", at_end)
+        # A page that is opened now, and a second tab of this browser, know what happened before.
+        page.call("POST", "/refresh")
+        self.stories(page, 38)
+        tab = page.call("POST", "/window/new", {"type": "tab"})["handle"]
+        page.call("POST", "/window", {"handle": tab})
+        page.go(self.address())
+        self.stories(page, 38)
         page.press_button("Clear")
-        page.see("No stages yet")
+        page.see("Nothing happened yet")
 
     def flood(self):
-        """10,000 stages in 10 s: 400 rows and 64 MB; prints the longest task, which depends on the machine."""
+        """10,000 stages in 10 s: 200 stories and 64 MB; prints the longest task, which depends on the machine."""
         page = self.page()
         page.script("window.long = []; new PerformanceObserver((list) => long.push(...list.getEntries().map((one) => one.duration))).observe({ type: 'longtask' })")
         start = time.monotonic()
         for second in range(100):
             self.server.tell(*[self.stage(second * 100 + number) for number in range(100)])
             time.sleep(max(0, start + (second + 1) * 0.1 - time.monotonic()))
-        page.wait("400 rows", "document.querySelectorAll('.stage').length === 400")
-        page.wait("the newest stage", "document.querySelector('.stages li').dataset.record === '1161'")
+        self.stories(page, 200)
+        page.wait("the newest story", "[...document.querySelectorAll('.story')].at(-2).dataset.record === '1160'")
         # Before the garbage is collected on demand, which is a long task itself.
         longest = max(page.script("return long") or [0])
         page.devtools("HeapProfiler.collectGarbage")
@@ -392,7 +491,8 @@ class Tests(DeviceSuite):
         self.server.deliveries["57"] = self.DELIVERY
         self.server.tell(*[self.stage(63 + number) for number in range(9)])
         page = self.page()
-        page.wait("rows", "document.querySelectorAll('.stage').length === 9")
+        self.stories(page, 1)
+        page.click(".story-head")
         page.click("a.stage")
         page.see("Delivery 57")
         assert page.script("return location.hash") == "#/d/57"
@@ -422,7 +522,7 @@ class Tests(DeviceSuite):
         page.see("Posted 3 times")
         assert self.posted("/replay")[0] == {"times": 3, "message": {"type": "text"}}
         # A stage of the delivery reads it again 300 ms later; by then the pane is closed.
-        self.server.tell(self.stage(63, attempt=2))
+        self.server.tell(self.stage(66, attempt=2))
         page.wait("the new stage", "document.querySelectorAll('.stage').length === 10")
         page.keys("Escape")
         page.wait("no detail", "!document.querySelector('.detail-pane').checkVisibility()")
@@ -451,15 +551,23 @@ class Tests(DeviceSuite):
         page.wait("no levers", "!document.querySelector('.levers-on').checkVisibility()")
         page.allowed = [r"400 \("]
         self.tool(page, "Gateway")
-        page.type("#rules", "wrong")
-        page.press_button("Use")
+        self.server.refusal = (400, {"title": "Bad Request", "status": 400, "detail": "a rule is endpoint=what"})
+        self.misbehave(page, "status", "999")
         page.see("a rule is endpoint=what")
-        page.script("document.querySelector('#rules').value = 'message=503,times=1'")
+        self.server.refusal = None
+        self.misbehave(page, "status", "503")
+        page.see("When asked for a message: answers with a status 503, once")
+        self.misbehave(page, "slow", "1000", "blob", "every", "3")
+        page.see("When asked for a file's content: sends slowly (1000 bytes a second), every 3th time")
         self.picture(page, "sheet-gateway")
-        page.press_button("Use")
+        assert self.server.rules == ["message=503,times=1", "blob=slow/1000,every=3"], self.server.rules
+        page.press_button("Remove: When asked for a file")
+        page.press_button("Done", "document.querySelector('dialog')")
+        self.gone(page)
         page.see("Gateway (1)")
         self.tool(page, "New customer")
         page.type("#field-name", "Ben")
+        page.click(".more-fields summary")
         page.type("#field-intent", "repair")
         page.press_button("Add", "document.querySelector('dialog')")
         page.wait("the new customer", "document.querySelector('#customer').selectedOptions[0].text === 'Ben'")
@@ -482,7 +590,7 @@ class Tests(DeviceSuite):
         self.server.deliveries["57"] = self.DELIVERY
         self.server.tell(*[self.stage(63 + number) for number in range(9)])
         page = self.page()
-        page.wait("rows", "document.querySelectorAll('.stage').length === 9")
+        self.stories(page, 1)
         assert page.focus() == "text", page.focus()
         page.keys(*"By keys", "Enter")
         assert self.posted("/messages", 2)[1] == {"text": "By keys"}
@@ -495,9 +603,11 @@ class Tests(DeviceSuite):
         page.keys("/")
         page.wait("the filter", "document.activeElement.id === 'filter'")
         page.keys("Tab")
-        page.wait("a row", "document.activeElement.matches('.stage, .stage-scroll')")
-        page.script("document.querySelector('.stage').focus()")
-        page.keys("Down", "Down", "Enter")
+        page.wait("a row", "document.activeElement.matches('.story-head, .stage-scroll')")
+        page.script("document.querySelector('.story-head').focus()")
+        page.keys("Enter")
+        page.wait("the stages", "document.querySelector('.stage')")
+        page.keys("Down", "Down", "Down", "Enter")
         page.see("Attempt 1: failed")
         page.keys("r")
         page.see("The message as it was")
@@ -527,39 +637,73 @@ class Tests(DeviceSuite):
         page.see("This browser keeps nothing for this address")
 
     def everybody(self):
-        """axe-core on every screen and sheet, in both sizes and schemes; reduced motion, right to left, and 200 % zoom."""
+        """axe-core on every screen and sheet, in both sizes and schemes; reduced motion, right to left, and 200 % zoom.
+
+        The page itself names its tools and the kinds of its sheets, and each sheet of its files must have been seen."""
         self.show_all()
         self.server.deliveries["57"] = self.DELIVERY
-        self.server.tell(*[self.stage(63 + number) for number in range(9)], self.stage(71, result="failed", reason="exit code 1"))
-        found = []
+        self.server.customers.append({**self.server.customers[0], "id": "urn:mbid:new", "name": "Ben"})
+        self.server.tell(*self.story(7), *self.story(8, 9, result="failed", reason="status 400", status=400))
+        found, titles = [], set()
         for size, metrics in SIZES.items():
             for scheme in ("light", "dark"):
-                page = self.page(metrics)
-                check = self.checker(page, size, scheme, found)
+                page = self.page(metrics, self.server.origin + "/", customer=False)
+                axe = self.checker(page, size, scheme, found)
+
+                def check(screen):
+                    titles.add(page.script("return document.querySelector('dialog h2')?.innerText"))
+                    axe(screen)
+
+                def close():
+                    page.keys("Escape")
+                    self.gone(page)
+
+                page.see("Token")
+                check("token")
+                page.type("#token", self.server.token)
+                page.keys("Enter")
                 page.see("Yes, please")
                 check("phone")
-                for kind in ("listPicker", "timePicker", "form", "authentication", "applePay", "app", "invitation"):
+                for kind in page.script("return import('/assets/v/phone-sheets.js').then((one) => Object.keys(one.sheets))"):
                     self.open(page, kind)
                     check(f"sheet-{kind}")
                     if kind == "form":
-                        page.press_button("Start")
-                        check("form-select")
-                    page.keys("Escape")
-                    self.gone(page)
-                for label in ("Profile", "Levers", "Gateway", "Handler", "Scenario", "New customer", "Keys"):
-                    page.press_button(label)
-                    page.wait("a sheet", "document.querySelector('dialog')")
-                    check(f"sheet-{label.split()[0].lower()}")
-                    page.keys("Escape")
-                    self.gone(page)
+                        self.fill_form(page, check)
+                    close()
+                self.stories(page, 2)
+                page.press_button("Tools")
+                check("tools")
+                page.keys("Escape")
+                for name, label in page.script("return import('/assets/v/phone.js').then((one) => one.tools.map((tool) => tool.slice(0, 2)))"):
+                    self.tool(page, label)
+                    check(f"sheet-{name}")
+                    close()
+                self.tool(page, "New customer")
+                page.click(".more-fields summary")
+                check("sheet-new")
+                close()
+                page.script("[...document.querySelectorAll('.react')].at(-1).click()")
+                self.sheet(page)
+                check("sheet-react")
+                close()
+                page.press_button("Delete the conversation")
+                self.sheet(page)
+                check("sheet-delete")
+                close()
                 if size == "phone":
                     page.press_button("Timeline")
+                page.script("for (const one of document.querySelectorAll('.story details')) one.open = true")
                 check("timeline")
                 page.script("location.hash = '#/d/57'")
                 page.see("Attempt 1: failed")
                 page.script("for (const one of document.querySelectorAll('.part')) one.open = true")
                 page.script("for (const one of document.querySelectorAll('.state-change')) one.open = true")
                 check("detail")
+                page.script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+                page.press_button("Copy as curl")
+                self.sheet(page)
+                check("sheet-copy")
+                close()
                 page.press_button("Replay")
                 self.set(page, "#replay-to", "http://127.0.0.1:9000/")
                 check("sheet-replay")
@@ -568,9 +712,14 @@ class Tests(DeviceSuite):
                 check("sheet-trial")
                 page.press_button("Done")
                 self.gone(page)
+                page.script("location.hash = '#/'; const one = document.querySelector('#customer'); one.value = 'urn:mbid:new'; one.dispatchEvent(new Event('change'))")
+                if size == "phone":
+                    page.press_button("Phone", "document.querySelector('.places')")
+                page.see("You are the customer")
+                check("empty")
                 if size == "desk" and scheme == "light":
-                    self.plant_field(page, ".detail")
-                    page.script("document.documentElement.dir = 'rtl'; location.hash = '#/'")
+                    self.plant_field(page, ".phone-pane")
+                    page.script("document.documentElement.dir = 'rtl'")
                     self.picture(page, "right-to-left")
                     assert page.script("return document.documentElement.scrollWidth") <= 1280
                     # 200 % zoom of 1280 pixels is a window of 640.
@@ -579,6 +728,9 @@ class Tests(DeviceSuite):
                     page.press_button("Phone", "document.querySelector('.places')")
                     page.find("#text")
                     self.picture(page, "zoom")
+        folder = pathlib.Path(self.server.folder)
+        named = {title for file in [*folder.glob("phone*.js"), folder / "dialogs.js"] for title in re.findall(r'\b(?:sheet|formSheet|confirm)\("([^"]+)"', file.read_text())}
+        assert len(named) >= 8 and named <= titles, f"sheets that axe has not seen: {named - titles}"
         assert not found, "\n".join(found)
 
     def planted(self):

@@ -122,14 +122,16 @@ export function files(line, message, { download, isOwn }) {
     const name = visible(text(file.name) || `file ${index + 1}`);
     const result = line.files?.[index];
     const bytes = size(result?.size ?? file.size);
+    const type = text(file.mimeType).toLowerCase();
+    const sign = () => icon(type.startsWith("video/") ? "play" : "file");
     const box = element("div", { class: "bubble file" });
     const facts = element("span", { class: "file-facts" },
-      element("bdi", { class: "file-name" }, name), element("span", { class: "file-size" }, bytes));
+      element("bdi", { class: "file-name" }, name), element("span", { class: "file-size" }, [type.startsWith("video/") && "Video", bytes].filter(Boolean).join(", ")));
     const state = element("span", { class: "file-size", role: "status" });
     if (result?.failure) {
-      fill(box, icon("file"), facts, element("span", { class: "file-size" }, "Not downloaded"));
-    } else if (!download || isOwn || (line.direction === "inbound" && !result)) {
-      fill(box, icon("file"), facts, line.direction === "inbound" && !isOwn && element("span", { class: "file-size" }, "Being downloaded…"));
+      fill(box, sign(), facts, element("span", { class: "file-size" }, "Not downloaded"));
+    } else if (!download || (line.direction === "inbound" && !isOwn && !result)) {
+      fill(box, sign(), facts, line.direction === "inbound" && !isOwn && element("span", { class: "file-size" }, "Being downloaded…"));
     } else {
       const save = element("button", { type: "button", class: "file-button", "aria-label": `Save ${name}`, on: {
         click: async () => {
@@ -139,10 +141,9 @@ export function files(line, message, { download, isOwn }) {
             state.textContent = "";
           } catch (error) { state.textContent = error.message; }
         },
-      } }, icon("file"), facts);
+      } }, sign(), facts);
       fill(box, save, state);
-      const type = text(file.mimeType).toLowerCase();
-      if (Object.hasOwn(shownTypes, type) && (result?.size ?? Infinity) <= shownPictureBytes) {
+      if (Object.hasOwn(shownTypes, type) && Number(result?.size ?? file.size ?? 0) <= shownPictureBytes) {
         const place = element("span", { class: "photo" });
         box.prepend(place);
         whenSeen(box, async () => {
@@ -205,8 +206,9 @@ function richLink(message) {
   const data = object(message.richLinkData ?? message.preview);
   const target = webAddress(data.url);
   const image = object(data.assets).image;
+  const isVideo = Boolean(object(data.assets).video);
   const body = [
-    image && pictureOf(image),
+    (image || isVideo) && element("span", { class: "link-picture" }, image && pictureOf(image), isVideo && element("span", { class: "video-mark" }, icon("play"), "Video")),
     element("span", { class: "card-body" },
       element("span", { class: "card-title", dir: "auto" }, safe(text(data.title) || text(data.url))),
       element("span", { class: "card-subtitle" }, target ? new URL(target).hostname : "not a web address")),

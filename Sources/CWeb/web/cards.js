@@ -1,7 +1,7 @@
 // Shows interactive messages as cards with all that they have, for the inbox and the details of a delivery.
 import { bubble, card, chosenChip, files, interaction, kindName, list, longText, object, pictureOf, plainContent, raw, text } from "./bubbles.js";
 import { element } from "./dom.js";
-import { safe, slot, visible } from "./text.js";
+import { safe, slot, visible, zoneOf } from "./text.js";
 
 const notKept = "[not kept]";
 
@@ -53,7 +53,7 @@ function listPicker(message, isFromCustomer) {
 function timePicker(message, isFromCustomer) {
   const { data, received, reply, picture } = interaction(message);
   const event = object(data.event ?? object(data.timePicker).event);
-  const slots = element("ul", { class: "rows" }, list(event.timeslots).map((one) => element("li", {}, slot(text(one.startTime), one.duration))));
+  const slots = element("ul", { class: "rows" }, list(event.timeslots).map((one) => element("li", {}, slot(text(one.startTime), one.duration, zoneOf(event)))));
   const place = text(object(event.location).title);
   return [card(isFromCustomer ? "Chosen time" : "Time picker", [slots, place && element("p", { class: "card-subtitle", dir: "auto" }, safe(place))], {
     title: text(event.title) || text(received.title), subtitle: isFromCustomer ? text(reply.subtitle) : text(received.subtitle),

@@ -40,10 +40,10 @@ export function actions(...buttons) {
 }
 
 /// Asks for confirmation of a change that a colleague or the customer notices.
-export function confirm(title, text, label) {
+export function confirm(title, text, label, { isDanger = false } = {}) {
   return sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", { dir: "auto" }, text),
     actions(button("Cancel", { class: "secondary" }, () => finish(undefined)),
-      button(label, { class: "primary", "data-first": true }, () => finish(true)))));
+      button(label, { class: isDanger ? "primary danger" : "primary", "data-first": !isDanger }, () => finish(true)))));
 }
 
 /// Lists the keys; single keys can be switched off, because speech input could press them by accident.

@@ -1,7 +1,7 @@
 // A conversation's line as a customer's device shows it: chips to tap, and bubbles that open sheets.
 import { bubble, chosenChip, interaction, list, object, pictureOf, plainContent, text } from "./bubbles.js";
-import { button, element } from "./dom.js";
-import { safe, slot, visible } from "./text.js";
+import { button, element, icon } from "./dom.js";
+import { safe, slot, visible, zoneOf } from "./text.js";
 
 const sheetKinds = ["listPicker", "timePicker", "form", "authentication", "applePay", "app", "invitation"];
 const mostChips = 5;
@@ -32,16 +32,26 @@ export function opensSheet(line) {
   return line.direction === "outbound" && sheetKinds.includes(line.kind) && !line.message?.interactiveDataRef;
 }
 
-/// The nodes of an entry. `actions` has `open(node)` for a sheet, `choose(position, node)` for a chip, and `download(index)`.
-export function deviceContent(entry, customer, actions) {
+/// An amount of money in the customer's way of writing; text that is no number stays as it is.
+export function money(value, currency) {
+  const number = Number(value);
+  if (text(value).trim() === "" || !Number.isFinite(number)) return `${visible(text(value)) || "no amount"} ${visible(currency)}`.trim();
+  try { return new Intl.NumberFormat(undefined, { style: "currency", currency }).format(number); } catch { return `${text(value)} ${visible(currency)}`.trim(); }
+}
+
+/// The nodes of an entry. `actions` has `open(node)` for a sheet, `choose(position, node)` for a chip, and `download(index)`; `hasQuestion`
+/// says that a text of the business stands above, and `isAgain` that an answered question can be answered once more.
+export function deviceContent(entry, customer, actions, { hasQuestion = true, isAgain = false } = {}) {
   const line = { ...entry.line, direction: entry.direction, kind: entry.kind };
   const message = object(line.message);
   const refusal = notShown(line, customer);
   if (refusal) return [bubble([element("strong", {}, "Not shown on this device"), element("br"), refusal], "faint hidden-kind")];
   try {
-    if (line.direction === "inbound") return reply(line, message, actions);
-    if (line.kind === "quickReply") return chips(entry, message, actions);
-    if (opensSheet(line)) return [interactive(line, message, entry.answered, actions)];
+    if (line.direction === "inbound") return reply(line, message, customer, actions);
+    const isAnswered = entry.answered && !isAgain;
+    if (line.kind === "quickReply") return isAnswered ? [bubble(safe(text(object(interaction(message).data["quick-reply"]).summaryText) || "Answered"))] : chips(message, hasQuestion, actions);
+    if (isAnswered && opensSheet(line) && line.kind !== "app") return [folded(line, message, entry.answer, customer)];
+    if (opensSheet(line)) return [interactive(line, message, actions)];
   } catch {
     // A part of the message has an unexpected type: the message is shown as JSON.
     return plainContent({ ...line, kind: "unrecognized" });
@@ -49,18 +59,46 @@ export function deviceContent(entry, customer, actions) {
   return plainContent(line, { download: actions.download });
 }
 
-/// Quick replies disappear after one tap; then the device shows the summary.
-function chips(entry, message, actions) {
+/// Apple MSP API, "Quick Reply Message": the question is a text above the choices; a device shows `summaryText` in its place after one tap.
+function chips(message, hasQuestion, actions) {
   const reply = object(interaction(message).data["quick-reply"]);
-  const summary = text(reply.summaryText);
   const items = list(reply.items);
-  if (entry.answered) return [bubble(safe(summary || "Quick reply"), "faint")];
   return [
-    element("ul", { class: "chips", "aria-label": summary || "Choices" }, items.slice(0, mostChips).map((item, position) => element("li", {},
+    !hasQuestion && element("p", { class: "rule" }, "No question stands above these choices: send it as a text first."),
+    element("ul", { class: "chips", "aria-label": text(reply.summaryText) || "Choices" }, items.slice(0, mostChips).map((item, position) => element("li", {},
       button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, (event) => actions.choose(position, event.currentTarget))))),
     items.length > mostChips && element("p", { class: "rule" }, `A device shows ${mostChips} of these ${items.length} items.`),
     items.length < 2 && element("p", { class: "rule" }, "A quick reply has 2 to 5 items."),
   ].filter(Boolean);
+}
+
+/// An answered question: one line with its answer, which opens nothing.
+function folded(line, message, answer, customer) {
+  const { data, received } = interaction(message);
+  const title = text(received.title) || text(object(data.event).title) || defaults[line.kind];
+  const words = answer ? answerWords(line.kind, object(answer.line?.message), customer) : "";
+  return element("div", { class: "bubble folded" }, icon("check"), element("span", {},
+    element("span", { class: "visually-hidden" }, "Answered: "), element("span", { class: "card-title", dir: "auto" }, safe(title)),
+    words && element("span", { class: "card-subtitle", dir: "auto" }, safe(words))));
+}
+
+/// The words of a customer's answer.
+function answerWords(kind, message, customer) {
+  const { data, reply } = interaction(message);
+  const time = list(object(data.event).timeslots)[0];
+  switch (kind) {
+    case "listPicker": return list(object(data.listPicker).sections).flatMap((section) => list(section.items)).map((item) => text(item.title)).join(", ");
+    case "timePicker": return time ? slot(text(time.startTime), time.duration, zoneOf(object(data.event), text(customer?.zone))) : "";
+    case "form": {
+      // The titles of a private form are not kept.
+      const titles = list(object(data.dynamic).selections).flatMap((page) => list(page.items)).map((item) => text(item.title));
+      return titles.includes("[not kept]") ? "Private answers" : titles.join(", ");
+    }
+    case "authentication": return text(object(data.authenticate).status) === "success" ? "Signed in" : text(object(data.authenticate).status) || "Not signed in";
+    case "applePay": return text(object(data.payment).state) === "paid" ? "Paid" : "Not paid";
+    case "invitation": return "Accepted";
+    default: return text(reply.title);
+  }
 }
 
 /// The words that a bubble of a kind shows when the business gave it none.
@@ -69,13 +107,19 @@ const defaults = {
   app: "App", invitation: "Invitation",
 };
 
+/// The drawing of a bubble without a picture, and what a tap on it does.
+const signs = { listPicker: "list", timePicker: "clock", form: "file", authentication: "person", applePay: "card", app: "app", invitation: "smile" };
+const taps = {
+  listPicker: "Tap to choose", timePicker: "Tap to choose a time", form: "Tap to fill in", authentication: "Tap to sign in", applePay: "Tap to pay", app: "Tap to open", invitation: "Tap to answer",
+};
+
 /// The style of a bubble: `icon`, `small` or `large`; Apple Pay is always large, and an app has its own layout.
 function styleOf(kind, given) {
   if (kind === "applePay") return "large";
   return ["icon", "small", "large"].includes(given) ? given : "icon";
 }
 
-function interactive(line, message, isAnswered, actions) {
+function interactive(line, message, actions) {
   const { outer, data, received, picture } = interaction(message);
   const notification = object(data.notification);
   const parameters = object(notification.parameters);
@@ -96,28 +140,31 @@ function interactive(line, message, isAnswered, actions) {
   if (line.kind === "form") title ||= text(object(object(object(data.dynamic).data).splash).header);
   const style = styleOf(line.kind, text(received.style));
   const wanted = received.imageIdentifier;
+  const request = object(object(data.payment).paymentRequest);
+  const isPay = line.kind === "applePay";
   return element("div", { class: "offer" },
     element("button", { type: "button", class: `bubble device-card ${style}`, on: { click: (event) => actions.open(event.currentTarget) } },
-      image ? pictureOf(image) : null,
+      image ? pictureOf(image) : !isPay && element("span", { class: "sign" }, icon(signs[line.kind])),
       element("span", { class: "device-words" },
+        isPay && element("span", { class: "pay-line" }, element("span", { class: "pay-mark" }, "Apple Pay"), element("span", { class: "amount" }, money(object(request.total).amount, text(request.currencyCode)))),
         element("span", { class: "card-title", dir: "auto" }, safe(title || defaults[line.kind])),
         subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
         extra.map((part) => element("span", { class: "card-subtitle", dir: "auto" }, safe(part))),
-        line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))))),
-    wanted !== undefined && !image && line.kind !== "app" && element("p", { class: "rule" }, `The message has no image “${visible(text(wanted))}”.`),
-    isAnswered && element("span", { class: "visually-hidden" }, "Answered"));
+        line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))),
+        element("span", { class: "card-action" }, taps[line.kind]))),
+    wanted !== undefined && !image && line.kind !== "app" && element("p", { class: "rule" }, `The message has no image “${visible(text(wanted))}”.`));
 }
 
 /// The nodes of a customer's message: a reply bubble for an answer, the content for everything else.
-function reply(line, message, actions) {
+function reply(line, message, customer, actions) {
   if (line.kind === "quickReply") return [bubble(safe(chosenChip(interaction(message).data) || "Nothing chosen"))];
   if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
-  if (!sheetKinds.includes(line.kind)) return plainContent(line, { isOwn: true });
+  if (!sheetKinds.includes(line.kind)) return plainContent(line, { isOwn: true, download: actions.download });
   const { data, received, reply: bubbleOf, picture } = interaction(message);
   const event = object(data.event);
   const time = list(event.timeslots)[0];
   const status = text(object(data.authenticate).status) || text(object(data.payment).state);
-  const title = line.kind === "timePicker" && time ? slot(text(time.startTime), time.duration) : text(bubbleOf.title) || text(received.title);
+  const title = line.kind === "timePicker" && time ? slot(text(time.startTime), time.duration, zoneOf(event, text(customer?.zone))) : text(bubbleOf.title) || text(received.title);
   const subtitle = text(bubbleOf.subtitle) || text(bubbleOf.alternateTitle) || (line.kind === "invitation" ? "Accepted" : status);
   const image = picture(bubbleOf.imageIdentifier);
   return [element("div", { class: `bubble device-card ${styleOf(line.kind, text(bubbleOf.style))}` },

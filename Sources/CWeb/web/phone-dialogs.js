@@ -1,6 +1,6 @@
 // Sheets of the page: a customer's profile, the levers, and the rules of the simulated gateway.
 import { actions, sheet } from "./dialogs.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, fill, icon, say } from "./dom.js";
 import { noLevers } from "./phone-session.js";
 import { visible } from "./text.js";
 
@@ -17,8 +17,8 @@ function choose(name, label, options, value) {
   return element("div", { class: "field" }, element("label", { for: `field-${name}` }, label), select);
 }
 
-/// A sheet with a form; `submit(values)` may throw a `Problem`, whose sentence is shown.
-function formSheet(title, label, nodes, submit, extra) {
+/// A sheet with a form; `submit(values)` may throw a `Problem`, whose sentence is shown. `place` puts it on the phone.
+function formSheet(title, place, label, nodes, submit, extra) {
   return sheet(title, (finish) => {
     const problem = element("p", { class: "failure", role: "alert" });
     const form = element("form", { class: "sheet-body" }, nodes, problem, actions(extra?.(finish), button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, label)));
@@ -31,21 +31,23 @@ function formSheet(title, label, nodes, submit, extra) {
       } catch (error) { say(problem, visible(error.message)); }
     });
     return form;
-  });
+  }, { place });
 }
 
 /// Adds a customer (`customer` is absent) or changes one.
-export function askProfile(session, customer) {
+export function askProfile(session, place, customer) {
   const businesses = session.info.businesses;
   const zones = ["", "UTC", Intl.DateTimeFormat().resolvedOptions().timeZone, "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
-  return formSheet(customer ? "Profile of the customer" : "New customer", customer ? "Save" : "Add", [
+  return formSheet(customer ? "Profile of the customer" : "New customer", place, customer ? "Save" : "Add", [
     field("name", "Name", { value: customer?.name ?? "", "data-first": true, placeholder: `Customer ${session.customers.length + 1}` }),
     !customer && businesses.length > 1 && choose("business", "Business", businesses.map((one) => [one.slug, visible(one.name || one.slug)]), businesses[0].slug),
     choose("device", "Device", session.info.devices.map((one) => [one, deviceNames[one] ?? visible(one)]), customer?.device ?? session.info.devices[0]),
-    element("div", { class: "field-pair" }, field("locale", "Locale", { value: customer?.locale ?? "", placeholder: "en_US" }), field("zone", "Time zone", { value: customer ? customer.zone ?? "" : Intl.DateTimeFormat().resolvedOptions().timeZone, placeholder: "Europe/Berlin", list: "zones" })),
-    element("datalist", { id: "zones" }, [...new Set(zones)].filter(Boolean).map((zone) => element("option", { value: zone }))),
-    element("div", { class: "field-pair" }, field("intent", "Intent", { value: customer?.intent ?? "" }), field("group", "Group", { value: customer?.group ?? "" })),
-    !customer && field("id", "Identifier of a returning customer", { placeholder: "urn:mbid:…", spellcheck: "false" }, "Leave it empty for a new customer."),
+    // Hardly a conversation begins with these.
+    element("details", { class: "more-fields", open: Boolean(customer) }, element("summary", {}, "Language, time zone, intent"),
+      element("div", { class: "field-pair" }, field("locale", "Locale", { value: customer?.locale ?? "", placeholder: "en_US" }), field("zone", "Time zone", { value: customer ? customer.zone ?? "" : Intl.DateTimeFormat().resolvedOptions().timeZone, placeholder: "Europe/Berlin", list: "zones" })),
+      element("datalist", { id: "zones" }, [...new Set(zones)].filter(Boolean).map((zone) => element("option", { value: zone }))),
+      element("div", { class: "field-pair" }, field("intent", "Intent", { value: customer?.intent ?? "" }), field("group", "Group", { value: customer?.group ?? "" })),
+      !customer && field("id", "Identifier of a returning customer", { placeholder: "urn:mbid:…", spellcheck: "false" }, "Leave it empty for a new customer.")),
   ].filter(Boolean), async (values) => {
     const changed = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value).trim()])
       .filter(([name, value]) => value !== "" || (customer && customer[name])));
@@ -54,15 +56,15 @@ export function askProfile(session, customer) {
 }
 
 /// Changes how the next messages are posted.
-export function askLevers(session) {
+export function askLevers(session, place) {
   const { levers } = session;
-  return formSheet("Levers", "Use", [
+  return formSheet("Levers", place, "Use", [
     element("p", { class: "hint" }, "They change how messages and answers of the phone reach the webhook, until they are set back."),
     choose("payload", "Content", [["auto", "As Apple decides"], ["reference", "By reference"], ["plain", "Plain"]], levers.payload),
     choose("token", "Token of the request", [["valid", "Valid"], ["wrong", "For another MSP"], ["expired", "Expired"], ["missing", "Missing"]], levers.token),
     element("div", { class: "field-pair" },
       field("times", "Times posted", { type: "number", min: 1, max: 5, value: levers.times, required: true }),
-      field("devices", "Devices", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
+      field("devices", "Devices that send it", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
     choose("order", "Order", [["given", "As written"], ["shuffled", "Shuffled: each line of a text is a message"]], levers.order),
     field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 20_000, value: levers.delayMilliseconds, required: true }),
   ], async (values) => {
@@ -71,7 +73,7 @@ export function askLevers(session) {
 }
 
 /// Slows, stops, restarts or kills the handler of the chosen customer's business.
-export async function askHandler(session) {
+export async function askHandler(session, place) {
   const business = session.customer?.business ?? session.info.businesses[0]?.slug;
   const { handlers } = await session.handlers();
   let handler = handlers.find((one) => one.business === business) ?? handlers[0];
@@ -90,24 +92,85 @@ export async function askHandler(session) {
   const act = (label, action) => button(label, { class: "secondary compact" }, () => void change({ do: action() }).catch(() => {}));
   const stop = act("Stop", () => (handler.stopped ? "start" : "stop"));
   draw();
-  return formSheet(`Handler of ${visible(handler.business)}`, "Use", [
+  return formSheet(`Handler of ${visible(handler.business)}`, place, "Use", [
     state, element("div", { class: "sheet-tools" }, stop, act("Restart", () => "restart"), act("Kill", () => "kill")), problem,
     field("delaySeconds", "Delay of each call in seconds", { type: "number", min: 0, max: 600, step: "any", value: handler.delaySeconds, required: true, "data-first": true }, "The delay is part of the handler's time limit."),
   ], (values) => change({ delaySeconds: Number(values.delaySeconds) }));
 }
 
-/// Changes the rules by which the simulated gateway misbehaves.
-export async function askMisbehaviour(session) {
-  const { rules } = await session.misbehaviour();
-  const area = element("textarea", { id: "rules", name: "rules", class: "code-field", rows: 6, spellcheck: "false", placeholder: "message=503,times=1", "data-first": true, "aria-describedby": "rules-hint" });
-  area.value = rules.join("\n");
-  return formSheet("Misbehaviour of the gateway", "Use", [
-    element("label", { for: "rules" }, "Rules, one on each line"), area,
-    element("p", { class: "hint", id: "rules-hint" }, `A rule is an endpoint and what it does: message=503,times=1 or blob=garble,every=2. Endpoints: ${session.info.endpoints.map((one) => visible(one)).join(", ") || "message"}.`),
-    element("p", { class: "hint" }, "What: a status (503, 429/7 with Retry-After), delay/250, silence, drop, expired, truncate/100, longer/1, shorter/1, garble, slow/1000, endless."),
-  ], async (values) => {
-    const wanted = String(values.rules).split("\n").map((line) => line.trim()).filter(Boolean);
-    await session.setMisbehaviour(wanted);
-    session.info.misbehaviour = wanted;
-  }, (finish) => button("Remove all", { class: "secondary" }, () => { area.value = ""; area.form.requestSubmit(); void finish; }));
+/// The faults of the gateway: name, sentence, label of the number (none: it has none), and its first value.
+const faults = [
+  ["status", "Answers with a status", "Status", 503], ["delay", "Answers late", "Milliseconds", 2000], ["silence", "Never answers"], ["drop", "Breaks the connection"], ["expired", "Has forgotten it"],
+  ["truncate", "Sends only a part", "Bytes", 100], ["longer", "Sends more than promised", "Bytes", 1], ["shorter", "Sends less than promised", "Bytes", 1], ["garble", "Sends other bytes"],
+  ["slow", "Sends slowly", "Bytes a second", 1000], ["endless", "Never ends"],
+];
+const endpointNames = {
+  message: "a message", authenticate: "a sign-in request", preUpload: "a place for a file", upload: "a file to store", encodePayload: "a large message to pack", constructPayload: "a large message to build",
+  preDownload: "a file's address", blob: "a file's content", decodePayload: "a large message to unpack",
+};
+
+/// A rule of the gateway as a sentence; one that the form cannot make stays as it is.
+export function ruleWords(rule) {
+  const [, endpoint, name, number, rest] = /^(\w+)=(\w+)(?:\/(\d+))?(.*)$/u.exec(rule) ?? [];
+  const fault = faults.find(([one]) => one === (/^\d+$/u.test(name ?? "") ? "status" : name));
+  if (!fault) return visible(rule);
+  const times = /times=(\d+)/u.exec(rest)?.[1];
+  const every = /every=(\d+)/u.exec(rest)?.[1];
+  const detail = fault[0] === "status" ? ` ${name}${number ? `, retry after ${number} s` : ""}` : number ? ` (${number} ${fault[2].toLowerCase()})` : "";
+  return `When asked for ${visible(endpointNames[endpoint] ?? endpoint)}: ${fault[1].toLowerCase()}${detail}${every ? `, every ${every}th time` : ""}${times ? `, ${times === "1" ? "once" : `${times} times`}` : ""}`;
+}
+
+/// Makes the simulated gateway misbehave: a small form for one rule, and the list of the present ones.
+export async function askMisbehaviour(session, place) {
+  let { rules } = await session.misbehaviour();
+  return sheet("Misbehaviour of the gateway", (finish) => {
+    const problem = element("p", { class: "failure", role: "alert" });
+    const present = element("ul", { class: "rules", "aria-label": "Rules" });
+    const set = async (wanted) => {
+      fill(problem);
+      try {
+        await session.setMisbehaviour(wanted);
+        rules = wanted;
+        session.info.misbehaviour = wanted;
+        draw();
+        return true;
+      } catch (error) { say(problem, visible(error.message)); return false; }
+    };
+    const numberField = (name, min) => {
+      const input = element("input", { id: `field-${name}`, name, type: "number", min, max: 100_000_000, required: true });
+      const label = element("label", { for: input.id });
+      const node = element("div", { class: "field" }, label, input);
+      return { node, show(words, value) { node.hidden = input.disabled = !words; say(label, words ?? ""); input.value = value ?? ""; return input; } };
+    };
+    const [number, retry, count] = [numberField("number", 0), numberField("retry", 0), numberField("count", 1)];
+    const fault = choose("fault", "What it does", faults.map(([name, words]) => [name, words]), "status");
+    const endpoint = choose("endpoint", "When asked for", session.info.endpoints.map((one) => [one, visible(endpointNames[one] ?? one)]), "message");
+    const faultSelect = fault.querySelector("select");
+    const drawNumber = () => {
+      const [, , name, first] = faults.find(([one]) => one === faultSelect.value);
+      number.show(name, first);
+      retry.show(faultSelect.value === "status" ? "Retry after seconds" : undefined).required = false;
+    };
+    const how = choose("how", "How often", [["", "Every time"], ["times", "At most so many times"], ["every", "Each so many times"]], "times");
+    const howSelect = how.querySelector("select");
+    const drawCount = () => { count.show(howSelect.value && "Number", howSelect.value === "every" ? 2 : 1); };
+    howSelect.addEventListener("change", drawCount);
+    faultSelect.addEventListener("change", drawNumber);
+    const form = element("form", { class: "sheet-body" }, present, endpoint, fault, element("div", { class: "field-pair" }, number.node, retry.node), element("div", { class: "field-pair" }, how, count.node), problem,
+      actions(button("Done", { class: "secondary" }, () => finish(true)), element("button", { class: "primary" }, "Add")));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const values = Object.fromEntries(new FormData(form));
+      const what = [values.fault !== "status" && values.fault, values.number, values.retry].filter(Boolean).join("/");
+      void set([...rules, `${values.endpoint}=${what}${values.how && `,${values.how}=${values.count}`}`]);
+    });
+    function draw() {
+      fill(present, rules.map((rule, index) => element("li", {}, element("span", {}, ruleWords(rule)), button(icon("cross"), { class: "icon-button small", "aria-label": `Remove: ${ruleWords(rule)}` }, () => void set(rules.filter((one, place) => place !== index)).then(() => endpoint.querySelector("select").focus())))),
+        rules.length === 0 && element("li", { class: "hint" }, "The gateway answers as Apple does."));
+    }
+    draw();
+    drawNumber();
+    drawCount();
+    return form;
+  }, { place });
 }

@@ -1,5 +1,6 @@
 // The choices of an interactive message as a device offers them, without any element: sections, times, pages and rules.
 import { interaction, list, object, text } from "./bubbles.js";
+import { formatter, timeOf, zoneOf } from "./text.js";
 
 /// The elements in their `order`; an element without it counts at its index.
 export function inOrder(elements) {
@@ -24,36 +25,18 @@ export function sectionsOf(message) {
   }));
 }
 
-/// A time as Apple writes it, with or without seconds and with any zone; undefined when it cannot be read.
-export function timeOf(startTime) {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/iu.exec(text(startTime));
-  if (!match) return undefined;
-  const zone = match[3].toUpperCase() === "Z" ? "Z" : `${match[3].slice(0, 3)}:${match[3].slice(-2)}`;
-  const time = Date.parse(`${match[1]}${match[2] ?? ":00"}${zone}`);
-  return Number.isNaN(time) ? undefined : time;
-}
-
-function formatter(locale, options) {
-  for (const name of [text(locale).replaceAll("_", "-"), undefined]) {
-    try { return new Intl.DateTimeFormat(name || undefined, options); } catch { /* an unknown locale or zone: the next one */ }
-  }
-  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" });
-}
-
 /// The times of a time picker in the event's zone, or in the customer's when the event has none:
 /// `{zone, days: [{day, slots: [{position, clock, minutes, clash}]}], unreadable: [position]}`.
 export function timesOf(message, customer) {
   const event = object(interaction(message).data.event);
-  const offset = event.timezoneOffset === undefined || event.timezoneOffset === null ? undefined : Number(event.timezoneOffset);
-  const isOwn = offset === undefined || !Number.isFinite(offset) || Math.abs(offset) > 24 * 60;
-  const zone = isOwn ? text(customer?.zone) || undefined : "UTC";
-  const shift = isOwn ? 0 : offset * 60_000;
-  const day = formatter(customer?.locale, { weekday: "long", day: "numeric", month: "long", timeZone: zone });
-  const clock = formatter(customer?.locale, { hour: "2-digit", minute: "2-digit", timeZone: zone });
+  const { timeZone: zone, shift, offset } = zoneOf(event, text(customer?.zone));
+  const isOwn = offset === undefined;
+  const day = formatter(text(customer?.locale), { weekday: "long", day: "numeric", month: "long", timeZone: zone });
+  const clock = formatter(text(customer?.locale), { hour: "2-digit", minute: "2-digit", timeZone: zone });
   const hours = formatter("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: text(customer?.zone) || undefined });
   const days = [];
   const unreadable = [];
-  const slots = list(event.timeslots).map((one, position) => ({ position, time: timeOf(one.startTime), minutes: Math.round(Number(one.duration) / 60) || 0 }));
+  const slots = list(event.timeslots).map((one, position) => ({ position, time: timeOf(text(one.startTime)), minutes: Math.round(Number(one.duration) / 60) || 0 }));
   for (const one of slots.filter((slot) => slot.time === undefined)) unreadable.push(one.position);
   for (const one of slots.filter((slot) => slot.time !== undefined).sort((a, b) => a.time - b.time)) {
     const name = day.format(one.time + shift);

@@ -95,7 +95,7 @@ const example = { format: 1, customer: { device: "iphone" }, steps: [{ send: "He
 
 /// Shows a scenario to edit, save and play.
 /// `record()` is called when the customer wants to record one instead.
-export function showScenario(session, scenario = example, record = undefined) {
+export function showScenario(session, place, scenario = example, record = undefined) {
   return sheet("Scenario", (finish) => {
     const area = element("textarea", { id: "scenario", class: "code-field", rows: 16, spellcheck: "false", "data-first": true, "aria-label": "Scenario", "aria-describedby": "scenario-state" });
     area.value = JSON.stringify(scenario, null, 2);
@@ -133,7 +133,7 @@ export function showScenario(session, scenario = example, record = undefined) {
     check();
     void refresh();
     return element("div", { class: "sheet-body" }, folder, area, state, results, actions(record && button("Record", { class: "secondary" }, () => { record(); finish(undefined); }), open, file, save, ...plays));
-  });
+  }, { place });
 }
 
 /// The scenarios of the server's folder: one to open, and a name under which this one is stored. Hidden without a folder.

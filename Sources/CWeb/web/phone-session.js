@@ -7,8 +7,11 @@ const mostStages = 10_000;
 const pageLength = 200;
 const stagePause = 50;
 
-/// The identifier by which a question and its answer belong together.
-function requestOf(entry) { return entry.line?.message?.interactiveData?.data?.requestIdentifier; }
+/// The identifiers by which a question and its answer belong together; the answer to a payment has only a part of the first.
+function requestsOf(entry) {
+  const { sessionIdentifier, data } = entry.line?.message?.interactiveData ?? {};
+  return [data?.requestIdentifier, sessionIdentifier].filter(Boolean);
+}
 
 /// The levers as they are when nothing was changed; only differences are sent.
 export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", order: "given", delayMilliseconds: 0 };
@@ -63,6 +66,8 @@ export class Session extends EventTarget {
         this.#tell("connection", problem);
         if (state === "open" && !wasOpen) void this.reload().catch((error) => this.#tell("failed", error.message));
       },
+      history: () => this.stages,
+      told: (stages) => { this.stages = stages; this.#tell("stages"); },
       missed: () => void this.reload().catch((error) => this.#tell("failed", error.message)),
     }, { path: "/dev/v1/events", name: "inspector" });
     this.#stream.start();
@@ -74,6 +79,10 @@ export class Session extends EventTarget {
   async reload() {
     const [info, { customers }] = await Promise.all([this.api.read("/dev/v1"), this.api.read("/dev/v1/customers")]);
     Object.assign(this.info, info);
+    // Only a customer can begin a conversation, so that a phone without one would be of no use.
+    if (customers.length === 0 && info.devices.length > 0 && info.businesses.length > 0) {
+      customers.push(await this.api.change("POST", "/dev/v1/customers", { business: info.businesses[0].slug, zone: Intl.DateTimeFormat().resolvedOptions().timeZone }));
+    }
     this.customers = customers;
     const wanted = this.selected || recall("customer");
     this.selected = (customers.find((one) => one.id === wanted) ?? customers[0])?.id ?? "";
@@ -145,9 +154,13 @@ export class Session extends EventTarget {
   #merge(found, isEarlier = false) {
     const bySeq = new Map(this.entries.map((one) => [one.seq, one]));
     for (const one of found) bySeq.set(one.seq, one);
-    // Another page, or a program, may have answered a question that this page has shown already.
-    const answered = new Set(found.filter((one) => one.direction === "inbound").map(requestOf).filter(Boolean));
-    for (const [seq, one] of bySeq) if (one.direction === "outbound" && answered.has(requestOf(one))) bySeq.set(seq, { ...one, answered: true });
+    // The newest answer to each question; another page, or a program, may have given it.
+    const answers = new Map([...bySeq.values()].filter((one) => one.direction === "inbound").sort((a, b) => a.seq - b.seq).flatMap((one) => requestsOf(one).map((request) => [request, one])));
+    for (const [seq, one] of bySeq) {
+      const answer = one.direction === "outbound" && requestsOf(one).map((request) => answers.get(request)).find(Boolean);
+      // A question that is sent again with the same identifiers is a new one.
+      if (answer && answer.seq > seq && one.answer !== answer) bySeq.set(seq, { ...one, answered: true, answer });
+    }
     const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
     this.entries = isEarlier ? all.slice(0, mostEntries) : all.slice(-mostEntries);
     if (!isEarlier && all.length > mostEntries) this.hasEarlier = true;

@@ -2,7 +2,7 @@
 import { interaction, kindName, list, object, pictureOf, text } from "./bubbles.js";
 import { sheet } from "./dialogs.js";
 import { button, element, fill, say } from "./dom.js";
-import { nameOf } from "./phone-bubbles.js";
+import { money, nameOf } from "./phone-bubbles.js";
 import { formSheet } from "./phone-form.js";
 import { sectionsOf, timesOf } from "./phone-offer.js";
 import { safe, size, visible } from "./text.js";
@@ -24,7 +24,7 @@ export function openSheet(entry, customer, { send, pay, place }) {
   const message = object(line.message);
   const { received, data, outer } = interaction(message);
   const title = safe(text(received.title) || text(object(data.event).title) || text(outer.appName)) || kindName(entry.kind);
-  const build = { listPicker, timePicker, authentication, applePay, app, invitation, form: formSheet }[entry.kind];
+  const build = sheets[entry.kind];
   return sheet(title, (finish) => {
     const alert = element("div", { class: "sheet-alert", role: "alert" });
     let isSending = false;
@@ -173,11 +173,7 @@ function applePay({ message, answer, pay: operate, alert, body, finish }) {
   const currency = text(request.currencyCode);
   const total = object(request.total);
   const methods = list(request.shippingMethods);
-  const amount = (value) => {
-    const number = Number(value);
-    if (text(value).trim() === "" || !Number.isFinite(number)) return `${visible(text(value)) || "no amount"} ${visible(currency)}`.trim();
-    try { return new Intl.NumberFormat(undefined, { style: "currency", currency }).format(number); } catch { return `${text(value)} ${visible(currency)}`.trim(); }
-  };
+  const amount = (value) => money(value, currency);
   const row = (label, value, kind) => element("li", { class: kind }, element("span", { dir: "auto" }, safe(label)), element("span", { class: "amount" }, value));
   const contacts = {
     name: ["Name", "Johnny Appleseed"], email: ["Email", "user@example.com"], phone: ["Telephone", "+1 555 555 5555"],
@@ -289,8 +285,7 @@ function applePay({ message, answer, pay: operate, alert, body, finish }) {
       : "The token is synthetic. The phone plays the device alone: it calls none of the business's payment addresses."),
     state,
     element("div", { class: "sheet-foot stack" }, sendButton("Pay", () => void pay("success")),
-      button(isProcessed ? "Pay with a declined card" : "The payment fails", { class: "secondary wide" }, () => void pay("failure")),
-      button("Cancel", { class: "secondary wide" }, () => finish(undefined))),
+      button(isProcessed ? "Pay with a declined card" : "The payment fails", { class: "secondary wide" }, () => void pay("failure"))),
   ].flat();
 }
 
@@ -329,3 +324,6 @@ function invitation({ message, answer }) {
       button("Decline", { class: "secondary wide" }, () => void answer({ items: ["no"] }))),
   ];
 }
+
+/// The sheets by the kind of their message; the tests open each.
+export const sheets = { listPicker, timePicker, authentication, applePay, app, invitation, form: formSheet };

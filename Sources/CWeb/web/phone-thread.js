@@ -9,6 +9,7 @@ import { dayOf, size, visible, when } from "./text.js";
 const inlineFileBytes = 1_000_000;
 const mostFileBytes = 100_000_000;
 const mostFiles = 10;
+const longPress = 450;
 const tapbacks = [["loved", "❤️", "Loved"], ["liked", "👍", "Liked"], ["disliked", "👎", "Disliked"], ["laughed", "😂", "Laughed"], ["emphasized", "‼️", "Emphasized"], ["questioned", "❓", "Questioned"]];
 
 /// The status of a business's message. Apple never says that a message was delivered.
@@ -37,6 +38,7 @@ export class PhoneScreen {
   #isSending = false;
   #isOpening = false;
   #isAtEnd = true;
+  #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.deleteConversation());
 
   constructor(session, notify) {
     this.#session = session;
@@ -47,7 +49,7 @@ export class PhoneScreen {
     this.#scroll = element("div", { class: "thread-scroll scroll", tabindex: 0, "aria-label": "Messages", role: "region" }, this.#earlier, this.#empty, this.#lines, this.#typing);
     this.screen = element("div", { class: "screen" },
       element("header", { class: "contact" }, this.#avatar, element("div", { class: "contact-words" }, this.#name, this.#handler),
-        button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation" }, () => void this.deleteConversation())),
+        this.#delete),
       this.#scroll, this.#status,
       element("footer", { class: "phone-composer" }, this.#levers, this.#fileList, entry, this.#fileInput));
     this.node = element("div", { class: "device" }, this.screen);
@@ -62,6 +64,7 @@ export class PhoneScreen {
     this.screen.addEventListener("dragover", (event) => event.preventDefault());
     this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#addFiles([...event.dataTransfer.files]); });
     this.#grow();
+    this.#holdLines();
     // Pictures that load, and new messages, keep a thread at its end that was at its end.
     let before = 0;
     this.#scroll.addEventListener("scroll", () => {
@@ -93,6 +96,7 @@ export class PhoneScreen {
 
   drawLevers() {
     const levers = this.#session.changedLevers.levers;
+    this.#draw();
     this.#levers.hidden = !levers;
     say(this.#levers, levers ? `Levers: ${Object.entries(levers).map(([name, value]) => `${name} ${value}`).join(", ")}` : "");
   }
@@ -105,10 +109,11 @@ export class PhoneScreen {
     this.#earlier.hidden = !hasEarlier || entries.length === 0;
     const shown = [...entries, ...pending].filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
     this.#empty.hidden = shown.length > 0 || isLoading;
-    if (!this.#empty.hidden) {
-      fill(this.#empty, element("p", { class: "empty-title" }, selected ? "Write as the customer" : "No customer yet"),
-        element("p", {}, selected ? "Your message goes to the webhook as Apple would post it. The answer appears here." : "Add a customer to write to the business."));
+    if (!this.#empty.hidden && !this.#empty.hasChildNodes()) {
+      fill(this.#empty, element("p", { class: "empty-title" }, "You are the customer"), element("p", {}, "Only a customer begins a conversation. Write “hi”, and the business answers here."),
+        button("Write “hi”", { class: "chip tap" }, () => { this.#text.value = "hi"; this.#text.focus(); void this.#sendText(); }));
     }
+    this.#delete.hidden = shown.length === 0 || shown.at(-1).kind === "close";
     if (this.#lines.dataset.customer !== selected) {
       this.#lines.dataset.customer = selected;
       this.#rows.clear();
@@ -125,14 +130,17 @@ export class PhoneScreen {
     shown.forEach((entry, index) => {
       const nextDay = dayOf(entry.at);
       const isLast = shown[index + 1]?.direction !== entry.direction || dayOf(shown[index + 1]?.at) !== nextDay;
-      const mark = JSON.stringify([entry.answered, entry.kind, entry.line?.files, customer?.device, customer?.capabilities]);
+      const before = shown[index - 1];
+      // A question stands directly above its choices, and a second device can answer what is answered already.
+      const options = { hasQuestion: before?.direction === "outbound" && before.kind === "text", isAgain: this.#session.levers.devices > 1 };
+      const mark = JSON.stringify([entry.answered, entry.answer?.id, entry.kind, entry.line?.files, customer?.device, customer?.capabilities, customer?.zone, options]);
       let row = this.#rows.get(entry.seq);
       if (!row) {
         row = this.#row(entry);
         this.#rows.set(entry.seq, row);
         isNew = true;
       }
-      if (row.mark !== mark) this.#fillRow(row, entry, mark);
+      if (row.mark !== mark) this.#fillRow(row, entry, mark, options);
       row.day.hidden = nextDay === day;
       say(row.day, nextDay);
       day = nextDay;
@@ -158,7 +166,7 @@ export class PhoneScreen {
     return { node: element("div", { class: "line-holder" }, day, line), line, contents, note, meta, day };
   }
 
-  #fillRow(row, entry, mark) {
+  #fillRow(row, entry, mark, options) {
     row.mark = mark;
     const { customer } = this.#session;
     const focused = row.contents.contains(document.activeElement);
@@ -166,7 +174,7 @@ export class PhoneScreen {
     fill(row.contents, deviceContent(entry, customer, {
       open: () => void this.#open(entry), choose: (position) => void this.#choose(entry, position),
       download: (index) => this.#session.download(entry.id, index),
-    }));
+    }, options));
     if (focused) this.#text.focus();
   }
 
@@ -194,6 +202,18 @@ export class PhoneScreen {
       await this.#session.readEarlier();
       this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
     } catch (error) { this.#notify(error.message, true); }
+  }
+
+  /// A long press on a message shows its number and the reaction, which a mouse shows above it.
+  #holdLines() {
+    let timer = 0;
+    const release = () => clearTimeout(timer);
+    this.#lines.addEventListener("pointerdown", (event) => {
+      const line = event.target.closest(".line");
+      for (const one of this.#lines.querySelectorAll(".held")) if (one !== line) one.classList.remove("held");
+      if (line && event.pointerType !== "mouse") timer = setTimeout(() => line.classList.add("held"), longPress);
+    });
+    for (const type of ["pointerup", "pointercancel", "pointermove"]) this.#lines.addEventListener(type, release);
   }
 
   // Actions of the customer
@@ -238,7 +258,7 @@ export class PhoneScreen {
   async #sendText() {
     const text = this.#text.value.trim();
     if ((text === "" && this.#files.length === 0) || this.#isSending) return;
-    if (!this.#session.selected) return this.#notify("Add a customer first.", true);
+    if (!this.#session.selected) return undefined;
     this.#isSending = true;
     const files = this.#files;
     const isDone = await this.#try(async () => {

@@ -9,11 +9,22 @@ import { Timeline } from "./phone-timeline.js";
 import { customerName, visible } from "./text.js";
 
 const page = document.getElementById("page");
-const readingKeys = new Set(["?", "/", "Space", "↑ ↓", "Esc"]);
+const readingKeys = new Set(["?", "/", "↑ ↓", "Esc"]);
 const keys = [
   ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
-  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"], ["Space", "Pause the timeline"],
-  ["↑ ↓", "Move in the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
+  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"],
+  ["↑ ↓", "Move in the timeline"], ["Enter", "Open or fold a message of the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
+];
+
+/// The tools of the menu: name, label, and what it does. The tests open the sheet of each.
+export const tools = [
+  ["profile", "Profile", "Name, device, language and time zone of the customer"],
+  ["levers", "Levers", "Send the next messages twice, late, by reference or with a wrong token"],
+  ["gateway", "Gateway", "Let Apple refuse, delay or lose what the server asks for"],
+  ["handler", "Handler", "Slow, stop, restart or kill the program that answers"],
+  ["scenario", "Scenario", "Record a conversation, edit it and play it again"],
+  ["keys", "Keys", "Everything that the keys do"],
+  ["reset", "Reset…", "Forget the customers and the timeline"],
 ];
 
 /// The sentences for problems that have another reason here than in the inbox.
@@ -80,10 +91,8 @@ function show(session) {
 
   const customer = element("select", { id: "customer", "aria-label": "Customer" });
   customer.addEventListener("change", () => void session.choose(customer.value));
-  const tools = { };
   // Without a phone only the keys of the timeline and of the details do something.
   const shownKeys = () => (hasPhone ? keys : keys.filter(([key]) => readingKeys.has(key)));
-  const tool = (name, label, action) => { tools[name] = button(label, { class: "plain" }, action); return tools[name]; };
   let isAsking = false;
   const ask = async (question) => {
     if (isAsking) return;
@@ -93,27 +102,37 @@ function show(session) {
     drawTools();
   };
   const dialogs = () => whenNeeded(() => import("./phone-dialogs.js"));
+  // On the phone, so that the timeline stays readable.
+  const place = (dialog) => phone.place(dialog);
   const commands = {
-    profile: () => ask(async () => (await dialogs()).askProfile(session, session.customer)),
-    add: () => ask(async () => { if (await (await dialogs()).askProfile(session)) phone.focus(); }),
-    levers: () => ask(async () => (await dialogs()).askLevers(session)),
-    handler: () => ask(async () => (await dialogs()).askHandler(session)),
-    gateway: () => ask(async () => (await dialogs()).askMisbehaviour(session)),
+    profile: () => ask(async () => (await dialogs()).askProfile(session, place, session.customer)),
+    add: () => ask(async () => { if (await (await dialogs()).askProfile(session, place)) phone.focus(); }),
+    levers: () => ask(async () => (await dialogs()).askLevers(session, place)),
+    handler: () => ask(async () => (await dialogs()).askHandler(session, place)),
+    gateway: () => ask(async () => (await dialogs()).askMisbehaviour(session, place)),
     scenario: () => ask(async () => {
       const { Recorder, showScenario } = await whenNeeded(() => import("./phone-scenario.js"));
       recorder ??= new Recorder(session);
-      if (recorder.isOn) return showScenario(session, recorder.stop());
-      return showScenario(session, undefined, () => { recorder.start(); drawTools(); });
+      if (recorder.isOn) return showScenario(session, place, recorder.stop());
+      return showScenario(session, place, undefined, () => { recorder.start(); drawTools(); });
     }),
     reset: () => ask(async () => {
-      if (await confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget")) await session.reset();
+      if (await confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget", { isDanger: true })) await session.reset();
     }),
+    keys: () => void showKeys(shownKeys()),
   };
+  const menu = element("div", { class: "menu", id: "tools", popover: "auto", role: "group", "aria-label": "Tools" });
+  fill(menu, tools.filter(([name]) => hasPhone || name === "keys").map(([name, label, hint]) => button([element("strong", {}, label), element("small", {}, hint)], { class: name === "reset" ? "danger" : null, "data-tool": name }, () => {
+    menu.hidePopover();
+    commands[name]();
+  })));
+  // A change of the gateway and a recording are seen without opening the menu.
+  const changes = { gateway: button("", { class: "secondary compact changed", hidden: true }, commands.gateway), scenario: button("", { class: "secondary compact changed", hidden: true }, commands.scenario) };
   const top = element("header", { class: "top" },
     element("h1", {}, "Balloon"),
     element("div", { class: "customer-choice" }, customer, button("New", { class: "secondary compact", "aria-label": "New customer" }, commands.add)),
-    element("div", { class: "tools" }, tool("profile", "Profile", commands.profile), tool("levers", "Levers", commands.levers), tool("gateway", "Gateway", commands.gateway), tool("handler", "Handler", commands.handler), tool("scenario", "Scenario", commands.scenario),
-      tool("reset", "Reset", commands.reset), tool("keys", "Keys", () => void showKeys(shownKeys()))));
+    element("div", { class: "changes" }, changes.gateway, changes.scenario),
+    element("button", { type: "button", class: "secondary compact", popovertarget: "tools" }, "Tools"), menu);
   const detailPane = element("section", { class: "pane detail-pane", "aria-label": "Detail" });
   const main = element("main", { class: "panes", "data-pane": "phone" },
     element("section", { class: "pane phone-pane", "aria-label": "Phone" }, phone.node),
@@ -151,12 +170,11 @@ function show(session) {
 
   function drawTools() {
     const rules = session.info.misbehaviour?.length ?? 0;
-    say(tools.gateway, rules > 0 ? `Gateway (${rules})` : "Gateway");
-    tools.gateway.classList.toggle("changed", rules > 0);
-    tools.levers.classList.toggle("changed", Boolean(session.changedLevers.levers));
-    say(tools.scenario, recorder?.isOn ? `Stop (${recorder.count})` : "Scenario");
-    tools.scenario.setAttribute("aria-label", recorder?.isOn ? `Stop the recording, ${recorder.count} steps` : "Scenario");
-    tools.scenario.classList.toggle("changed", Boolean(recorder?.isOn));
+    say(changes.gateway, `Gateway (${rules})`);
+    changes.gateway.hidden = rules === 0;
+    say(changes.scenario, `Stop (${recorder?.count ?? 0})`);
+    changes.scenario.setAttribute("aria-label", `Stop the recording, ${recorder?.count ?? 0} steps`);
+    changes.scenario.hidden = !recorder?.isOn;
   }
 
   function drawCustomers() {
@@ -167,7 +185,6 @@ function show(session) {
     }
     customer.value = session.selected;
     customer.hidden = names.length === 0;
-    tools.profile.disabled = !session.customer;
     const name = session.businessOf(session.customer)?.name;
     document.title = `${name ? `${visible(name)} · ` : ""}Phone · Balloon`;
     drawTools();
@@ -200,7 +217,7 @@ function show(session) {
   };
   listenToKeys({
     "?": () => void showKeys(shownKeys()), ...(hasPhone ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
-    "/": () => focusPane("timeline"), " ": () => timeline.pause(),
+    "/": () => focusPane("timeline"),
   }, () => {
     if (shownRecord() === undefined) return false;
     closeDetail();
@@ -214,7 +231,7 @@ function show(session) {
   }
 
   main.classList.toggle("no-phone", !hasPhone);
-  if (!hasPhone) for (const one of [customer.parentNode, places.children[0], ...["profile", "levers", "gateway", "handler", "scenario", "reset"].map((name) => tools[name])]) one.hidden = true;
+  if (!hasPhone) for (const one of [customer.parentNode, places.children[0]]) one.hidden = true;
   showPane(hasPhone ? "phone" : "timeline");
   drawCustomers();
   goTo();

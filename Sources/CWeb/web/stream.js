@@ -7,7 +7,7 @@ const longestPause = 15_000;
 const rememberedKeys = 2_000;
 
 /// Calls `received(event, type)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
-/// events are missing and everything must be read again.
+/// events are missing and everything must be read again. A tab that does not connect is told the `history()` of the one that does.
 export class Stream {
   #api;
   #handlers;
@@ -50,9 +50,10 @@ export class Stream {
   }
 
   #hear(message) {
-    if (message.ask && this.#isLeader) this.#tell({ state: this.#state, id: this.#lastID });
+    if (message.ask && this.#isLeader) this.#tell({ state: this.#state, id: this.#lastID, history: this.#handlers.history?.() });
     if (this.#isLeader) return;
     if (message.id) this.#lastID = message.id;
+    if (message.history) this.#handlers.told(message.history);
     this.#hasOpened ||= message.state === "open";
     if (message.state && message.state !== this.#state) this.#change(message.state);
     if (message.event) this.#deliver(message.event, message.type);

@@ -36,13 +36,37 @@ export function dayOf(time) {
   return days === 0 ? "Today" : days === 1 ? "Yesterday" : dateOnly.format(date);
 }
 
-/// The text of a time picker's slot; its `startTime` has no seconds, and its time zone no colon.
-export function slot(startTime, durationSeconds) {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?([+-]\d\d):?(\d\d)$/.exec(startTime ?? "");
-  const date = new Date(match ? `${match[1]}${match[2] ?? ":00"}${match[3]}:${match[4]}` : NaN);
-  if (Number.isNaN(date.getTime())) return visible(String(startTime ?? "no time"));
+/// A time as Apple writes it, with or without seconds and with any zone; undefined when it cannot be read.
+export function timeOf(startTime) {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/iu.exec(startTime ?? "");
+  if (!match) return undefined;
+  const zone = match[3].toUpperCase() === "Z" ? "Z" : `${match[3].slice(0, 3)}:${match[3].slice(-2)}`;
+  const time = Date.parse(`${match[1]}${match[2] ?? ":00"}${zone}`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/// Apple MSP API, "Time Picker": the times are shown in the event's zone, wherever the customer is; without `timezoneOffset` in that of
+/// the device. Returns the zone and the shift of a formatter; `offset`, in minutes, is undefined for the device's zone.
+export function zoneOf(event, device) {
+  const offset = event?.timezoneOffset === undefined || event?.timezoneOffset === null ? NaN : Number(event.timezoneOffset);
+  if (!Number.isFinite(offset) || Math.abs(offset) > 24 * 60) return { timeZone: device || undefined, shift: 0 };
+  return { timeZone: "UTC", shift: offset * minute, offset };
+}
+
+/// A formatter in a locale and a zone; one that the browser does not know is left out.
+export function formatter(locale, options) {
+  for (const name of [locale?.replaceAll("_", "-"), undefined]) {
+    try { return new Intl.DateTimeFormat(name || undefined, options); } catch { /* an unknown locale or zone: the next one */ }
+  }
+  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" });
+}
+
+/// The text of a time picker's slot in a zone of `zoneOf`.
+export function slot(startTime, durationSeconds, { timeZone, shift } = zoneOf()) {
+  const time = timeOf(startTime);
+  if (time === undefined) return visible(String(startTime ?? "no time"));
   const minutes = Math.round(Number(durationSeconds) / 60);
-  return dateAndClock.format(date) + (minutes > 0 ? `, ${minutes} min` : "");
+  return formatter(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone }).format(time + shift) + (minutes > 0 ? `, ${minutes} min` : "");
 }
 
 /// A number of bytes as text, such as `149 kB`.

@@ -107,14 +107,17 @@ extension Phone {
         }
     }
 
-    /// The identifiers of the answered questions in a page and among the newest lines.
+    /// The identifiers of the answered questions in a page and among the newest lines, each with the newest answer's number.
     private func answeredRequests(
         of customer: PhoneCustomer, _ name: String, _ lines: [ConversationLine]
-    ) throws -> Set<String> {
+    ) throws -> [String: Int] {
         let newest = try conversations.page(
             of: customer.business, named: name, .latest, maximum: 200, maximumBytes: 1 << 20)
         let all = lines + (newest?.lines ?? []).compactMap { ConversationLine($0) }
-        return Set(all.filter { $0.direction == .inbound }.flatMap(\.questionIdentifiers))
+        return Dictionary(
+            all.filter { $0.direction == .inbound }.flatMap { line in
+                line.questionIdentifiers.map { ($0, line.sequence) }
+            }, uniquingKeysWith: max)
     }
 
     /// Whether the last message that the gateway accepted for the customer says that the business types.
@@ -134,8 +137,9 @@ extension ConversationLine {
             \.self)
     }
 
-    fileprivate func isAnswered(by answered: Set<String>) -> Bool {
-        direction == .outbound && questionIdentifiers.contains(where: answered.contains)
+    /// A question that was sent again with the same identifiers after its answer is a new one.
+    fileprivate func isAnswered(by answers: [String: Int]) -> Bool {
+        direction == .outbound && questionIdentifiers.contains { answers[$0, default: 0] > sequence }
     }
 
     /// Writes the entry of a thread.
