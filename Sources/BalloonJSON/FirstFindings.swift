@@ -38,8 +38,10 @@ package struct FirstFindings<Finding> {
     ///
     /// One scan of the text finds all positions.
     package var listed: [Listed] {
+        // A key path in a generic type is made anew at each use, which takes longer than the inspection of a small message.
+        if !errors.hasFound, !warnings.hasFound { return [] }
         let all = (errors.sorted + warnings.sorted).prefix(Self.maximum)
-        let offsets = all.map(\.value.offset).sorted()
+        let offsets = all.map { $0.value.offset }.sorted()
         let positions = Dictionary(
             zip(offsets, all.first?.value.positions(ofOffsets: offsets) ?? []),
             uniquingKeysWith: { first, _ in first })

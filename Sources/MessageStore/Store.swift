@@ -14,7 +14,7 @@ package final class Store: Sendable {
     let journal: Journal
     let scheduler: DeliveryScheduler
     let outbox: Outbox
-    let unwrittenLines = UnwrittenLines()
+    let unwrittenLines: UnwrittenLines
     /// The queue of changes for clients that follow events; it keeps nothing while no client follows.
     let feed: EventFeed
     let gate: DiskCircuitBreaker
@@ -34,7 +34,7 @@ package final class Store: Sendable {
     /// The queue on which the store reads a conversation's file before it changes the conversation's
     /// assignment.
     let assignmentQueue = DispatchQueue(label: "balloon.assignments")
-    let accounts: SegmentAccounts
+    let journalState: CurrentState
     let retention: Retention
     /// The damaged parts of the journal, and the deliveries held back because of them.
     let held: HeldConversations
@@ -90,10 +90,13 @@ package final class Store: Sendable {
         reader = SegmentReader(directory: directory.journal)
         deliveryIndex = DeliveryIndex(directory: directory.journal, reader: reader)
         var writer = JournalWriter(
-            configuration, directory: directory.journal, reader: reader, nextRecord: recovered.nextRecord)
+            configuration, directory: directory.journal, reader: reader,
+            nextRecord: recovered.state.nextRecord, ends: result.segments)
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
-        let accounts = SegmentAccounts(recovered.ledger)
+        let journalState = CurrentState(recovered.state)
+        let unwrittenLines = UnwrittenLines()
+        self.unwrittenLines = unwrittenLines
         assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
         requests = try OpenRequests(
             directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
@@ -107,7 +110,7 @@ package final class Store: Sendable {
             // The feed gets the records first: a resumed caller may add changes, which must follow them in
             // the feed.
             feed.add(entries, result)
-            accounts.settle(entries, result)
+            journalState.settle(entries, result) { unwrittenLines.checkpoint(through: $0) }
             gate.record(result)
             let assigned = assignments.settle(entries, result)
             deduplicator.settle(entries, result)
@@ -119,23 +122,30 @@ package final class Store: Sendable {
         self.feed = feed
         self.outbox = outbox
         states = HandlerStates(directory: directory.states)
+        let snapshotter = Snapshotter(
+            configuration, covered: result.covered, held: held, journal: journal, logger: logger
+        ) { [deduplicator] in
+            RecoveredJournal(
+                journalState.copy, index: deduplicator.indexCopy, assignments: assignments.withTable(\.self))
+        }
+        self.snapshotter = snapshotter
         checkpointer = Checkpointer(
             configuration, conversations: conversations,
             syncer: ConversationSyncer(conversations, directory: directory, configuration) { [journal] in
                 journal.lastRecord
             }, journal: journal,
             recovery: ConversationRecovery(
-                files: files, reader: reader, journal: journal, accounts: accounts, scheduler: scheduler,
+                files: files, reader: reader, journal: journal, journalState: journalState,
+                scheduler: scheduler,
                 conversations: conversations), unwrittenLines: unwrittenLines,
-            index: index, assignmentFiles: assignmentFiles, logger: logger)
+            index: index, assignmentFiles: assignmentFiles, snapshotter: snapshotter, logger: logger)
         retention = Retention(
-            configuration, directory: directory.journal, accounts: accounts, files: files, reader: reader,
+            configuration, directory: directory.journal, journalState: journalState, files: files,
+            reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer,
             assignments: assignments, logger: logger)
-        snapshotter = Snapshotter(
-            configuration, lastRecord: result.covered, journal: journal, held: held, logger: logger)
-        latestRecoveredMessageAt = recovered.latestMessageAt
-        self.accounts = accounts
+        latestRecoveredMessageAt = recovered.state.latestMessageAt
+        self.journalState = journalState
         self.assignments = assignments
         self.scheduler = scheduler
         self.gate = gate
@@ -159,7 +169,7 @@ package final class Store: Sendable {
         retention.arm()
         snapshotter.begin(result)
         requests.begin()
-        index.begin(checkpoint: recovered.ledger.checkpoint, lastRecord: recovered.nextRecord - 1)
+        index.begin(checkpoint: recovered.state.ledger.checkpoint, lastRecord: recovered.state.nextRecord - 1)
         // Returns the memory that reading the journal used to the operating system.
         FreeMemory.trim()
     }
@@ -198,7 +208,6 @@ package final class Store: Sendable {
     package func apply(_ configuration: StoreConfiguration) {
         deduplicator.apply(configuration)
         retention.apply(configuration)
-        snapshotter.apply(configuration)
         erasureSettings.withLock { $0 = configuration.erasures }
     }
 
@@ -265,10 +274,10 @@ package final class Store: Sendable {
         await retention.close()
         await journal.flush()
         await checkpointer.close()
+        await snapshotter.close()
         conversations.close()
         await index.close()
         await journal.close()
-        await snapshotter.close()
         feed.close()
         await requests.close()
         await assignmentFiles.rest()
@@ -306,20 +315,20 @@ package final class Store: Sendable {
     {
         let unwritten = recovered.unwritten
         let records = Set(recovered.undelivered.map(\.state.record)).union(unwritten.map(\.state.record))
-        let unsettled = UnsettledRecords(records, last: recovered.nextRecord - 1)
+        let unsettled = UnsettledRecords(records, last: recovered.state.nextRecord - 1)
         for partition in conversations.all {
             // No error is possible before the first line is written.
             try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
         }
         var lines = Dictionary(grouping: unwritten, by: \.conversation)
-        if recovered.isUnsynced {
+        if recovered.state.isUnsynced {
             for message in recovered.undelivered { lines[message.conversation, default: []] += [] }
         }
         conversations.forEachInParallel(of: lines.keys) { [lines] partition, key in
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for line in (lines[key] ?? []).flatMap(\.lines) { entries += try line.entries(from: reader) }
-                try partition.reconcile(key, with: entries, isSynced: !recovered.isUnsynced)
+                try partition.reconcile(key, with: entries, isSynced: !recovered.state.isUnsynced)
                 checkpointer.recordWrite()
                 didAdvance()
             } catch {
@@ -370,9 +379,19 @@ private func countCrashes(
     _ logger: Logger
 ) throws(StoreError) -> (InFlightCalls, left: [UInt64: InFlightCalls.Step]) {
     let (calls, left) = try InFlightCalls.open(directory.calls)
-    let crashed = recovered.countCrashes(of: Set(left.filter(\.value.isAlone).keys))
+    let crashes = recovered.state.crashes(of: Set(left.filter(\.value.isAlone).keys))
+    var written: [JournalledRecord] = []
+    defer {
+        for (place, crash) in crashes.enumerated() {
+            // A crash without a record counts for this process.
+            let record =
+                place < written.count ? written[place] : JournalledRecord(number: 0, location: crash.message)
+            recovered.apply(crash.record.meaning, number: record.number, at: record.location)
+        }
+    }
     do throws(SystemError) {
-        if !crashed.isEmpty { _ = try writer.commit(crashed) }
+        let entries = crashes.map { JournalEntry(record: $0.record, waiter: .none) }
+        if !entries.isEmpty { written = try writer.commit(entries) }
         try calls.clear()
     } catch {
         // The lines stay in the file, so the next start counts these crashes.

@@ -1,7 +1,7 @@
 import BalloonJSON
 import BusinessMessages
 
-/// What two messages have in common when one tap of the customer causes both: the question, and what was chosen.
+/// An answer to a question of the business: the question and the chosen values, which both messages of one tap have.
 ///
 /// Texts are bytes, because hashing and comparing characters takes time proportional to the square of a run of
 /// combining marks.

@@ -45,7 +45,7 @@ final class RecentAnswers: Sendable {
         var completeAfter: Int64
     }
 
-    /// What is known of the answers before one.
+    /// The result of a search for an equal answer.
     enum Finding: Equatable {
         /// No equal answer arrived within the window.
         case first

@@ -69,39 +69,46 @@ struct AssignmentTable: Sendable {
         return entry.assignment.began?.sequence
     }
 
-    /// Applies a record of the journal.
+    /// Applies a record of the journal; returns the conversation whose state it changed, if any.
+    @discardableResult
     mutating func apply(
         _ record: JournalRecord, number: UInt64, segment: UInt64, unfinished: Unfinished = { _ in [] }
-    ) {
+    ) -> ConversationKey? {
         switch record {
         case .assignment(let record):
             set(
                 record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment,
                 unfinished)
+            return record.conversation
         case .outcome(let outcome):
-            guard let handOff = outcome.handOff else { return }
-            set(handOff.assignment, of: handOff.conversation, by: number, in: segment, unfinished)
+            guard let handOff = outcome.handOff else { return nil }
+            var next = handOff.assignment
+            let current = assignment(of: handOff.conversation)
+            next.note = current.note
+            next.began = current.began ?? next.began
+            set(next, of: handOff.conversation, by: number, in: segment, unfinished)
+            return handOff.conversation
         case .message(let message):
-            guard message.replayOf == nil else { return }
+            guard message.replayOf == nil else { return nil }
+            let key = message.conversation
             let at = message.at ?? Timestamp(milliseconds: 0)
-            if message.outboundKind == nil {
-                apply(message.act, of: message.conversation, at: at, by: number, in: segment, unfinished)
-            } else if let person = message.author?.person {
-                let key = message.conversation
-                if let sequence = message.claimedAt {
-                    let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
-                    set(claimed, of: key, by: number, in: segment, unfinished)
-                } else {
-                    recordSign(of: person, in: key, at: at)
-                }
+            guard message.outboundKind != nil else {
+                return apply(message.act, of: key, at: at, by: number, in: segment, unfinished) ? key : nil
             }
-        default: break
+            guard let person = message.author?.person else { return nil }
+            guard let sequence = message.claimedAt else {
+                recordSign(of: person, in: key, at: at)
+                return nil
+            }
+            let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
+            set(claimed, of: key, by: number, in: segment, unfinished)
+            return key
+        default: return nil
         }
     }
 
     /// Applies what a customer's message does to the assignment; returns whether it changed the state.
-    @discardableResult
-    mutating func apply(
+    private mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
         in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
     ) -> Bool {
@@ -118,7 +125,7 @@ struct AssignmentTable: Sendable {
     }
 
     /// Sets `lastSeen` when the person who has the conversation wrote a message.
-    mutating func recordSign(of person: Person, in key: ConversationKey, at: Timestamp) {
+    private mutating func recordSign(of person: Person, in key: ConversationKey, at: Timestamp) {
         guard let assignment = entries[key]?.assignment, assignment.person?.id == person.id,
             assignment.lastSeen.map({ $0 < at }) ?? true
         else { return }
@@ -207,7 +214,7 @@ struct AssignmentTable: Sendable {
 }
 
 /// The part of a journal record that changes an assignment.
-struct AssignmentRecord: Sendable {
+struct AssignmentRecord: Hashable, Sendable {
     let conversation: ConversationKey
     /// The assignment after the record; a `record` of 0 means the number of this journal record.
     let assignment: Assignment

@@ -155,7 +155,7 @@ final class Assignments: Sendable {
     /// Called on the journal's queue before the callers learn the result. Returns the conversations that the
     /// batch assigned to a person or to the waiting state.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) -> [ConversationKey] {
-        if isEmpty, !entries.contains(where: { $0.assignment != nil }) { return [] }
+        if isEmpty, !entries.contains(where: { $0.record.meaning.isAssignment }) { return [] }
         var records: [JournalledRecord]?
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
@@ -163,24 +163,23 @@ final class Assignments: Sendable {
         var assigned: [ConversationKey] = []
         state.withLock { state in
             for (position, entry) in entries.enumerated() {
-                if let change = entry.assignment {
-                    if let record = records?[position] {
-                        state.table.apply(change, record, unfinished)
-                        changed.append(change.conversation)
-                        if change.assignment.isAssigned { assigned.append(change.conversation) }
-                    }
-                    if let steps = state.inFlight.removeValue(forKey: change.conversation) {
-                        resumed.append((change.conversation, steps))
-                    }
-                } else if let record = records?[position], case .sender(let accepted, _) = entry.waiter {
-                    if state.table.apply(accepted, record, unfinished) {
-                        changed.append(accepted.conversation)
-                    }
-                    if !state.watches.isEmpty, accepted.message.outboundKind == nil,
-                        accepted.message.act != .neither
+                let meaning = entry.record.meaning
+                if let record = records?[position] {
+                    let key = state.table.apply(
+                        meaning, number: record.number, segment: record.location.segment,
+                        unfinished: unfinished)
+                    if let key { changed.append(key) }
+                    if let key = meaning.assigns { assigned.append(key) }
+                    if !state.watches.isEmpty, case .message(let message) = meaning,
+                        message.outboundKind == nil, message.replayOf == nil, message.act != .neither
                     {
-                        state.watches[accepted.conversation]?.closes = accepted.message.act == .closes
+                        state.watches[message.conversation]?.closes = message.act == .closes
                     }
+                }
+                if let key = meaning.assignedConversation,
+                    let steps = state.inFlight.removeValue(forKey: key)
+                {
+                    resumed.append((key, steps))
                 }
             }
             changed += state.table.takeDropped()
@@ -214,12 +213,9 @@ final class Assignments: Sendable {
                 }
                 do throws(StoreError) {
                     try journal.append(
-                        JournalEntry(
-                            body: JournalBody.assignment(
-                                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: .now()),
-                            waiter: .completion { continuation.resume(with: $0.map { _ in }) },
-                            assignment: AssignmentEffect(
-                                conversation: key, assignment: entry.assignment, endedIn: entry.endedIn)))
+                        JournalBody.assignment(
+                            entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: .now()),
+                        for: .completion { continuation.resume(with: $0.map { _ in }) })
                     return .appended
                 } catch .assignment {
                     // The customer's close is being written, and its record will replace the entry.
@@ -237,34 +233,11 @@ final class Assignments: Sendable {
     }
 }
 
-/// The change that a journal entry makes to the assignment of its conversation once the entry is on disk.
-struct AssignmentEffect: Sendable {
-    let conversation: ConversationKey
-    let assignment: Assignment
-    /// For a copy in a later segment, the value of `AssignmentTable.Entry.endedIn`; otherwise nil.
-    var endedIn: UInt64?
-}
-
-extension AssignmentTable {
-    fileprivate mutating func apply(
-        _ effect: AssignmentEffect, _ record: JournalledRecord, _ unfinished: Unfinished
-    ) {
-        set(
-            effect.assignment, of: effect.conversation, endedIn: effect.endedIn, by: record.number,
-            in: record.location.segment, unfinished)
+extension JournalRecord {
+    /// The conversation whose assignment the record sets, whatever the assignment was before; nil for any other record.
+    fileprivate var assignedConversation: ConversationKey? {
+        if case .assignment(let record) = self { record.conversation } else { assigns }
     }
 
-    /// Applies a durable message; returns whether it changed the state of its conversation.
-    fileprivate mutating func apply(
-        _ accepted: AcceptedMessage, _ record: JournalledRecord, _ unfinished: Unfinished
-    ) -> Bool {
-        guard accepted.message.outboundKind == nil else {
-            guard let person = accepted.message.author?.person else { return false }
-            recordSign(of: person, in: accepted.conversation, at: accepted.message.receivedAt)
-            return false
-        }
-        return apply(
-            accepted.message.act, of: accepted.conversation, at: accepted.message.receivedAt,
-            by: record.number, in: record.location.segment, unfinished)
-    }
+    fileprivate var isAssignment: Bool { assignedConversation != nil }
 }

@@ -137,20 +137,20 @@ extension Store {
         return try await withCheckedThrowingContinuation { continuation in
             assignments.run(key, endingWatch: context != nil) { [self] table, closes in
                 let context = context?.updated(closes, scheduler.closes(key))
-                var claim: AssignmentEffect?
+                var claims = false
                 // A duplicate of a stored message is neither refused nor a claim: both were decided for the
                 // stored message.
                 if !deduplicator.holds(message) {
                     switch table.claim(with: message, of: key, context, takes: takes) {
-                    case .success(let effect): claim = effect
+                    case .success(let isClaim): claims = isClaim
                     case .failure(let refusal):
                         return .done { continuation.resume(throwing: StoreError.assignment(refusal)) }
                     }
                 }
                 let isAppended = deduplicator.append(
-                    message, claim: claim, claimedAt: context?.sequence, to: journal, isPrompt: true
+                    message, claimedAt: claims ? context?.sequence : nil, to: journal, isPrompt: true
                 ) { continuation.resume(returning: $0) }
-                return claim != nil && isAppended ? .appended : .done {}
+                return claims && isAppended ? .appended : .done {}
             }
         }
     }
@@ -247,10 +247,7 @@ extension Store {
                         completion(result.map { next.durable(as: $0.number) })
                     }
                     try journal.append(
-                        JournalEntry(
-                            body: JournalBody.assignment(next, of: key, by: change.name, at: at),
-                            waiter: waiter,
-                            assignment: AssignmentEffect(conversation: key, assignment: next)))
+                        JournalBody.assignment(next, of: key, by: change.name, at: at), for: waiter)
                     return .appended
                 } catch {
                     return .done { completion(.failure(error)) }
@@ -281,24 +278,24 @@ extension AssignmentTable {
         return .to(next)
     }
 
-    /// Returns the claim that an outbound message makes; nil without a claim, a failure for a refusal.
+    /// Returns whether an outbound message claims the conversation; a failure for a refusal.
     func claim(
         with message: ReceivedMessage, of key: ConversationKey, _ context: Store.AssignmentContext?,
         takes: Bool
-    ) -> Result<AssignmentEffect?, AssignmentRefusal> {
+    ) -> Result<Bool, AssignmentRefusal> {
         switch message.author {
         case .handler?, .program?:
             let refusal = assignment(of: key).refusal(ofProgramSending: message.outboundKind)
-            return refusal.map { .failure($0) } ?? .success(nil)
+            return refusal.map { .failure($0) } ?? .success(false)
         case .person(let person?)?:
-            guard let context else { return .success(nil) }
+            guard let context else { return .success(false) }
             let change = AssignmentChange.claim(person, takes: takes)
             switch applying(change, to: key, context, at: message.receivedAt) {
-            case .to(let next): return .success(AssignmentEffect(conversation: key, assignment: next))
-            case .unchanged: return .success(nil)
+            case .to: return .success(true)
+            case .unchanged: return .success(false)
             case .refused(let refusal): return .failure(refusal)
             }
-        case .person(nil)?, .unnamedPerson?, .server?, nil: return .success(nil)
+        case .person(nil)?, .unnamedPerson?, .server?, nil: return .success(false)
         }
     }
 
@@ -308,11 +305,11 @@ extension AssignmentTable {
     /// one, or the customer closed it.
     func handOff(
         _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
-    ) throws(StoreError) -> AssignmentEffect? {
+    ) throws(StoreError) -> AssignmentRecord? {
         guard case .handedOff(let reason) = outcome.verdict else { return nil }
         let change = AssignmentChange.handOff(reason: reason, isAnnounced: !outcome.replies.isEmpty)
         switch applying(change, to: key, context, at: at) {
-        case .to(let next): return AssignmentEffect(conversation: key, assignment: next)
+        case .to(let next): return AssignmentRecord(conversation: key, assignment: next, endedIn: nil)
         case .unchanged: return nil
         case .refused(let refusal): throw .assignment(refusal)
         }

@@ -2,13 +2,13 @@ import BusinessMessages
 
 /// Derives the expected conversation lines from the journal's records, read in order.
 struct LineFold {
-    private var open: [UInt64: RecoveredJournal.Recovered] = [:]
+    private var open: [UInt64: JournalState.Message] = [:]
 
     /// Applies a record; returns the line that it completes.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation)
         -> JournalledLine?
     {
-        if let begun = RecoveredJournal.Recovered(begunBy: record, number: number, at: location) {
+        if let begun = JournalState.Message(begunBy: record, number: number, at: location) {
             open[number] = begun
         }
         guard let subject = record.subject, let index = open.index(forKey: subject) else { return nil }
@@ -41,7 +41,7 @@ struct JournalledLine: Sendable {
     /// The line of the message that this reply answers; nil without one, and for a line that is not a reply.
     var answered: JournalledLine? {
         guard reply != nil else { return nil }
-        return RecoveredJournal.Recovered(conversation: conversation, state: state).inboundLine
+        return JournalState.Message(conversation: conversation, state: state).inboundLine
     }
 
     /// Returns the line and the line of results, if any; empty when the message was never recorded.
@@ -85,7 +85,7 @@ extension MessageRecords {
     }
 }
 
-extension RecoveredJournal.Recovered {
+extension JournalState.Message {
     /// Creates the event that begins with this record; nil when no event begins with it.
     init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {

@@ -405,13 +405,10 @@ extension Store {
                         try table.handOff(outcome, of: key, context, at: at)
                     }
                     try journal.append(
-                        JournalEntry(
-                            body: JournalBody.outcome(
-                                of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind,
-                                outcome, handOff: handOff, at: at),
-                            waiter: .completion { continuation.resume(with: $0.map(Optional.some)) },
-                            effect: .replies(outcome.replies.count, segment: pending.location.segment),
-                            assignment: handOff))
+                        JournalBody.outcome(
+                            of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind,
+                            outcome, handOff: handOff, at: at),
+                        for: .completion { continuation.resume(with: $0.map(Optional.some)) })
                     return handOff == nil ? .done {} : .appended
                 } catch {
                     return .done { continuation.resume(throwing: error) }
@@ -485,11 +482,7 @@ extension Store {
             JournalBody.finished(
                 of: delivery.record, kind: pending.recording.kind, result,
                 attempts: pending.tries > 0 ? Int(pending.tries) : nil, at: .now()),
-            for: .none,
-            effect: .end(
-                segment: pending.location.segment,
-                deadLetter: result.isDeadLetter ? DeadLetter(delivery.record, reply: nil) : nil,
-                of: delivery.conversation.business))
+            for: .none)
         if !assignments.isEmpty, result.reachedHandler {
             assignments.finish(delivery.record, of: delivery.conversation)
         }

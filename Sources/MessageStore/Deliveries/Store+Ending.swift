@@ -46,7 +46,7 @@ extension Store {
         of removed: Set<BusinessID>, olderThan age: Duration, reason: String
     ) async throws -> Int {
         if removed.isEmpty { return 0 }
-        let limit = accounts.now.advanced(by: .zero - age)
+        let limit = journalState.now.advanced(by: .zero - age)
         await journal.flush()
         let pending = try await files.eventsOnQueue { !$0.isFinished && removed.contains($0.business) }
         var latest: [BusinessID: Timestamp] = [:]
@@ -73,9 +73,7 @@ extension Store {
         try journal.append(
             JournalBody.finished(
                 of: pending.record, kind: pending.recording.kind, .erased, at: .now()),
-            for: .none,
-            effect: .end(
-                segment: pending.location.segment, deadLetter: nil, of: lease.conversation.business))
+            for: .none)
         return true
     }
 
@@ -97,11 +95,7 @@ extension Store {
             let result = result.end(of: pending)
             try journal.append(
                 JournalBody.finished(of: pending.record, kind: pending.recording.kind, result, at: .now()),
-                for: .none,
-                effect: .end(
-                    segment: pending.location.segment,
-                    deadLetter: result.isDeadLetter ? DeadLetter(pending.record, reply: nil) : nil,
-                    of: key.business))
+                for: .none)
         }
         // The flush includes the records above, so they are durable when it returns.
         await journal.flush()

@@ -20,10 +20,7 @@ extension Store {
         }
         let messages = events.map(\.replay)
         let written = try await journal.append(
-            zip(messages, events).map { (JournalBody.message($0, replayOf: $1.record), .message) })
-        for record in records {
-            accounts.withLedger { $0.recordDecision(about: DeadLetter(record, reply: nil)) }
-        }
+            zip(messages, events).map { JournalBody.message($0, replayOf: $1.record) })
         for (message, record) in zip(messages, written) {
             guard message.outboundKind == nil else {
                 addToOutbox(message, as: record)
@@ -52,12 +49,7 @@ extension Store {
             throw StoreError.notDead(record: other.record)
         }
         _ = try await journal.append(
-            events.map {
-                (
-                    JournalBody.dropped(of: $0.record, at: .now()),
-                    .decision(about: DeadLetter($0.record, reply: nil))
-                )
-            })
+            events.map { JournalBody.dropped(of: $0.record, at: .now()) })
     }
 
     func addToOutbox(_ message: ReceivedMessage, as record: JournalledRecord) {

@@ -5,7 +5,7 @@ extension JournalRecord {
     /// The rest of a record of an erased customer, after the erasure.
     ///
     /// `{"record":2,"batch":1,"type":"erased","was":"message","at":"…","key":"…"   ,"crc32":"…"}`.
-    struct Erased: Sendable {
+    struct Erased: Hashable, Sendable {
         /// The identity of an erased message, by which a duplicate is detected; nil for other records.
         let key: MessageKey?
         /// The time of the erased record, if it is known.

@@ -124,7 +124,7 @@ extension Store {
         await assignmentFiles.rest()
         let last = journal.lastRecord
         await journal.endSegment()
-        accounts.withLedger { ledger in
+        journalState.withLedger { ledger in
             for letter in ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
                 ledger.recordDecision(about: letter)
             }

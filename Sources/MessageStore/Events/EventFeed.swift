@@ -47,7 +47,8 @@ final class EventFeed: Sendable {
                     state.entries.append(
                         .message(
                             record.number, message.message,
-                            claimedBy: entry.assignment?.assignment.person))
+                            claimedBy: entry.record.meaning.assigns == nil
+                                ? nil : message.message.author?.person))
                 } else {
                     state.entries.append(.record(record.number, body: entry.body))
                 }

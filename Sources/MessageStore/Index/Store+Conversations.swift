@@ -97,7 +97,7 @@ extension Store {
     /// Returns at once: the index is built in the background.
     package func keepIndex(_ isKept: Bool) {
         if isKept {
-            index.turnOn(checkpoint: accounts.withLedger { $0.checkpoint })
+            index.turnOn(checkpoint: journalState.withLedger { $0.checkpoint })
         } else {
             index.turnOff()
         }

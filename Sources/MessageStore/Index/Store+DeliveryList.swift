@@ -158,12 +158,12 @@ extension Store {
 
     /// Returns the number of a business's deliveries and replies that wait for a decision; reads no file.
     package func deadLetterCount(of business: BusinessID) -> Int {
-        accounts.withLedger { $0.deadLetterCounts[business] ?? 0 }
+        journalState.withLedger { $0.deadLetterCounts[business] ?? 0 }
     }
 
     /// The dead letters of a business, in no order.
     func deadLetters(of business: BusinessID) -> [DeadLetter] {
-        accounts.withLedger { $0.deadLetters.filter { $0.value.business == business }.map(\.key) }
+        journalState.withLedger { $0.deadLetters.filter { $0.value.business == business }.map(\.key) }
     }
 }
 

@@ -35,6 +35,9 @@ final class Deduplicator: Sendable {
         maximumPendingDeliveries.store(configuration.maximumPendingDeliveries, ordering: .relaxed)
     }
 
+    /// A copy of the index at this moment.
+    var indexCopy: MessageIndex { index.withLock { $0 } }
+
     /// The number of known messages.
     var count: Int { index.withLock { $0.count } }
 
@@ -59,16 +62,17 @@ final class Deduplicator: Sendable {
 
     /// Journals a message unless it is known; returns whether it was appended.
     ///
-    /// With a `claim`, the same record assigns the conversation to the message's author; `sequence` is the
-    /// number of the conversation's next line.
+    /// With a `sequence`, the number of the conversation's next line, the same record assigns the conversation
+    /// to the message's author.
     @discardableResult
     func append(
-        _ message: ReceivedMessage, claim: AssignmentEffect? = nil, claimedAt sequence: Int? = nil,
+        _ message: ReceivedMessage, claimedAt sequence: Int? = nil,
         to journal: Journal, isPrompt: Bool, completion: @escaping AppendCompletion
     ) -> Bool {
         let key = MessageKey(business: message.business, id: message.id)
-        let body = JournalBody.message(message, claimedAt: claim == nil ? nil : sequence)
-        let accepted = AcceptedMessage(key: key, message: message)
+        let conversation = ConversationKey(business: message.business, customer: message.customer)
+        let record = JournalBody.message(message, key, claimedAt: sequence, in: conversation)
+        let accepted = AcceptedMessage(key: key, message: message, conversation: conversation)
         // Claim and append under one lock, so that no second copy arrives between the claim and a refusal.
         let (answer, isAppended) = index.withLock { index -> (AppendResult?, Bool) in
             switch index.claim(key, at: message.receivedAt, completion) {
@@ -87,9 +91,7 @@ final class Deduplicator: Sendable {
                         throw .quotaReached(maximum: quota)
                     }
                     try journal.append(
-                        JournalEntry(
-                            body: body, waiter: .sender(accepted, completion), effect: .message,
-                            assignment: claim),
+                        JournalEntry(record: record, waiter: .sender(accepted, completion)),
                         isPrompt: isPrompt)
                     return (nil, true)
                 } catch {

@@ -85,10 +85,9 @@ final class Journal: Sendable {
     /// inbound message can cause. After an error, `waiter` gets no result. A record with `isPrompt` set to
     /// false may wait until ``begin()`` is called.
     func append(
-        _ body: [UInt8], for waiter: JournalEntry.Waiter, isPrompt: Bool = true,
-        effect: JournalEntry.Effect? = nil
+        _ record: AppendedRecord, for waiter: JournalEntry.Waiter, isPrompt: Bool = true
     ) throws(StoreError) {
-        try append(JournalEntry(body: body, waiter: waiter, effect: effect), isPrompt: isPrompt)
+        try append(JournalEntry(record: record, waiter: waiter), isPrompt: isPrompt)
     }
 
     /// Starts writing the records that were appended with `isPrompt` set to false.
@@ -104,7 +103,7 @@ final class Journal: Sendable {
     /// The number of waiting records at which writing starts without a call of ``begin()``.
     private static let fullBatchCount = 32
 
-    /// Appends a record, and `others` in the same batch; throws like ``append(_:for:isPrompt:effect:)``.
+    /// Appends a record, and `others` in the same batch; throws like ``append(_:for:isPrompt:)``.
     ///
     /// Also throws ``AssignmentRefusal/closed`` for an assignment to a person, or for a handoff that waits
     /// for one, after the customer closed the conversation. Only a close that is not on disk yet is checked
@@ -115,9 +114,7 @@ final class Journal: Sendable {
         let limit = maximumWaitingBytes
         let (refusal, schedules, arms) = waiting.withLock { waiting -> (StoreError?, Bool, Bool) in
             if waiting.isClosed { return (.closed, false, false) }
-            if let change = entry.assignment, change.assignment.isAssigned,
-                waiting.isClosing(change.conversation)
-            {
+            if let assigned = entry.record.meaning.assigns, waiting.isClosing(assigned) {
                 return (.assignment(.closed), false, false)
             }
             if case .sender = entry.waiter, waiting.bytes + entry.body.count > limit {
@@ -144,9 +141,9 @@ final class Journal: Sendable {
     }
 
     /// Appends a record and waits until it is on disk.
-    func append(_ body: [UInt8], effect: JournalEntry.Effect? = nil) async throws -> JournalledRecord {
+    func append(_ record: AppendedRecord) async throws -> JournalledRecord {
         try await withCheckedThrowingContinuation { continuation in
-            do { try append(body, for: .task(continuation), effect: effect) } catch {
+            do { try append(record, for: .task(continuation)) } catch {
                 continuation.resume(throwing: error)
             }
         }
@@ -155,14 +152,12 @@ final class Journal: Sendable {
     /// Appends several records in one batch, and waits until they are on disk.
     ///
     /// After an error, none of them is in the journal.
-    func append(_ bodies: [(body: [UInt8], effect: JournalEntry.Effect)]) async throws -> [JournalledRecord] {
-        guard let first = bodies.first else { return [] }
+    func append(_ records: [AppendedRecord]) async throws -> [JournalledRecord] {
+        guard let first = records.first else { return [] }
         return try await withCheckedThrowingContinuation { continuation in
             let entry = JournalEntry(
-                body: first.body, waiter: .tasks(continuation, count: bodies.count), effect: first.effect)
-            let others = bodies.dropFirst().map {
-                JournalEntry(body: $0.body, waiter: .same, effect: $0.effect)
-            }
+                record: first, waiter: .tasks(continuation, count: records.count))
+            let others = records.dropFirst().map { JournalEntry(record: $0, waiter: .same) }
             do { try append(entry, with: others) } catch { continuation.resume(throwing: error) }
         }
     }
@@ -245,6 +240,14 @@ final class Journal: Sendable {
                 body()
                 continuation.resume()
             }
+        }
+    }
+
+    /// The segments from this one on, each with the end of its last record; called on the journal's queue.
+    func segmentEnds(from first: UInt64) -> [JournalSnapshot.End] {
+        writer.withLock { writer in
+            writer.removeEnds(before: first)
+            return writer.ends
         }
     }
 

@@ -36,10 +36,11 @@ enum JournalBody {
     /// is the SHA-256 of the API request that sent it. `"claims":12` means that the author claims the
     /// conversation; the number is that of the conversation's next line.
     static func message(
-        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil,
-        claimedAt sequence: Int? = nil
-    ) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
+        _ message: ReceivedMessage, _ key: MessageKey, replayOf original: UInt64? = nil,
+        retriedReply: Int? = nil,
+        claimedAt sequence: Int? = nil, in conversation: ConversationKey
+    ) -> AppendedRecord {
+        let body = JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
             writer.field("type", "message")
             writer.key("at")
             writer.raw {
@@ -61,21 +62,36 @@ enum JournalBody {
             if message.hasPayloadReference { writer.field("reference", true) }
             write(message: message.message, to: &writer)
         }
+        let meaning = JournalRecord.Message(
+            conversation: conversation, key: key, at: message.receivedAt,
+            hasReference: message.hasPayloadReference, replayOf: original, retriedReply: retriedReply,
+            outboundKind: message.outboundKind, act: message.act, author: message.author, claimedAt: sequence)
+        return AppendedRecord(meaning: .message(meaning), body: body)
+    }
+
+    /// The record of a message, or with `original` of its replay, or of that of one of its replies.
+    static func message(
+        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
+    ) -> AppendedRecord {
+        Self.message(
+            message, MessageKey(business: message.business, id: message.id), replayOf: original,
+            retriedReply: retriedReply,
+            in: ConversationKey(business: message.business, customer: message.customer))
     }
 
     /// The result of a payload reference.
     ///
     /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` instead of the message.
-    static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> [UInt8] {
+    static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> AppendedRecord {
         switch resolution {
         case .resolved(let message):
-            return object("resolved") {
+            return self.record(.resolved(of: record), "resolved") {
                 $0.field("of", Int(record))
                 $0.field("at", at)
                 write(message: message, to: &$0)
             }
         case .failed(let reason):
-            return object("resolved") {
+            return self.record(.resolved(of: record), "resolved") {
                 $0.field("of", Int(record))
                 $0.field("at", at)
                 $0.field("failure", reason)
@@ -93,8 +109,8 @@ enum JournalBody {
     static func files(
         of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil,
         payment: RecordedPayment? = nil, at: Timestamp
-    ) -> [UInt8] {
-        object("files") { writer in
+    ) -> AppendedRecord {
+        self.record(.files(of: record), "files") { writer in
             writer.field("of", Int(record))
             writer.field("at", at)
             writer.field("ownLine", true)
@@ -118,8 +134,8 @@ enum JournalBody {
     /// line.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
-        handOff: AssignmentEffect? = nil, at: Timestamp
-    ) -> [UInt8] {
+        handOff: AssignmentRecord? = nil, at: Timestamp
+    ) -> AppendedRecord {
         let (name, reason, problems): (String, String?, [UInt8]?) =
             switch outcome.verdict {
             case .handled: ("handled", nil, nil)
@@ -127,7 +143,9 @@ enum JournalBody {
             case .handedOff(let reason): ("handedOff", reason, nil)
             case .refused(let answer): ("failed", answer.reason, answer.problems)
             }
-        return object("outcome") { writer in
+        let meaning = JournalRecord.Outcome(
+            of: record, at: at, kind: kind, replies: outcome.replies.count, handOff: handOff)
+        return self.record(.outcome(meaning), "outcome") { writer in
             writer.field("of", Int(record))
             writer.field("at", at)
             writer.field("attempt", attempt)
@@ -173,8 +191,13 @@ enum JournalBody {
     /// `"message":{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
     static func reply(
         _ entry: OutboxEntry, _ result: ReplyResult, attempts: Int, isReported: Bool, at: Timestamp
-    ) -> [UInt8] {
-        object("reply") {
+    ) -> AppendedRecord {
+        let meaning = JournalRecord.Reply(
+            of: entry.id.record, index: entry.id.index,
+            status: ReplyState.Status(rawValue: result.name) ?? .dropped, httpStatus: result.status,
+            reason: result.reason, attempts: attempts, at: at,
+            reportedIn: isReported ? entry.conversation : nil)
+        return record(.reply(meaning), "reply") {
             $0.field("of", Int(clamping: entry.id.record))
             $0.field("index", entry.id.index)
             $0.field("id", entry.reply.id.rawValue)
@@ -202,8 +225,13 @@ enum JournalBody {
 
     /// `{"type":"replyAttempt","of":12,"index":0,"attempt":1,"at":"…","next":"…"}`: an attempt to send a
     /// reply failed; the next attempt is at `next`.
-    static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp) -> [UInt8] {
-        object("replyAttempt") {
+    static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp)
+        -> AppendedRecord
+    {
+        record(
+            .replyAttempt(.init(of: reply.record, index: reply.index, number: attempt, next: next)),
+            "replyAttempt"
+        ) {
             $0.field("of", Int(clamping: reply.record))
             $0.field("index", reply.index)
             $0.field("attempt", attempt)
@@ -216,8 +244,11 @@ enum JournalBody {
     /// without an outcome; the next attempt is at `next`, and the delivery may be parked until then.
     static func attempt(
         of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp, isParked: Bool
-    ) -> [UInt8] {
-        object("attempt") {
+    ) -> AppendedRecord {
+        self.record(
+            .attempt(.init(of: record, number: attempt, isCrash: false, isParked: isParked, next: next)),
+            "attempt"
+        ) {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
             $0.field("at", at)
@@ -228,8 +259,10 @@ enum JournalBody {
 
     /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: the process crashed during this
     /// attempt.
-    static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> [UInt8] {
-        object("attempt") {
+    static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> AppendedRecord {
+        self.record(
+            .attempt(.init(of: record, number: attempt, isCrash: true, isParked: false, next: nil)), "attempt"
+        ) {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
             $0.field("at", at)
@@ -246,8 +279,12 @@ enum JournalBody {
     /// refused answer.
     static func finished(
         of record: UInt64, kind: Kind?, _ result: DeliveryResult, attempts: Int? = nil, at: Timestamp
-    ) -> [UInt8] {
-        object("finished") {
+    ) -> AppendedRecord {
+        let meaning = JournalRecord.Finished(
+            of: record, kind: kind, result: JournalEvent.Status(rawValue: result.name) ?? .handled,
+            reason: result.reason, original: result.original, isRefusal: result.problems != nil,
+            attempts: attempts ?? 0)
+        return self.record(.finished(meaning), "finished") {
             $0.field("of", Int(record))
             $0.field("kind", kind?.rawValue)
             $0.field("result", result.name)
@@ -261,8 +298,8 @@ enum JournalBody {
 
     /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dead letter was dropped: the event, or its reply
     /// with this `index`.
-    static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> [UInt8] {
-        object("dropped") {
+    static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> AppendedRecord {
+        self.record(.dropped(of: record, reply: index), "dropped") {
             $0.field("of", Int(clamping: record))
             $0.field("index", index)
             $0.field("at", at)
@@ -274,8 +311,8 @@ enum JournalBody {
     /// `{"type":"carried","of":12,"at":"…","business":"…","customer":"…","id":"…","replayOf":…,"kind":"text",`
     /// `"attempts":7,"result":"failed","reason":"…","problems":[…],"attributes":{…},"reference":true,"message":{…}}`;
     /// `of` is the event's record number, and `at` its arrival time.
-    static func carried(_ event: JournalEvent) -> [UInt8] {
-        object("carried") { writer in
+    static func carried(_ event: JournalEvent) -> AppendedRecord {
+        record(.carried(of: event.record, reply: nil, business: event.business), "carried") { writer in
             writer.field("of", Int(clamping: event.record))
             writer.field("at", event.at)
             writer.field("business", event.business.rawValue)
@@ -300,8 +337,10 @@ enum JournalBody {
     /// `{"type":"carried","of":12,"index":0,"at":"…","business":"…","customer":"…","id":"…","kind":"text","attempts":3,`
     /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is
     /// the time at which the reply was decided.
-    static func carried(_ reply: JournalReply) -> [UInt8] {
-        object("carried") { writer in
+    static func carried(_ reply: JournalReply) -> AppendedRecord {
+        record(
+            .carried(of: reply.id.record, reply: reply.id.index, business: reply.business), "carried"
+        ) { writer in
             writer.field("of", Int(clamping: reply.id.record))
             writer.field("index", reply.id.index)
             writer.field("at", reply.decidedAt)
@@ -331,8 +370,10 @@ enum JournalBody {
     static func assignment(
         _ assignment: Assignment, of conversation: ConversationKey, by change: String,
         endedIn: UInt64? = nil, at: Timestamp
-    ) -> [UInt8] {
-        object("assignment") { writer in
+    ) -> AppendedRecord {
+        let meaning = AssignmentRecord(
+            conversation: conversation, assignment: assignment, endedIn: endedIn)
+        return record(.assignment(meaning), "assignment") { writer in
             writer.field("at", at)
             writer.field("business", conversation.business.rawValue)
             writer.field("customer", conversation.customer.rawValue)
@@ -347,8 +388,8 @@ enum JournalBody {
     /// `{"type":"checkpoint","through":12,"at":"…"}`: the conversation lines up to this record are on disk.
     ///
     /// These are the lines of every delivery whose `finished` record has at most this number.
-    static func checkpoint(through record: UInt64, at: Timestamp) -> [UInt8] {
-        object("checkpoint") {
+    static func checkpoint(through record: UInt64, at: Timestamp) -> AppendedRecord {
+        self.record(.checkpoint(through: record), "checkpoint") {
             $0.field("through", Int(record))
             $0.field("at", at)
         }
@@ -356,7 +397,9 @@ enum JournalBody {
 
     /// `{"type":"unsynced","at":"…"}`: a sync of conversations failed; until the next checkpoint, lines
     /// written since the last checkpoint may not be on disk, even when files contain them.
-    static func unsynced(at: Timestamp) -> [UInt8] { object("unsynced") { $0.field("at", at) } }
+    static func unsynced(at: Timestamp) -> AppendedRecord {
+        record(.unsynced, "unsynced") { $0.field("at", at) }
+    }
 
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
         if attributes.isEmpty { return }
@@ -375,6 +418,12 @@ enum JournalBody {
         guard let problems else { return }
         writer.key("problems")
         writer.raw(oneLine(problems))
+    }
+
+    private static func record(
+        _ meaning: JournalRecord, _ type: String, _ members: (inout JSONWriter) -> Void
+    ) -> AppendedRecord {
+        AppendedRecord(meaning: meaning, body: object(type, members))
     }
 
     private static func object(_ type: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -33,7 +33,7 @@ struct JournalDamage: Sendable {
     }
 
     /// Determines which lost records need a repair; must be called after the whole journal was read.
-    mutating func judge(_ reader: JournalReader, openMessages: [RecoveredJournal.Recovered]) {
+    mutating func judge(_ reader: JournalReader, openMessages: [JournalState.Message]) {
         losses = (reader.losses + losses).sorted { $0.records.lowerBound < $1.records.lowerBound }
         blemishes = reader.blemishes.map(\.segment)
         let firstOpen = openMessages.map(\.state.record).min() ?? .max

@@ -1,33 +1,20 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// A record on its way to the journal's writer.
-struct JournalEntry: Sendable {
+/// A record that is being appended.
+struct AppendedRecord: Sendable {
+    /// The parsed form that a reader of the journal gets from ``body``.
+    let meaning: JournalRecord
     /// The record without its number, batch and checksum: a JSON object that begins with `"type"`.
     let body: [UInt8]
+}
+
+/// A record on its way to the journal's writer.
+struct JournalEntry: Sendable {
+    let record: AppendedRecord
     /// The receiver of the result.
     let waiter: Waiter
-    /// The change that the record causes in the ledger of segments once it is on disk.
-    var effect: Effect?
-    /// The change that the record causes in its conversation's assignment once it is on disk.
-    var assignment: AssignmentEffect?
-
-    /// A change in the ledger of segments.
-    enum Effect: Sendable {
-        /// A message was stored, and its delivery is unfinished.
-        case message
-        /// A handler decided this many replies, which are still to be sent; `segment` has the message that they answer.
-        case replies(Int, segment: UInt64)
-        /// The delivery of a message in this segment, or one of its replies, ended.
-        case end(segment: UInt64, deadLetter: DeadLetter?, of: BusinessID)
-        /// A reply to a message in this segment failed, and the record also is the event that reports the
-        /// failure.
-        case reportedEnd(segment: UInt64, deadLetter: DeadLetter, of: BusinessID)
-        /// A dead letter was dropped or retried.
-        case decision(about: DeadLetter)
-        /// The conversation lines of records up to this one are on disk.
-        case checkpoint(through: UInt64)
-    }
+    var body: [UInt8] { record.body }
 
     /// The receiver of the result: whether the record is on disk.
     ///
@@ -61,7 +48,5 @@ struct AcceptedMessage: Sendable {
     let key: MessageKey
     let message: ReceivedMessage
 
-    var conversation: ConversationKey {
-        ConversationKey(business: message.business, customer: message.customer)
-    }
+    let conversation: ConversationKey
 }

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// A parsed journal record, without the texts of its messages.
-enum JournalRecord: Sendable {
+enum JournalRecord: Hashable, Sendable {
     /// A received, replayed or proactive message.
     case message(Message)
     /// The payload of a message's reference was downloaded, or the download failed.
@@ -37,7 +37,7 @@ enum JournalRecord: Sendable {
     /// An unknown type, or a record without relevant content.
     case other
 
-    struct Message: Sendable {
+    struct Message: Hashable, Sendable {
         let conversation: ConversationKey
         let key: MessageKey
         let at: Timestamp?
@@ -53,7 +53,7 @@ enum JournalRecord: Sendable {
         var claimedAt: Int?
     }
 
-    struct Outcome: Sendable {
+    struct Outcome: Hashable, Sendable {
         let of: UInt64
         let at: Timestamp?
         let kind: Kind?
@@ -63,14 +63,14 @@ enum JournalRecord: Sendable {
         var handOff: AssignmentRecord?
     }
 
-    struct ReplyAttempt: Sendable {
+    struct ReplyAttempt: Hashable, Sendable {
         let of: UInt64
         let index: Int
         let number: Int
         let next: Timestamp?
     }
 
-    struct Reply: Sendable {
+    struct Reply: Hashable, Sendable {
         let of: UInt64
         let index: Int
         let status: ReplyState.Status
@@ -82,7 +82,7 @@ enum JournalRecord: Sendable {
         let reportedIn: ConversationKey?
     }
 
-    struct Attempt: Sendable {
+    struct Attempt: Hashable, Sendable {
         let of: UInt64
         let number: Int
         let isCrash: Bool
@@ -90,7 +90,7 @@ enum JournalRecord: Sendable {
         let next: Timestamp?
     }
 
-    struct Finished: Sendable {
+    struct Finished: Hashable, Sendable {
         let of: UInt64
         let kind: Kind?
         let result: JournalEvent.Status
@@ -134,6 +134,17 @@ enum JournalRecord: Sendable {
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
         case .message, .assignment, .checkpoint, .unsynced, .segment, .erased, .other: nil
+        }
+    }
+
+    /// The conversation that the record gives to a person or to those who wait for one; nil for any other
+    /// record.
+    var assigns: ConversationKey? {
+        switch self {
+        case .assignment(let record): record.assignment.isAssigned ? record.conversation : nil
+        case .outcome(let outcome): outcome.handOff?.conversation
+        case .message(let message): message.claimedAt == nil ? nil : message.conversation
+        default: nil
         }
     }
 

@@ -97,9 +97,9 @@ struct JournalRecovery {
         try reading.forEach { records throws(StoreError) in try apply(records) }
         reader.finish()
         // The numbers of abandoned or lost records are not used for new records.
-        for range in reader.abandoned.ranges { state.skip(to: range.upperBound + 1) }
-        for loss in reader.losses { state.skip(to: loss.records.upperBound + 1) }
-        damage.judge(reader, openMessages: state.unended)
+        for range in reader.abandoned.ranges { state.state.skip(to: range.upperBound + 1) }
+        for loss in reader.losses { state.state.skip(to: loss.records.upperBound + 1) }
+        damage.judge(reader, openMessages: state.state.unended)
         for loss in damage.losses {
             logger.error(
                 "the disk lost records of the journal; conversations that may be affected are held back, and /readyz names the records",
@@ -159,7 +159,7 @@ struct JournalRecovery {
                 // Each broken piece may have been a record.
                 let last = segment + UInt64(scan.brokenPieces) - 1
                 damage.add(JournalReader.Loss(records: segment...last, segment: segment, line: 1))
-                state.skip(to: last + 1)
+                state.state.skip(to: last + 1)
             case .powerCut, .damaged: return rest.count + 1
             }
         }

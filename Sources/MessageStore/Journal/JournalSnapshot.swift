@@ -7,6 +7,12 @@ import BalloonWire
 /// complete journal. For unfinished messages it has only the places of their lines, which the start reads.
 /// The state of a message is therefore computed from records only, and has no second format.
 struct JournalSnapshot: Sendable {
+    /// The end of a segment's last record: the offset after its line feed.
+    struct End: Sendable {
+        let first: UInt64
+        let bytes: Int
+    }
+
     /// A segment that the snapshot covers.
     struct Segment: Hashable, Sendable {
         let first: UInt64
@@ -103,16 +109,16 @@ struct JournalSnapshot: Sendable {
         self.index = index
     }
 
-    init(of state: RecoveredJournal, lastRecord: UInt64, segments: [Segment]) {
+    init(of recovered: RecoveredJournal, lastRecord: UInt64, segments: [Segment]) {
         self.lastRecord = lastRecord
         self.segments = segments
-        nextRecord = state.nextRecord
-        isUnsynced = state.isUnsynced
-        latestMessageAt = state.latestMessageAt
-        ledger = state.ledger
-        assignments = state.assignments
-        openLines = state.openLines
-        index = state.index
+        nextRecord = recovered.state.nextRecord
+        isUnsynced = recovered.state.isUnsynced
+        latestMessageAt = recovered.state.latestMessageAt
+        ledger = recovered.state.ledger
+        assignments = recovered.assignments
+        openLines = recovered.state.openLines
+        index = recovered.index
     }
 }
 

@@ -17,6 +17,8 @@ struct JournalWriter: Sendable {
     /// The records that a repair removed, and that the next segment declares abandoned.
     private var declared: [ClosedRange<UInt64>] = []
     private var lines: [UInt8] = []
+    /// The segments with records, each with the end of its last record.
+    private(set) var ends: [JournalSnapshot.End]
 
     private struct Segment {
         let file: File
@@ -38,7 +40,11 @@ struct JournalWriter: Sendable {
     private static let pause = Duration.seconds(600)
     private var preparesAgain: ContinuousClock.Instant?
 
-    init(_ configuration: StoreConfiguration, directory: String, reader: SegmentReader, nextRecord: UInt64) {
+    init(
+        _ configuration: StoreConfiguration, directory: String, reader: SegmentReader, nextRecord: UInt64,
+        ends: [JournalSnapshot.Segment] = []
+    ) {
+        self.ends = ends.map { JournalSnapshot.End(first: $0.first, bytes: $0.endBytes) }
         self.directory = directory
         self.reader = reader
         self.nextRecord = nextRecord
@@ -82,11 +88,16 @@ struct JournalWriter: Sendable {
         segment.syncedBytes += lines.count
         segment.fileBytes = max(segment.fileBytes, segment.syncedBytes)
         if !entries.isEmpty { segment.hasEntries = true }
+        if ends.last?.first == segment.firstRecord { ends.removeLast() }
+        ends.append(JournalSnapshot.End(first: segment.firstRecord, bytes: segment.syncedBytes))
         self.segment = segment
         if segment.syncedBytes >= maximumSegmentBytes { end() }
         endIfOld()
         return records
     }
+
+    /// Forgets the segments before this one, because they are deleted.
+    mutating func removeEnds(before segment: UInt64) { ends.removeAll { $0.first < segment } }
 
     /// Preallocates the segment: fills the space after its records with line feeds, which later batches
     /// overwrite.

@@ -37,9 +37,33 @@ struct SnapshotFile: Sendable {
         }
     }
 
-    /// Writes a snapshot that replaces the previous one.
-    func write(_ snapshot: JournalSnapshot) throws(SystemError) {
-        try AtomicFile.write(snapshot.encoded(), to: path)
+    /// Writes a snapshot to a temporary file, which is on disk when the function returns.
+    func prepare(_ snapshot: JournalSnapshot) throws(SystemError) -> AtomicFile.Replacement {
+        try AtomicFile.Replacement(of: path, with: snapshot.encoded())
+    }
+
+    /// Replaces the previous snapshot with a prepared one.
+    func install(_ prepared: AtomicFile.Replacement) throws(SystemError) {
+        try prepared.install()
+        try Directory.synchronize(Directory.parent(of: path))
+    }
+
+    /// Returns the segments with the checksums of their last records; nil when one of them is unreadable or deleted.
+    func segments(endingAt ends: [JournalSnapshot.End]) -> [JournalSnapshot.Segment]? {
+        var segments: [JournalSnapshot.Segment] = []
+        for end in ends {
+            let path = journal + "/" + SegmentName.text(firstRecord: end.first)
+            // Without the segment, no snapshot is made, and the next start reads more of the journal.
+            guard let file = try? File(path, for: .reading),
+                let tail = try? file.read(
+                    at: max(0, end.bytes - JournalLine.checksumBytes - 2),
+                    count: JournalLine.checksumBytes + 1),
+                let checksum = JournalLine.checksum(of: tail[...])
+            else { return nil }
+            segments.append(
+                JournalSnapshot.Segment(first: end.first, endBytes: end.bytes, checksum: checksum))
+        }
+        return segments
     }
 
     /// Removes the snapshot.
@@ -82,7 +106,7 @@ struct SnapshotFile: Sendable {
         }
         return .success(
             Restored(
-                state: RecoveredJournal(configuration, snapshot, first: first, records: records),
+                state: RecoveredJournal(snapshot, first: first, records: records),
                 lastRecord: snapshot.lastRecord, segments: Array(kept)))
     }
 

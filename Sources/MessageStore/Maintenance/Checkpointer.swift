@@ -41,17 +41,19 @@ final class Checkpointer: Sendable {
     private let unwrittenLines: UnwrittenLines
     private let index: IndexedConversations
     private let assignmentFiles: AssignmentFiles
+    private let snapshotter: Snapshotter
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, conversations: ConversationPartitions,
         syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery,
         unwrittenLines: UnwrittenLines, index: IndexedConversations, assignmentFiles: AssignmentFiles,
-        logger: Logger
+        snapshotter: Snapshotter, logger: Logger
     ) {
         self.index = index
         self.unwrittenLines = unwrittenLines
         self.assignmentFiles = assignmentFiles
+        self.snapshotter = snapshotter
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
         backoff = Backoff(from: configuration.checkpointInterval, to: .seconds(600))
@@ -178,21 +180,28 @@ final class Checkpointer: Sendable {
         if isEarly, !isLast, conversations.hasUnsynced { return recordWrite() }
         // A delivery's lines are written before its finished record. The lines of all records up to this one
         // are therefore written.
-        let through = unwrittenLines.checkpoint(through: journal.lastRecord)
+        let snapshot = await snapshotter.capture(isLast: isLast)
+        let through = unwrittenLines.checkpoint(through: snapshot?.lastRecord ?? journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }
+        let prepared = await snapshotter.prepare(snapshot, checkpoint: through)
+        var isInstalled = false
+        defer { if !isInstalled { prepared?.discard() } }
         do {
-            switch isLast ? try await syncer.finish() : try await syncer.run() {
-            case .empty: if !isDue { return }
+            let round = isLast ? try await syncer.finish() : try await syncer.run()
+            switch round {
+            case .empty: break
             case .done: state.withLock { $0.lastRound = .now }
             case .stopped: return
             }
+            // From here on, all lines through the checkpoint of the snapshot are on disk.
+            isInstalled = await snapshotter.install(prepared)
+            if case .empty = round, !isDue, snapshot?.hasUncheckedEnd != true { return }
             // A start uses the index file only when the file is complete through the journal's last
             // checkpoint, so the file is written first.
             await index.write(through: through)
             await assignmentFiles.rest()
             try journal.append(
-                JournalBody.checkpoint(through: through, at: .now()), for: .none,
-                effect: .checkpoint(through: through))
+                JournalBody.checkpoint(through: through, at: .now()), for: .none)
             state.withLock { $0.recovery = (.now, backoff) }
         } catch StoreError.closed {
             return

@@ -24,7 +24,7 @@ final class Retention: Sendable {
     private let directory: String
     private let dataDirectory: String
     private let disk: any StoreDisk
-    private let accounts: SegmentAccounts
+    private let journalState: CurrentState
     private let files: JournalFiles
     private let reader: SegmentReader
     private let journal: Journal
@@ -34,7 +34,7 @@ final class Retention: Sendable {
     private let logger: Logger
 
     init(
-        _ configuration: StoreConfiguration, directory: String, accounts: SegmentAccounts,
+        _ configuration: StoreConfiguration, directory: String, journalState: CurrentState,
         files: JournalFiles, reader: SegmentReader, journal: Journal,
         conversations: ConversationPartitions, checkpointer: Checkpointer, assignments: Assignments,
         logger: Logger
@@ -44,7 +44,7 @@ final class Retention: Sendable {
         self.directory = directory
         dataDirectory = configuration.directory
         disk = configuration.disk
-        self.accounts = accounts
+        self.journalState = journalState
         self.files = files
         self.reader = reader
         self.journal = journal
@@ -115,13 +115,13 @@ final class Retention: Sendable {
 
     private func makeRound() async {
         await journal.rotate()
-        let now = accounts.now
+        let now = journalState.now
         let window = window.withLock { $0 }
-        if accounts.withLedger({ $0.awaitsCheckpoint(at: now, window: window) }) {
+        if journalState.withLedger({ $0.awaitsCheckpoint(at: now, window: window) }) {
             await checkpointer.run(isDue: true)
             await journal.flush()
         }
-        let (expired, deadLetters) = accounts.withLedger { ledger in
+        let (expired, deadLetters) = journalState.withLedger { ledger in
             let expired = ledger.expired(at: now, window: window)
             return (expired.map(\.first), ledger.deadLetters(in: expired))
         }
@@ -172,14 +172,9 @@ final class Retention: Sendable {
         }
     }
 
-    private func carry(_ letter: DeadLetter, of business: BusinessID, _ body: [UInt8]) async throws {
-        let written = try await journal.append(body)
-        let isOne = accounts.withLedger { ledger in
-            let isOne = ledger.deadLetters[letter] != nil
-            ledger.begin(written.location.segment, at: nil)
-            if isOne { ledger.recordCarried(letter, of: business, in: written.location.segment) }
-            return isOne
-        }
+    private func carry(_ letter: DeadLetter, of business: BusinessID, _ record: AppendedRecord) async throws {
+        let written = try await journal.append(record)
+        let isOne = journalState.withLedger { $0.deadLetters[letter]?.segment == written.location.segment }
         // An operator retried or dropped the dead letter before this copy was written. The copy alone would
         // make it a dead letter again, so a record that drops it follows.
         if !isOne {
@@ -210,6 +205,6 @@ final class Retention: Sendable {
         } catch {
             throw .unavailable(path: path, error)
         }
-        accounts.withLedger { $0.remove(segment) }
+        journalState.withLedger { $0.remove(segment) }
     }
 }

@@ -100,6 +100,9 @@ struct SegmentLedger: Sendable {
         }
     }
 
+    /// Whether a delivery or a reply has ended since the last checkpoint.
+    var hasUncheckedEnd: Bool { segments.contains { $0.lastEnd > checkpoint } }
+
     /// Whether the oldest segment could be deleted if a checkpoint were made.
     func awaitsCheckpoint(at now: Timestamp, window: Duration) -> Bool {
         guard let oldest = segments.dropLast().first else { return false }

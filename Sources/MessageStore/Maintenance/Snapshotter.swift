@@ -3,167 +3,171 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Writes snapshots of the journal: after the store has opened, at intervals, and when it closes.
+/// Writes snapshots of the running store's state, each together with a checkpoint of the conversations.
 ///
-/// A snapshot is made from the previous snapshot and the later records, read from the files on a separate
-/// queue. Writers of the journal therefore never wait for it. A failure only makes the next start slower.
+/// A snapshot is a copy of the state between two batches of the journal. It is written to a temporary file, and replaces the
+/// last one when all conversation lines through its checkpoint are on disk. A failure only makes the next start slower.
 final class Snapshotter: Sendable {
+    /// A copy of the state.
+    struct Capture: Sendable {
+        /// The last record that was applied to the state.
+        let lastRecord: UInt64
+        fileprivate let recovered: RecoveredJournal
+        /// Whether a delivery or a reply has ended since the last checkpoint.
+        var hasUncheckedEnd: Bool { recovered.state.ledger.hasUncheckedEnd }
+        fileprivate let ends: [JournalSnapshot.End]
+        fileprivate let discards: Int
+    }
+
+    /// A snapshot in its temporary file.
+    struct Prepared: Sendable {
+        fileprivate let file: AtomicFile.Replacement
+        fileprivate let capture: Capture
+
+        /// Removes the temporary file.
+        func discard() { file.discard() }
+    }
+
     private struct State {
         /// The last record that the snapshot file covers.
-        var lastRecord: UInt64
+        var covered: UInt64
         /// The number of messages in the snapshot's deduplication index.
         var messages = 0
+        /// How often the snapshot was removed; an earlier copy of the state is not installed afterwards.
+        var discards = 0
         var isClosed = false
     }
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "balloon.snapshots")
-    /// The configuration whose limits a snapshot must have, so that the next start can use it.
-    private let configuration: Mutex<StoreConfiguration>
-    private let journal: Journal
+    private let file: SnapshotFile
     private let held: HeldConversations
+    private let journal: Journal
     private let logger: Logger
-    /// The minimum number of new records after which the timer writes a snapshot.
+    private let copy: @Sendable () -> RecoveredJournal
+    /// The minimum number of new records after which a checkpoint has a snapshot.
     private let interval: UInt64
-    private static let pause = Duration.seconds(60)
 
+    /// Creates a snapshotter whose file covers the records up to `covered`; `copy` is called on the journal's queue.
     init(
-        _ configuration: StoreConfiguration, lastRecord: UInt64, journal: Journal, held: HeldConversations,
-        logger: Logger
+        _ configuration: StoreConfiguration, covered: UInt64, held: HeldConversations, journal: Journal,
+        logger: Logger, copy: @escaping @Sendable () -> RecoveredJournal
     ) {
-        state = Mutex(State(lastRecord: lastRecord))
-        self.configuration = Mutex(configuration)
-        self.journal = journal
+        state = Mutex(State(covered: covered))
+        file = SnapshotFile(configuration)
         self.held = held
+        self.journal = journal
         self.logger = logger
+        self.copy = copy
         interval = configuration.snapshotInterval
     }
 
-    private var file: SnapshotFile { SnapshotFile(configuration.withLock { $0 }) }
-
-    /// Applies other limits to the next snapshot.
-    func apply(_ configuration: StoreConfiguration) { self.configuration.withLock { $0 = configuration } }
-
-    /// Writes a snapshot if the start read many records, and starts the timer for later snapshots.
+    /// Writes a snapshot if the start read many records.
     func begin(_ recovered: JournalRecovery.Result) {
         state.withLock { $0.messages = recovered.state.index.count }
-        if journal.lastRecord >= recovered.covered + interval {
+        guard recovered.lastRecord >= recovered.covered + interval, held.damage.isWhole else { return }
+        queue.async { [self] in
+            let discards = state.withLock { $0.discards }
             let snapshot = JournalSnapshot(
                 of: recovered.state, lastRecord: recovered.lastRecord, segments: recovered.segments)
-            queue.async { self.write(snapshot) }
+            let capture = Capture(
+                lastRecord: recovered.lastRecord, recovered: recovered.state, ends: [], discards: discards)
+            if let prepared = write(snapshot, of: capture) { _ = installNow(prepared) }
         }
-        arm()
     }
 
-    private func arm() {
-        queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [weak self] in
-            guard let self else { return }
-            if self.state.withLock({ !$0.isClosed }) {
-                // A snapshot of a large index is written less often, so that the cost per record stays
-                // constant.
-                self.make(behind: max(self.interval, UInt64(self.state.withLock { $0.messages } / 4)))
-                self.arm()
+    /// Copies the state if enough records are newer than the last snapshot; with `isLast`, any record is enough.
+    func capture(isLast: Bool) async -> Capture? {
+        // A snapshot of a large index is written less often, so that the cost per record stays constant.
+        let (least, discards) = state.withLock { state in
+            // After the first close, another process may have the directory.
+            if state.isClosed { return (UInt64.max, 0) }
+            let count = isLast ? 1 : max(interval, UInt64(state.messages / 4))
+            return (state.covered + count, state.discards)
+        }
+        // A snapshot of a damaged journal would hide the damage from the next start.
+        guard held.damage.isWhole, journal.lastRecord >= least else { return nil }
+        return await withCheckedContinuation { continuation in
+            journal.flush { [self] in
+                let recovered = copy()
+                let first = recovered.state.ledger.segments.first?.first ?? 0
+                continuation.resume(
+                    returning: Capture(
+                        lastRecord: journal.lastRecord, recovered: recovered,
+                        ends: journal.segmentEnds(from: first), discards: discards))
             }
         }
     }
 
-    /// Writes a snapshot now, if there are records that the last snapshot does not cover.
-    func make() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.make(behind: 1)
-                continuation.resume()
+    /// Writes a copy of the state to a temporary file; `checkpoint` is the last record whose lines will be on disk when the
+    /// snapshot is installed.
+    func prepare(_ capture: Capture?, checkpoint: UInt64) async -> Prepared? {
+        guard let capture else { return nil }
+        return await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                var recovered = capture.recovered
+                recovered.state.recordCheckpoint(through: checkpoint)
+                let snapshot = file.segments(endingAt: capture.ends).map {
+                    JournalSnapshot(of: recovered, lastRecord: capture.lastRecord, segments: $0)
+                }
+                continuation.resume(returning: snapshot.flatMap { write($0, of: capture) })
             }
         }
     }
 
-    /// Removes the snapshot, because records that it covers have changed; the next snapshot is made from the
-    /// whole journal.
+    /// Replaces the snapshot; returns false when there is none to install, or the snapshot was removed meanwhile.
+    func install(_ prepared: Prepared?) async -> Bool {
+        guard let prepared else { return false }
+        return await withCheckedContinuation { continuation in
+            queue.async { [self] in continuation.resume(returning: installNow(prepared)) }
+        }
+    }
+
+    /// Removes the snapshot, because records that it covers have changed.
     func discard() async {
         await withCheckedContinuation { continuation in
-            queue.async {
-                self.state.withLock { $0.lastRecord = 0 }
-                self.file.discard()
-                continuation.resume()
-            }
-        }
-    }
-
-    /// Writes the last snapshot, when the journal is idle.
-    func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                // After the first call, another process may have opened the directory.
-                let isFirst = self.state.withLock { state in
-                    defer { state.isClosed = true }
-                    return !state.isClosed
+            queue.async { [self] in
+                state.withLock { state in
+                    state.covered = 0
+                    state.discards += 1
                 }
-                if isFirst { self.make(behind: 1) }
+                file.discard()
                 continuation.resume()
             }
         }
     }
 
-    /// Writes a snapshot when at least `count` records are newer than the last one.
-    private func make(behind count: UInt64) {
-        let last = journal.lastRecord
-        // A snapshot of a damaged journal would hide the damage from the next start.
-        guard held.damage.isWhole, last >= state.withLock({ $0.lastRecord }) + count else { return }
-        do throws(StoreError) {
-            if let snapshot = try read(through: last) { write(snapshot) }
-        } catch {
-            logger.warning(
-                "journal snapshot not made; the next start reads more of the journal",
-                metadata: ["error": "\(error)"])
-        }
-        FreeMemory.trim()
+    /// Makes no further snapshot; returns when the queue is idle.
+    func close() async {
+        state.withLock { $0.isClosed = true }
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
-    /// Creates a snapshot of the journal through record `last`.
-    ///
-    /// Returns nil when the journal is damaged, or when a segment is deleted meanwhile.
-    private func read(through last: UInt64) throws(StoreError) -> JournalSnapshot? {
-        let configuration = configuration.withLock { $0 }
-        let file = SnapshotFile(configuration)
-        let directory = DataDirectory(path: configuration.directory).journal
-        var reader = try JournalReader(directory)
-        let base = file.read(reader.segments[...], logger: logger)
-        var state = base?.state ?? RecoveredJournal(configuration)
-        var segments = base?.segments ?? []
-        let covered = base?.lastRecord ?? 0
-        if !segments.isEmpty { segments.removeLast() }
-        for segment in reader.segments.dropFirst(segments.count) where segment <= last {
-            let records: SegmentRecords
-            do throws(SystemError) {
-                records = try SegmentRecords(
-                    reader.path(segment), segment: segment, abandoned: reader.abandoned, through: last)
-            } catch {
-                // The oldest segment was deleted meanwhile; the next round reads the new list.
-                if error.isMissing { return nil }
-                throw .unavailable(path: reader.path(segment), error)
-            }
-            reader.take(segment, records.scan)
-            if let end = records.end { segments.append(end) }
-            for entry in records.entries where entry.number > covered {
-                state.apply(entry.record, number: entry.number, at: entry.location)
-            }
+    private func write(_ snapshot: JournalSnapshot, of capture: Capture) -> Prepared? {
+        guard !snapshot.segments.isEmpty else { return nil }
+        defer { FreeMemory.trim() }
+        do throws(SystemError) { return Prepared(file: try file.prepare(snapshot), capture: capture) } catch {
+            report(error)
+            return nil
         }
-        guard reader.losses.isEmpty, reader.blemishes.isEmpty else { return nil }
-        return JournalSnapshot(of: state, lastRecord: last, segments: segments)
     }
 
-    private func write(_ snapshot: JournalSnapshot) {
-        guard held.damage.isWhole, !snapshot.segments.isEmpty else { return }
-        do throws(SystemError) {
-            try file.write(snapshot)
-            state.withLock { state in
-                state.lastRecord = snapshot.lastRecord
-                state.messages = snapshot.index.count
-            }
-        } catch {
-            logger.warning(
-                "write of the journal snapshot failed; the next start reads more of the journal",
-                metadata: ["error": "\(error)"])
+    private func installNow(_ prepared: Prepared) -> Bool {
+        guard state.withLock({ $0.discards == prepared.capture.discards }) else { return false }
+        do throws(SystemError) { try file.install(prepared.file) } catch {
+            report(error)
+            return false
         }
+        state.withLock { state in
+            state.covered = prepared.capture.lastRecord
+            state.messages = prepared.capture.recovered.index.count
+        }
+        return true
+    }
+
+    private func report(_ error: SystemError) {
+        logger.warning(
+            "write of the journal snapshot failed; the next start reads more of the journal",
+            metadata: ["error": "\(error)"])
     }
 }

@@ -73,20 +73,14 @@ extension Store {
                     end: EventRecord(entry, result, isReported: reports, at: end.at),
                     line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
-            let letter = result.isDeadLetter ? DeadLetter(entry.id.record, reply: entry.id.index) : nil
-            let reported = reports ? letter : nil
             // An answer with a status is one to a request.
             let tried = max(outbox.tries(entry.id), entry.attempts + (result.status == nil ? 0 : 1))
             let record = try await journal.append(
                 JournalBody.reply(
-                    entry, result, attempts: tried, isReported: reported != nil, at: end.at),
-                effect: reported.map {
-                    .reportedEnd(segment: item.segment, deadLetter: $0, of: entry.business)
-                }
-                    ?? .end(segment: item.segment, deadLetter: letter, of: entry.business))
+                    entry, result, attempts: tried, isReported: reports, at: end.at))
             unwrittenLines.recordEnd(line, as: record.number)
             outbox.recordEnd(
-                entry.id, result, at: end.at, line: line, report: reported == nil ? nil : record)
+                entry.id, result, at: end.at, line: line, report: reports ? record : nil)
         }
         let line = ConversationEntry(
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
@@ -211,7 +205,7 @@ extension Store {
     }
 
     /// Queues the unfinished replies of earlier processes.
-    func enqueue(_ recovered: [RecoveredJournal.Recovered]) {
+    func enqueue(_ recovered: [JournalState.Message]) {
         // Limit the pause to 60 s, because the wall clock of an earlier process may have been ahead.
         let latest = SteadyClock.now().advanced(by: .seconds(60))
         for message in recovered {

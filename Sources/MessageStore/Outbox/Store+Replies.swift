@@ -53,17 +53,9 @@ extension Store {
         let messages = dead.map { $0.retry(as: edited) }
         let written = try await journal.append(
             zip(messages, dead).map { message, reply in
-                (
-                    JournalBody.message(message, replayOf: reply.id.record, retriedReply: reply.id.index),
-                    .message
-                )
+                JournalBody.message(message, replayOf: reply.id.record, retriedReply: reply.id.index)
             })
-        for (message, (record, reply)) in zip(messages, zip(written, dead)) {
-            accounts.withLedger {
-                $0.recordDecision(about: DeadLetter(reply.id.record, reply: reply.id.index))
-            }
-            addToOutbox(message, as: record)
-        }
+        for (message, record) in zip(messages, written) { addToOutbox(message, as: record) }
         return zip(dead, written).map {
             ReplyRetry(reply: $0.id, record: $1.number, isRepetition: false)
         }
@@ -94,12 +86,7 @@ extension Store {
             let dead = current.filter(\.isDeadLetter).map(\.id)
             if !dead.isEmpty {
                 _ = try await self.journal.append(
-                    dead.map {
-                        (
-                            JournalBody.dropped(of: $0.record, reply: $0.index, at: .now()),
-                            .decision(about: DeadLetter($0.record, reply: $0.index))
-                        )
-                    })
+                    dead.map { JournalBody.dropped(of: $0.record, reply: $0.index, at: .now()) })
             }
             return Set(current.filter { $0.status == .dropped }.map(\.id))
         }

@@ -10,9 +10,9 @@ struct InvitationLinksTests {
     private static let number = CustomerID("tel:+49155501")
     private static let customer = CustomerID("urn:mbid:invited")
 
-    private func take(_ body: [UInt8], _ record: UInt64, into links: inout InvitationLinks) throws {
+    private func take(_ new: AppendedRecord, _ record: UInt64, into links: inout InvitationLinks) throws {
         var text: [UInt8] = []
-        JournalLine.write(body: body, record: record, batch: record, onto: &text)
+        JournalLine.write(body: new.body, record: record, batch: record, onto: &text)
         let line = text.dropLast()
         let header = try #require(JournalLine.header(of: line))
         links.take(try #require(JournalRecord(line, header)), number: record, in: line)

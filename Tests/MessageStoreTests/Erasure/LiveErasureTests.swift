@@ -50,7 +50,7 @@ struct LiveErasureTests {
         #expect(store.statistics.queuedReplies == 0)
         // The record of the reply is replaced, because it may have a text.
         #expect(try Set(typesOfErasedEnds(in: fixture)) == ["finished"])
-        #expect(store.accounts.withLedger { $0.deadLetters.isEmpty })
+        #expect(store.journalState.withLedger { $0.deadLetters.isEmpty })
         #expect(store.assignments.isEmpty)
         #expect(await store.append(message("id-77-1", from: Fixture.forgotten)) == .duplicate)
         #expect(try await store.state(of: business, Fixture.forgotten) == nil)

@@ -244,11 +244,13 @@ struct SegmentLedgerTests {
         var ledger = SegmentLedger()
         ledger.begin(1, at: Timestamp(rfc3339: "2099-01-01T00:00:00.000Z"))
         ledger.begin(11, at: nil)
-        let accounts = SegmentAccounts(ledger)
-        let soon = accounts.now.advanced(by: window - .seconds(60))
-        let later = accounts.now.advanced(by: window + .seconds(60))
-        #expect(accounts.withLedger { $0.expired(at: soon, window: window).isEmpty })
-        #expect(accounts.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
+        var journal = JournalState()
+        journal.ledger = ledger
+        let state = CurrentState(journal)
+        let soon = state.now.advanced(by: window - .seconds(60))
+        let later = state.now.advanced(by: window + .seconds(60))
+        #expect(state.withLedger { $0.expired(at: soon, window: window).isEmpty })
+        #expect(state.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
     }
 
     @Test func `an open delivery, a missing checkpoint or a young age alone keeps a segment`() {

@@ -1,0 +1,259 @@
+import BalloonPOSIX
+import BusinessMessages
+
+/// The messages with unfinished work and the ledger of segments, computed from the records of the journal in order.
+///
+/// Recovery, snapshots and the running store apply each record with the same function, so a start comes to the state that the
+/// last process had. A value without side effects.
+struct JournalState: Sendable {
+    /// A message, with its conversation and its state.
+    struct Message: Sendable {
+        let conversation: ConversationKey
+        var state: MessageState
+        /// The identity of a proactive message; nil for other messages.
+        var key: MessageKey?
+        /// The places of the message's journal lines, in order.
+        var places: [JournalSnapshot.Line] = []
+    }
+
+    /// The number of the next record to be written.
+    private(set) var nextRecord: UInt64 = 1
+    /// Whether a sync of conversations failed after the last checkpoint.
+    private(set) var isUnsynced = false
+    /// The arrival time of the latest message; nil when there is none.
+    private(set) var latestMessageAt: Timestamp?
+    /// The ledger of segments: the reasons why each segment is still needed.
+    var ledger = SegmentLedger()
+    /// The messages with unfinished work: a delivery, a reply, or a conversation line that may not be on
+    /// disk.
+    private var open: [UInt64: Message] = [:]
+    /// The records that ended a delivery or a reply, in order, each with its message.
+    ///
+    /// The conversation lines of these deliveries and replies may not be on disk.
+    private var ended: [(end: UInt64, message: UInt64)] = []
+    /// Whether the records of a snapshot's lines are being applied; they are known to be valid.
+    private var isRestoring = false
+
+    /// Creates the state of an empty journal.
+    init() {}
+
+    /// Restores the state from a snapshot, and from the records of the snapshot's open lines in order.
+    ///
+    /// `first` is the first segment that still exists: the messages of earlier segments are dropped.
+    init(_ snapshot: JournalSnapshot, first: UInt64, records: [(JournalRecord, JournalSnapshot.Line)]) {
+        isRestoring = true
+        var last: UInt64 = 0
+        // A line that concerns two messages is listed twice, but must be applied once.
+        for (record, line) in records where line.record > last {
+            apply(record, number: line.record, at: line.location)
+            last = line.record
+        }
+        isRestoring = false
+        let messages = Set(records.map(\.1.message))
+        open = open.filter { messages.contains($0.key) }
+        nextRecord = snapshot.nextRecord
+        isUnsynced = snapshot.isUnsynced
+        latestMessageAt = snapshot.latestMessageAt
+        ledger = snapshot.ledger
+        ledger.remove(before: first)
+        removeEnded(through: ledger.checkpoint)
+    }
+
+    /// How many deliveries and replies have ended, and whose messages may still be kept.
+    var endedCount: Int { ended.count }
+
+    /// The places of the journal lines of unfinished messages, in the order of the lines' records.
+    var openLines: [JournalSnapshot.Line] {
+        open.values.flatMap(\.places).sorted { ($0.record, $0.message) < ($1.record, $1.message) }
+    }
+
+    /// The messages with an unfinished delivery or reply.
+    var unended: [Message] { open.values.filter(\.state.isUnended) }
+
+    /// Returns the messages that satisfy `isWanted`, in the order of their records.
+    ///
+    /// Sorts record numbers instead of messages, because a message takes hundreds of bytes.
+    func messages(_ isWanted: (MessageState) -> Bool) -> [Message] {
+        open.filter { isWanted($0.value.state) }.keys.sorted().compactMap { open[$0] }
+    }
+
+    /// The message with this record if it has unfinished work; otherwise nil.
+    subscript(record: UInt64) -> Message? { open[record] }
+
+    /// Ensures that the next records get this number or a higher one.
+    mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
+
+    /// Applies a record; a record of an unknown type has no effect.
+    ///
+    /// `now` is the time of arrival in a running store; nil means the time in the record.
+    mutating func apply(
+        _ record: JournalRecord, number: UInt64, at location: RecordLocation, now: Timestamp? = nil
+    ) {
+        skip(to: number + 1)
+        if now != nil { ledger.begin(location.segment, at: nil) }
+        switch record {
+        case .message(let message): add(message, record: number, at: location, now: now)
+        case .checkpoint(let through):
+            recordCheckpoint(through: through)
+        case .unsynced: isUnsynced = true
+        case .segment(let at): ledger.begin(location.segment, at: at)
+        case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
+        case .carried(let message, let reply, let business):
+            let letter = DeadLetter(message, reply: reply)
+            // In a running store, an operator may have decided before the copy was written.
+            if now == nil || ledger.deadLetters[letter] != nil {
+                ledger.recordCarried(letter, of: business, in: location.segment)
+            }
+        case .resolved(let of), .files(let of): change(of, record, number: number, at: location)
+        case .attempt(let attempt): change(attempt.of, record, number: number, at: location)
+        case .replyAttempt(let attempt): change(attempt.of, record, number: number, at: location)
+        case .outcome(let outcome): decide(outcome, record, number: number, at: location)
+        case .reply(let reply): end(reply, record, number: number, at: location)
+        case .finished(let finished): end(finished, record, number: number, at: location)
+        case .erased(let erased):
+            if erased.key != nil { recordArrival(at: erased.at ?? .now(), in: location.segment, now: now) }
+        case .assignment, .other: break
+        }
+    }
+
+    /// Records that the lines of all records up to this one are on disk.
+    mutating func recordCheckpoint(through record: UInt64) {
+        isUnsynced = false
+        ledger.recordCheckpoint(through: record)
+        removeEnded(through: record)
+    }
+
+    /// Removes the messages that have ended with records up to this one: their conversation lines are in the files.
+    mutating func removeEnded(through: UInt64) {
+        let count = ended.prefix { $0.end <= through }.count
+        if count == 0 { return }
+        for (_, message) in ended[..<count] {
+            guard let index = open.index(forKey: message) else { continue }
+            let state = open.values[index].state
+            if !state.isUnended, state.lastEnd <= through { open.remove(at: index) }
+        }
+        ended.removeFirst(count)
+    }
+
+    /// Returns the records that count a crash for each of these deliveries that is undecided, with the places of the
+    /// deliveries' messages.
+    func crashes(of deliveries: Set<UInt64>) -> [(record: AppendedRecord, message: RecordLocation)] {
+        deliveries.sorted().compactMap { record in
+            guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
+            return (
+                JournalBody.crashedAttempt(of: record, Int(found.attempts) + 1, at: .now()), found.location
+            )
+        }
+    }
+
+    /// Returns the conversations with an unfinished delivery whose record is at most the given one.
+    ///
+    /// `conversations` gives that record for each conversation in question.
+    func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
+        Set(
+            open.values.lazy.filter { message in
+                !message.state.isDelivered
+                    && conversations[message.conversation].map { message.state.record <= $0 } ?? false
+            }.map(\.conversation))
+    }
+
+    /// Ignores a message that repeats an unfinished one.
+    mutating func ignore(_ message: JournalRecord.Message, number: UInt64, at location: RecordLocation) {
+        skip(to: number + 1)
+        recordArrival(at: message.at ?? .now(), in: location.segment, now: nil)
+    }
+
+    private mutating func recordArrival(at: Timestamp, in segment: UInt64, now: Timestamp?) {
+        latestMessageAt = max(latestMessageAt ?? at, at)
+        ledger.begin(segment, at: now ?? at)
+    }
+
+    private mutating func add(
+        _ message: JournalRecord.Message, record: UInt64, at location: RecordLocation, now: Timestamp?
+    ) {
+        recordArrival(at: message.at ?? .now(), in: location.segment, now: now)
+        if let replayed = message.replayOf {
+            ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
+        }
+        ledger.recordOpen(1, in: location.segment)
+        open[record] = Message(
+            conversation: message.conversation, state: MessageState(message, record: record, at: location),
+            key: message.outboundKind == nil ? nil : message.key,
+            places: [JournalSnapshot.Line(message: record, record: record, location: location)])
+    }
+
+    /// Applies a record to its message in place, because a copy would cost more than the change.
+    ///
+    /// Returns nil, and does nothing, when the message is unknown or `isApplied` returns false.
+    @discardableResult
+    private mutating func change(
+        _ message: UInt64, _ record: JournalRecord, number: UInt64, at location: RecordLocation,
+        if isApplied: (MessageState) -> Bool = { _ in true }
+    ) -> (segment: UInt64, business: BusinessID, hasDelivery: Bool)? {
+        guard let index = open.index(forKey: message) else { return nil }
+        open.values[index].places.append(
+            JournalSnapshot.Line(message: message, record: number, location: location))
+        guard isApplied(open.values[index].state) else { return nil }
+        open.values[index].state.apply(record, number: number, at: location)
+        let changed = open.values[index]
+        return (
+            changed.state.location.segment, changed.conversation.business, changed.state.outboundKind == nil
+        )
+    }
+
+    private mutating func decide(
+        _ outcome: JournalRecord.Outcome, _ record: JournalRecord, number: UInt64, at location: RecordLocation
+    ) {
+        let decided = change(outcome.of, record, number: number, at: location) { !$0.isDecided }
+        // Replies are counted in the segment of their message, because an outcome cannot be used without the
+        // message.
+        if let decided { ledger.recordOpen(outcome.replies, in: decided.segment) }
+    }
+
+    /// Ends a reply, and adds the event that reports its failure, if the record says that it is reported.
+    private mutating func end(
+        _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
+    ) {
+        // The answered message may be unknown, because its segment was deleted, while the failure is not
+        // reported to the handler yet.
+        let isKnown = open[reply.of] != nil
+        let done = change(reply.of, record, number: number, at: location) { $0.isQueued(reply.index) }
+        if let done {
+            ended.append((number, reply.of))
+            let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
+            ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
+        }
+        guard reply.reportedIn != nil, done != nil || isRestoring || !isKnown else { return }
+        open[number] = Message(begunBy: record, number: number, at: location)
+        open[number]?.places = [JournalSnapshot.Line(message: number, record: number, location: location)]
+        ledger.recordOpen(1, in: location.segment)
+    }
+
+    private mutating func end(
+        _ finished: JournalRecord.Finished, _ record: JournalRecord, number: UInt64,
+        at location: RecordLocation
+    ) {
+        let queued = open[finished.of]?.state.queuedReplies ?? []
+        let done = change(finished.of, record, number: number, at: location) { $0.end == nil }
+        guard let done else { return }
+        ended.append((number, finished.of))
+        // A proactive message has no delivery to count; its reply is counted instead.
+        if done.hasDelivery {
+            let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
+            ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
+        }
+        // Earlier versions ended a delivery together with its replies.
+        for index in queued where open[finished.of]?.state.isQueued(index) == false {
+            ledger.recordEnd(
+                in: done.segment, deadLetter: DeadLetter(finished.of, reply: index), of: done.business,
+                by: number)
+        }
+    }
+}
+
+extension MessageState {
+    /// Whether the delivery or a reply has not ended.
+    var isUnended: Bool { !isDelivered || hasQueuedReply }
+    /// The indices of the replies that have not ended.
+    fileprivate var queuedReplies: [Int] { replies.isEmpty ? [] : replies.indices.filter { isQueued($0) } }
+}
