@@ -90,10 +90,11 @@ enum APISchema: String, CaseIterable, Sendable {
                     "person": APISchema.person.reference, "reason": Self.text, "note": Self.text,
                     "capabilities": Self.text, "locale": Self.text, "intent": Self.text, "group": Self.text,
                     "lines": Self.count,
-                    "last": Self.last,
+                    "last": Self.last, "lastInbound": Self.last, "unansweredSince": Self.time,
                 ],
                 optional: [
                     "since", "person", "reason", "note", "capabilities", "locale", "intent", "group", "last",
+                    "lastInbound", "unansweredSince",
                 ])
         case .conversations:
             object(

@@ -103,9 +103,8 @@ enum ConversationRoutes {
         guard let page else { throw APIProblem(.notFound) }
         // A token that may answer reads for a person: each message of the customer counts once as a sign of life.
         if before == nil, request.token.rights.contains(.send),
-            let line = page.lines.reversed().lazy.compactMap({ ConversationLine($0) }).first(where: {
-                $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping
-            })
+            let line = page.lines.reversed().lazy.compactMap({ ConversationLine($0) }).first(
+                where: \.isFromCustomer)
         {
             watch.recordReading(
                 of: line.sequence,
@@ -204,8 +203,7 @@ struct ConversationFacts {
             return line
         }
         self.assignment = try lines.last.map { try assignment($0.customer) } ?? .handler
-        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping }
-        closes = inbound.map { $0.kind == .close }
+        closes = lines.last(where: \.isFromCustomer).map { $0.kind == .close }
     }
 
     /// The state as the API shows it.
@@ -255,16 +253,40 @@ struct ConversationFacts {
         let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
         for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
         writer.field("lines", lines.last?.sequence)
-        guard let last = lines.last(where: { !$0.isFilesOnly }) else { return }
-        writer.key("last")
+        write("last", lines.last { !$0.isFilesOnly }, to: &writer)
+        write("lastInbound", lines.last(where: \.isFromCustomer), to: &writer)
+        writer.field("unansweredSince", unansweredSince?.rfc3339)
+    }
+
+    private func write(_ name: String, _ line: ConversationLine?, to writer: inout JSONWriter) {
+        guard let line else { return }
+        writer.key(name)
         writer.object { writer in
-            writer.field("seq", last.sequence)
-            writer.field("at", last.at.rfc3339)
-            writer.field("direction", last.direction.rawValue)
-            writer.field("kind", last.kind.rawValue)
-            writer.field("summary", last.summary)
+            writer.field("seq", line.sequence)
+            writer.field("at", line.at.rfc3339)
+            writer.field("direction", line.direction.rawValue)
+            writer.field("kind", line.kind.rawValue)
+            writer.field("summary", line.summary)
         }
     }
+
+    /// The time of the customer's first message after the last answer, as far as the lines show it.
+    ///
+    /// An automatic text of the server and a message that was not accepted are no answers; nil when nothing
+    /// waits for one.
+    private var unansweredSince: Timestamp? {
+        guard state != .closed else { return nil }
+        let answer = lines.lastIndex {
+            $0.direction == .outbound && !$0.isFilesOnly && !$0.kind.isTyping && $0.author != .server
+                && $0.outcome == ReplyState.Status.accepted.rawValue
+        }
+        return lines[(answer.map { $0 + 1 } ?? 0)...].first(where: \.isFromCustomer)?.at
+    }
+}
+
+extension ConversationLine {
+    /// Whether the customer sent the message on purpose: a typing indicator and a line of results are not.
+    fileprivate var isFromCustomer: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping }
 }
 
 extension ConversationLine {

@@ -200,6 +200,41 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a conversation has the customer's last message and the time since which nobody answered it`()
+        async throws
+    {
+        var people = PeopleConfiguration(text: "A colleague answers soon.")
+        people.words = ["help"]
+        let (server, customer, path) = try await server(people: people)
+        #expect(try await server.api(path).json["unansweredSince"] == nil)
+        for text in ["The lid is broken", "help"] {
+            _ = try await customer.post(customer.message(.text, id: MessageID(text), text: text))
+        }
+        // The handler's answer to the first text is not waited for: the person's message follows both.
+        #expect(
+            try await eventually {
+                let lines = try await server.api(path + "/messages").json["lines"]?.elements
+                return lines?.contains { $0["author"]?.string == "server" } ?? false
+            })
+        for one in [
+            try await server.api(path).json,
+            try #require(await server.api(Self.base + "conversations").json["conversations"]?[0]),
+        ] {
+            #expect(one["state"]?.string == "waiting")
+            #expect(one["lastInbound"]?["summary"]?.string == "help")
+            #expect(one["lastInbound"]?["direction"]?.string == "inbound")
+            #expect(one["unansweredSince"]?.string != nil)
+        }
+        let sent = try await server.api(
+            path + "/messages", TestTokens.sender, method: "POST",
+            body: #"{"text":"Hello","person":{"id":"ana"}}"#,
+            headers: [("Idempotency-Key", "1"), ("Prefer", "wait=20")])
+        #expect(sent.status == 201)
+        #expect(try await eventually { try await server.api(path).json["unansweredSince"] == nil })
+        #expect(try await server.api(path).json["lastInbound"]?["summary"]?.string == "help")
+        await server.stop()
+    }
+
     @Test func `the presence of people is durable, and a release tells the customer nothing`() async throws {
         let (server, customer, path) = try await server()
         let people = Self.base + "people"
