@@ -93,6 +93,9 @@ static const unsigned char phone_timeline_js[] = {
 static const unsigned char phone_js[] = {
 #embed "web/phone.js"
 };
+static const unsigned char reactions_js[] = {
+#embed "web/reactions.js"
+};
 static const unsigned char stream_js[] = {
 #embed "web/stream.js"
 };
@@ -138,6 +141,7 @@ static const struct {
     { "phone-thread.js", phone_thread_js, sizeof phone_thread_js },
     { "phone-timeline.js", phone_timeline_js, sizeof phone_timeline_js },
     { "phone.js", phone_js, sizeof phone_js },
+    { "reactions.js", reactions_js, sizeof reactions_js },
     { "stream.js", stream_js, sizeof stream_js },
     { "text.js", text_js, sizeof text_js },
     { "thread.js", thread_js, sizeof thread_js },

@@ -101,7 +101,7 @@ class Tests(Suite):
         self.picture(ana, "other-person-desk")
         ben.press_button("Release")
         ben.type("#note", "Sent a new parcel.")
-        ben.press_button("To the bot")
+        ben.press_button("Release", "document.querySelector('dialog')")
         ben.see("The bot answers")
         ana.see("The bot answers")
         self.server.write("One more question", "handoff")
@@ -139,7 +139,7 @@ class Tests(Suite):
         page.keys("Escape")
         page.wait("a row has the focus", "document.activeElement.matches('.row, .list h2')")
         page.keys("r")
-        page.see("Release the conversation")
+        page.see("Release to the bot")
         self.keeps_focus(page, 12)
         page.script("document.querySelector('dialog .primary').focus()")
         page.keys("Enter")
@@ -256,6 +256,8 @@ class Tests(Suite):
             self.open(page, "kinds1")
             for text in ["Chosen from a list", "Chosen time", "Answered form", "Sign-in", "Apple Pay, result", "Parcel Locator", "Answer to an invitation", "Unknown message"]:
                 page.see(text)
+            # The thread stays at its newest message when parts are loaded after its lines.
+            page.wait("the newest message in view", "(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 2)(document.querySelector('.thread-scroll'))", seconds=5)
             self.picture(page, f"kinds-{size}")
             page.script("document.querySelector('.thread-scroll').scrollTop = 0")
             self.picture(page, f"kinds-top-{size}")
@@ -267,13 +269,17 @@ class Tests(Suite):
         self.open(page, "comp01")
         page.press_button("Claim")
         page.press_button("Quick reply")
+        page.see("Write the question.")
         page.type("#question", "Which fish?")
-        page.type("[aria-label='Choice 1']", "Cod")
-        page.type("[aria-label='Choice 2']", "Sole")
+        page.see("Write at least two choices.")
+        page.type("#choice-1", "Cod")
+        page.type("#choice-2", "Sole")
         page.see("The message can be sent")
         self.picture(page, "quick-reply-desk")
         page.press_button("Send")
-        self.until("the quick reply at the gateway", lambda: len(self.at_gateway("Which fish?")) == 1)
+        # Apple MSP API, "Quick Reply Message": the device shows the choices only, so the question is a text before them.
+        self.until("the question and the choices at the gateway", lambda: len(self.at_gateway("Which fish?")) == 2)
+        assert [one["message"]["type"] for one in self.at_gateway("Which fish?")] == ["text", "interactive"], self.at_gateway("Which fish?")
         page.press_button("JSON")
         page.allowed = [r"422 \(Unprocessable", r"400 \(Bad Request"]
         page.type("#json", '{"type": "text"')
@@ -384,7 +390,7 @@ class Tests(Suite):
         """axe-core on every screen, in both sizes and schemes; reduced motion and 200 % zoom."""
         self.server.write("Hello", "axe001")
         self.server.ask_for_person("axe001")
-        found = []
+        found, seen = [], set()
         for size, metrics in SIZES.items():
             for scheme in ("light", "dark"):
                 page = self.page(size=metrics)
@@ -394,25 +400,29 @@ class Tests(Suite):
                 self.sign_in(page, "Axel")
                 page.wait("rows", "document.querySelector('.row')")
                 check("queue")
-                page.press_button("All")
-                check("all")
+                tables = self.tables(page)
+                for view in tables["views"]:
+                    page.press_button(view)
+                    check(f"view-{view.lower()}")
                 self.open(page, "axe001")
                 check("thread")
-                for mode in ("Quick reply", "JSON", "Text"):
+                for mode in reversed(tables["modes"]):
                     page.press_button(mode)
                     check(f"composer-{mode.split()[0].lower()}")
-                # Escape in the thread closes the thread, so each dialog must be open before the key and closed after it.
-                page.press_button("Release")
-                page.find("dialog[open]")
-                check("release")
-                page.keys("Escape")
-                page.wait("no dialog", "!document.querySelector('dialog')")
-                page.script("document.activeElement.blur()")
-                page.keys("?")
-                page.find("dialog[open]")
-                check("keys")
-                page.keys("Escape")
-                page.wait("no dialog", "!document.querySelector('dialog')")
+                for state, [shown, *more] in tables["offers"].items():
+                    self.bring(page, state, tables["offers"])
+                    check(f"state-{state}")
+                    for name in shown:
+                        self.sheet(page, tables["changes"][name], state, check, seen)
+                    for name in more[0] if more else []:
+                        page.press_button("More")
+                        self.sheet(page, {"label": {"release": "To the bot"}.get(name, "Close"), "asks": True}, f"{state}-more", check, seen, "document.querySelector('dialog')")
+                for key, what in (("?", "keys"),):
+                    page.script("document.activeElement.blur()")
+                    page.keys(key)
+                    self.dismiss(page, what, check, seen)
+                page.script("document.querySelector('.switch').click()")
+                self.dismiss(page, "closed-text", check, seen)
                 if size == "desk" and scheme == "light":
                     self.plant_field(page, ".thread")
                     # 200 % zoom of 1280 pixels is a window of 640.
@@ -420,7 +430,59 @@ class Tests(Suite):
                     assert page.script("return document.documentElement.scrollWidth") <= 640
                     page.find("#text")
                     self.picture(page, "zoom")
+        # Every sheet of the page's modules was open: a new one cannot be forgotten.
+        assert len(tables["titles"]) > 5, tables["titles"]
+        missing = [one for one in tables["titles"] if not any(title.startswith(one) for title in seen)]
+        assert not missing, f"sheets without a check: {missing}; seen {seen}"
         assert not found, "\n".join(found)
+
+    def tables(self, page):
+        """The views, kinds of messages, changes and offers of the page's own tables, and the titles of the sheets in its modules."""
+        return page.script_async("""const done = arguments[arguments.length - 1];
+            (async () => {
+                const base = document.querySelector('script[type=module]').src;
+                const [list, thread, composer] = await Promise.all(["list", "thread", "composer"].map((name) => import(new URL(`${name}.js`, base).href)));
+                const titles = new Set();
+                for (const name of ["inbox", "thread", "composer", "dialogs", "list"]) {
+                    const source = await (await fetch(new URL(`${name}.js`, base))).text();
+                    for (const [, title] of source.matchAll(/\\b(?:sheet|confirm|askNote)\\(["`]([^"`$]+)/gu)) titles.add(title.trim());
+                }
+                return { views: Object.values(list.views), modes: Object.values(composer.modes), offers: thread.offers, titles: [...titles],
+                    changes: Object.fromEntries(Object.entries(thread.changes).map(([name, { label, ask }]) => [name, { label, asks: Boolean(ask) }])) };
+            })().then(done, (error) => done(String(error)));""")
+
+    def bring(self, page, state, offers):
+        """Brings the conversation into the state, by the API, and waits until the page offers what the state allows."""
+        path = f"/v1/businesses/fish/conversations/{self.conversation('axe001')}"
+        claim = lambda person: self.server.call(f"{path}/claim", "POST", {"person": person, "take": True})
+        if state in ("handler", "closed"):
+            claim({"id": "ben", "name": "Ben"})
+            self.server.call(f"{path}/release", "POST", {"to": "handler", "note": "Sent a new parcel."}) if state == "handler" else self.server.call(f"{path}/close", "POST", {})
+        else:
+            claim({"id": "axel", "name": "Axel"} if state == "mine" else {"id": "ben", "name": "Ben"})
+            if state == "waiting":
+                self.server.call(f"{path}/release", "POST", {"to": "waiting", "note": "Sent a new parcel."})
+        page.wait(f"the offers of {state}", "document.querySelector('.thread-actions').dataset.offered === arguments[0]", ",".join(sum(offers[state], [])))
+
+    def sheet(self, page, change, state, check, seen, within="document"):
+        """Opens the sheet of a change, if it has one, checks it, and dismisses it."""
+        if within != "document":
+            self.look(page, state, check, seen)
+        if change["asks"]:
+            page.press_button(change["label"], within)
+            page.wait("a sheet", "document.querySelectorAll('dialog[open]').length === 1 && document.querySelector('dialog h2').innerText !== 'More'")
+            self.dismiss(page, f"{state}-{change['label'].split()[0].lower()}", check, seen)
+
+    def look(self, page, screen, check, seen):
+        page.find("dialog[open]")
+        seen.add(page.script("return document.querySelector('dialog h2').innerText"))
+        check(screen)
+
+    def dismiss(self, page, screen, check, seen):
+        self.look(page, screen, check, seen)
+        # Escape in the thread closes the thread, so the dialog must be open before the key and closed after it.
+        page.keys("Escape")
+        page.wait("no dialog", "!document.querySelector('dialog')")
 
     def planted(self):
         self.plant(self.page("Pia", DESK), "/inbox/missing.png", f"http://localhost:{self.server.admin}/livez")

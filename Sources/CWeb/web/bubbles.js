@@ -23,10 +23,11 @@ export function interaction(message) {
   };
 }
 
+/// Whether a line only says that somebody begins or stops typing.
+export const isTyping = (line) => line?.kind === "typingStart" || line?.kind === "typingEnd";
+
 /// Whether a line is shown as a bubble; false for typing and for lines that only have the results of attachments.
-export function isShown(line) {
-  return Boolean(line.message) && line.kind !== "typingStart" && line.kind !== "typingEnd";
-}
+export const isShown = (line) => Boolean(line.message) && !isTyping(line);
 
 /// A line in one sentence, for lists and screen readers.
 export function summary(line) {
@@ -100,7 +101,7 @@ export function plainContent(line, options = {}) {
   try {
     if (line.kind === "text") return message.type === "richLink" ? richLink(message) : textAndFiles(line, message, options);
   } catch { /* A part of the message has an unexpected type: it is shown as JSON. */ }
-  return [card(kindName(line.kind), [raw(message, true)])];
+  return [card(kindName(line.kind), [raw(message)])];
 }
 
 function textAndFiles(line, message, options) {
@@ -224,16 +225,15 @@ function richLink(message) {
   return [holder];
 }
 
-/// A section that shows the message as JSON; the JSON is rendered when the section is opened.
-export function raw(message, isOpen = false) {
+/// A folded section with the message as JSON, which is rendered when the section is opened.
+export function raw(message) {
   const code = element("pre", { tabindex: 0, "aria-label": "JSON" });
   const write = () => {
     if (code.textContent) return;
     const json = JSON.stringify(message, null, 2);
     code.textContent = visibleJSON(json.slice(0, shortJSONLength)) + (json.length > shortJSONLength ? `\n… ${json.length} characters` : "");
   };
-  if (isOpen) write();
-  return element("details", { class: "raw", open: isOpen, on: { toggle: write } }, element("summary", {}, "JSON"), code);
+  return element("details", { class: "raw", on: { toggle: write } }, element("summary", {}, "Details"), code);
 }
 
 function visibleJSON(json) {

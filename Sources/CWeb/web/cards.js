@@ -14,7 +14,7 @@ export function content(line, options = {}) {
     return show(message, line.direction === "inbound", line, options);
   } catch {
     // Parts of the message have unexpected types, so show it as JSON.
-    return [card(kindName(line.kind), [raw(message, true)])];
+    return [card(kindName(line.kind), [raw(message)])];
   }
 }
 
@@ -119,7 +119,6 @@ function app(message, isFromCustomer, line, options) {
   return [card(visible(name), [
     [received.imageTitle, received.imageSubtitle, received.secondarySubtitle, received.tertiarySubtitle].map(text).filter(Boolean)
       .map((part) => element("p", { class: "card-subtitle", dir: "auto" }, safe(part))),
-    text(outer.URL) && element("p", { class: "card-data" }, visible(text(outer.URL).slice(0, 300))),
   ], { title: text(received.title) || text(reply.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) ?? (text(outer.appIcon) ? { data: outer.appIcon } : undefined) }), ...files(line, message, options)];
 }
 

@@ -1,7 +1,7 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
 import { randomUUID } from "./api.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
-import { safe, size, visible } from "./text.js";
+import { onlyAddress, safe, size, visible } from "./text.js";
 
 const checkPause = 500;
 /// The milliseconds after which the typing dots are renewed; the customer's device shows them for 30 seconds.
@@ -10,6 +10,11 @@ const typingEnds = 6_000;
 const largestFile = 100_000_000;
 const mostFiles = 10;
 const choices = { least: 2, most: 5 };
+
+/// The kinds of messages that the composer sends, with their labels.
+export const modes = { text: "Text", quickReply: "Quick reply", json: "JSON" };
+
+const capabilities = { QUICK: "quick replies", LIST: "list pickers", TIME: "time pickers", FORM: "forms" };
 
 const quickReplyBid = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension";
 const jsonExample = '{\n  "type": "text",\n  "body": "Hello"\n}';
@@ -27,11 +32,13 @@ export class Composer {
   #checkTimer = 0;
   #checked = 0;
   #isValid = true;
+  /// Why the entered message cannot be sent; empty when it can.
+  #obstacle = "";
 
   #text = element("textarea", { id: "text", rows: 1, dir: "auto", "aria-label": "Message", placeholder: "Message", maxlength: 20000 });
   #picker = element("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: -1, "aria-hidden": "true" });
   #attach = button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#picker.click());
-  #send = element("button", { class: "send", "aria-label": "Send" }, icon("send"));
+  #send = element("button", { class: "send", "aria-label": "Send", "aria-describedby": "why-not" }, icon("send"));
   #fileList = element("ul", { class: "chosen-files", "aria-label": "Files", hidden: true });
   #question = element("input", { id: "question", dir: "auto", maxlength: 500, autocomplete: "off" });
   #choices = element("ol", { class: "choices" });
@@ -40,27 +47,29 @@ export class Composer {
   #problems = element("ul", { class: "problems", id: "problems", role: "status" });
   #modes = element("div", { class: "modes", role: "group", "aria-label": "Kind of message" });
   #reason = element("p", { class: "reason" });
+  #whyNot = element("p", { class: "hint why-not", id: "why-not", role: "status" });
+  #asLink = button("Send as a link", { class: "plain as-link", hidden: true }, () => this.#sendAsLink());
   #panels;
   #form;
 
   constructor(desk, thread) {
     this.#desk = desk;
     this.#thread = thread;
-    for (const [mode, label] of [["text", "Text"], ["quickReply", "Quick reply"], ["json", "JSON"]]) {
+    for (const [mode, label] of Object.entries(modes)) {
       this.#modes.append(button(label, { "data-mode": mode, class: "mode" }, () => { this.#show(mode); this.focus(); }));
     }
     this.#panels = {
-      text: element("div", { class: "panel" }, this.#fileList),
+      text: element("div", { class: "panel" }, this.#fileList, this.#asLink),
       quickReply: element("div", { class: "panel fields" }, element("label", { for: "question" }, "Question"), this.#question,
-        element("p", { class: "label" }, "Choices, two to five"), this.#choices, this.#addChoice),
+        this.#choices, this.#addChoice),
       json: element("div", { class: "panel" }, this.#json),
     };
     this.#form = element("form", { class: "composer" }, this.#modes, this.#panels.text, this.#panels.quickReply, this.#panels.json, this.#problems,
-      element("div", { class: "entry" }, this.#attach, this.#picker, this.#text, this.#send));
+      element("div", { class: "entry" }, this.#attach, this.#picker, this.#text, this.#whyNot, this.#send));
     this.node = element("div", { class: "composer-area" }, this.#reason, this.#form);
     for (let count = 0; count < choices.least; count += 1) this.#makeChoice();
     this.#form.addEventListener("submit", (event) => { event.preventDefault(); void this.#submit(); });
-    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); });
+    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); this.#offerLink(); });
     this.#text.addEventListener("keydown", (event) => {
       // An input method uses Enter to accept its suggestion.
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.#form.requestSubmit(); }
@@ -85,6 +94,7 @@ export class Composer {
     this.#clearMessage();
     this.#show("text");
     this.#grow();
+    this.#offerLink();
     this.update();
   }
 
@@ -120,6 +130,8 @@ export class Composer {
     say(this.#reason, isOthers
       ? `${visible(one.person?.name ?? one.person?.id ?? "A colleague")} answers here. Take the conversation over to write.`
       : one.state === "closed" ? "Nothing can be sent until the customer writes again." : "");
+    const lacks = missing(one.capabilities).includes("quick replies");
+    say(this.#modes.querySelector("[data-mode=quickReply]"), modes.quickReply + (lacks ? " (not on this device)" : ""));
     this.#text.placeholder = desk.isMine(one) ? "Message" : "Message (you claim by sending)";
     this.#enable();
   }
@@ -140,12 +152,26 @@ export class Composer {
     this.#text.style.height = `${Math.min(this.#text.scrollHeight + 2, 180)}px`;
   }
 
+  /// Marks whether the message can be sent; a message of fields also says why not.
   #enable() {
-    const isReady = this.#mode === "text"
-      ? (this.#text.value.trim() !== "" || this.#files.length > 0) && this.#files.every((file) => file.id)
-      : this.#isValid;
-    this.#send.setAttribute("aria-disabled", String(!isReady));
-    return isReady;
+    this.#obstacle = this.#findObstacle();
+    this.#send.setAttribute("aria-disabled", String(Boolean(this.#obstacle)));
+    this.#send.title = this.#obstacle;
+    say(this.#whyNot, this.#mode === "text" ? "" : this.#obstacle);
+    return !this.#obstacle;
+  }
+
+  #findObstacle() {
+    if (this.#mode === "text") {
+      if (this.#files.some((file) => file.problem)) return "Remove the file that could not be uploaded.";
+      if (!this.#files.every((file) => file.id)) return "The files are still being uploaded.";
+      return this.#text.value.trim() || this.#files.length > 0 ? "" : "Write a message first.";
+    }
+    if (this.#isValid) return "";
+    if (this.#problems.querySelector(".failure")) return "Correct what is marked above.";
+    if (this.#mode === "json") return this.#json.value.trim() ? "The message is being checked." : "Enter a message in Apple's format.";
+    if (!this.#question.value.trim()) return "Write the question.";
+    return this.#titles().length < choices.least ? "Write at least two choices." : "The message is being checked.";
   }
 
   // Files
@@ -185,11 +211,14 @@ export class Composer {
 
   #makeChoice() {
     const number = this.#choices.children.length + 1;
-    const input = element("input", { dir: "auto", maxlength: 100, autocomplete: "off", "aria-label": `Choice ${number}` });
-    this.#choices.append(element("li", {}, input));
+    const input = element("input", { id: `choice-${number}`, dir: "auto", maxlength: 100, autocomplete: "off" });
+    this.#choices.append(element("li", {}, element("label", { for: input.id }, `Choice ${number}`), input));
     this.#addChoice.hidden = number >= choices.most;
     return input;
   }
+
+  /// The entered choices.
+  #titles() { return [...this.#choices.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean); }
 
   /// The message that is entered in the open panel; undefined while it is incomplete.
   #message() {
@@ -197,7 +226,7 @@ export class Composer {
       const written = this.#json.value.trim();
       return written ? JSON.parse(written) : undefined;
     }
-    const titles = [...this.#choices.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
+    const titles = this.#titles();
     const question = this.#question.value.trim();
     if (!question || titles.length < choices.least) return undefined;
     return {
@@ -216,6 +245,7 @@ export class Composer {
     clearTimeout(this.#checkTimer);
     if (this.#mode === "text" || !this.#id) return;
     this.#isValid = false;
+    fill(this.#problems);
     this.#enable();
     this.#checkTimer = setTimeout(() => void this.#checkNow(), checkPause);
   }
@@ -225,7 +255,7 @@ export class Composer {
     let problems = [];
     try {
       const message = this.#message();
-      if (!message) return fill(this.#problems);
+      if (!message) return;
       const answer = await this.#desk.check(this.#id, { message });
       problems = (answer.problems ?? []).map(described);
     } catch (error) {
@@ -235,21 +265,54 @@ export class Composer {
     const errors = problems.filter((problem) => problem.severity !== "warning");
     this.#isValid = errors.length === 0;
     fill(this.#problems, problems.slice(0, 20).map((problem) => element("li", { class: problem.severity === "warning" ? "" : "failure" },
-      problem.pointer && [element("code", {}, visible(problem.pointer)), " "], safe(problem.detail))),
+      problem.pointer && [element("code", {}, visible(problem.pointer)), " "], safe(problem.detail),
+      problem.fallback && [element("q", { dir: "auto" }, safe(problem.fallback)), button("Write this text instead", { class: "plain" }, () => this.#write(problem.fallback))])),
     this.#isValid && element("li", { class: "good" }, icon("check"), "The message can be sent"));
     this.#enable();
+  }
+
+  /// Continues with a text instead of the entered message.
+  #write(text) {
+    this.#clearMessage();
+    this.#show("text");
+    this.#text.value = text;
+    this.#grow();
+    this.#enable();
+    this.focus();
   }
 
   // Sending
 
   async #submit() {
-    if (!this.#enable()) return;
-    const body = this.#mode === "text"
-      ? { text: this.#text.value.trim(), ...(this.#files.length ? { attachments: this.#files.map(({ id, file, mimeType }) => ({ id, name: nameOf(file), mimeType })) } : {}) }
-      : { message: this.#message() };
-    if (body.text === "") delete body.text;
-    const shown = body.message ?? { type: "text", body: body.text ?? "", attachments: this.#files.map(({ file, mimeType }) => ({ name: file.name, mimeType, size: file.size })) };
-    const kind = body.message?.interactiveData?.data?.["quick-reply"] ? "quickReply" : body.message && body.message.type !== "text" ? "unrecognized" : "text";
+    if (!this.#enable()) return say(this.#whyNot, this.#obstacle);
+    if (this.#mode === "text") return this.#sendAll([this.#textBody(this.#text.value)]);
+    // Apple MSP API, "Quick Reply Message": the device shows the choices only, so the question is a text before them.
+    const question = this.#mode === "quickReply" ? [{ text: this.#question.value.trim() }] : [];
+    return this.#sendAll([...question, { message: this.#message() }]);
+  }
+
+  #textBody(text) {
+    return {
+      ...(text.trim() && { text: text.trim() }),
+      ...(this.#files.length > 0 && { attachments: this.#files.map(({ id, file, mimeType }) => ({ id, name: nameOf(file), mimeType })) }),
+    };
+  }
+
+  #offerLink() { this.#asLink.hidden = !onlyAddress(this.#text.value); }
+
+  /// Sends the address in the text as a link with a preview, after the rest of the text.
+  #sendAsLink() {
+    const found = onlyAddress(this.#text.value);
+    if (!found || !this.#enable()) return;
+    const rest = this.#textBody(this.#text.value.replace(found.text, " "));
+    void this.#sendAll([
+      ...(rest.text || rest.attachments ? [rest] : []),
+      { message: { type: "richLink", preview: { url: found.address, title: new URL(found.address).hostname } } },
+    ]);
+  }
+
+  /// Sends messages one after the other, and clears what was entered.
+  async #sendAll(bodies) {
     this.#text.value = "";
     this.#drafts.delete(this.#id);
     this.#files = [];
@@ -258,25 +321,35 @@ export class Composer {
       this.#show("text");
     }
     this.#drawFiles();
+    this.#offerLink();
     this.#grow();
     this.#forgetTyping();
     this.focus();
-    const key = randomUUID();
-    this.#thread.addPending(this.#id, key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message: shown, state: "sending" });
-    await this.#post(this.#id, key, body);
+    await this.#begin(this.#id, bodies);
   }
 
-  /// Sends with the same key until it succeeds, so that a repetition never becomes a second message.
-  async #post(id, key, body) {
+  async #begin(id, [body, ...later]) {
+    const key = randomUUID();
+    const message = body.message ?? { type: "text", body: body.text ?? "", attachments: body.attachments ?? [] };
+    const kind = message.interactiveData?.data?.["quick-reply"] ? "quickReply" : ["text", "richLink"].includes(message.type) ? "text" : "unrecognized";
+    this.#thread.addPending(id, key, { id: key, at: new Date().toISOString(), direction: "outbound", author: "person", person: this.#desk.me, kind, message, state: "sending" });
+    await this.#post(id, key, body, later);
+  }
+
+  /// Sends with the same key until it succeeds, so that a repetition never becomes a second message; `later` follows only what was not
+  /// refused.
+  async #post(id, key, body, later) {
     this.#thread.changePending(id, key, { state: "sending", problem: "", retry: undefined, drop: undefined });
     try {
       const answer = await this.#desk.send(id, body, key);
-      this.#thread.changePending(id, key, { id: answer.id, outcome: answer.outcome, status: answer.status, problem: answer.outcome === "refused" || answer.outcome === "failed" ? answer.reason : "" }, answer.id);
+      const isRefused = answer.outcome === "refused" || answer.outcome === "failed";
+      this.#thread.changePending(id, key, { id: answer.id, outcome: answer.outcome, status: answer.status, problem: isRefused ? answer.reason : "" }, answer.id);
       const one = this.#desk.conversations.get(id);
       if (one && !this.#desk.isMine(one)) void this.#desk.refreshConversation(id).catch(() => {});
+      if (later.length > 0 && !isRefused) await this.#begin(id, later);
     } catch (error) {
       this.#thread.changePending(id, key, {
-        state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body), drop: () => this.#thread.changePending(id, key, undefined),
+        state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body, later), drop: () => this.#thread.changePending(id, key, undefined),
       });
       this.#thread.dispatch("failed", error.message);
       if (error.kind === "claimed" || error.kind === "closed") void this.#desk.refreshConversation(id).catch(() => {});
@@ -313,6 +386,12 @@ export class Composer {
   }
 }
 
+/// The kinds of messages that a device cannot show, by its header `capability-list`; none when that is unknown.
+export function missing(list) {
+  const known = new Set(String(list ?? "").toUpperCase().split(",").map((one) => one.trim()));
+  return list ? Object.keys(capabilities).filter((one) => !known.has(one)).map((one) => capabilities[one]) : [];
+}
+
 /// The file's name in a form that the API accepts: at most 255 bytes without control characters.
 function nameOf(file) {
   return [...file.name.replace(/[\u0000-\u001f\u007f]/gu, "_")].slice(-60).join("") || "file";
@@ -327,7 +406,7 @@ function described({ rule, severity, pointer, found, allowed }) {
 
 /// The problems of a refused message as texts; at least one.
 function listed(error) {
-  if (error.kind === "not-showable") return [{ detail: `${error.message} Write instead: “${error.body.fallback ?? ""}”` }];
+  if (error.kind === "not-showable") return [{ detail: "The customer's device cannot show this message. The customer would understand: ", fallback: error.body.fallback }];
   const problems = Array.isArray(error.body?.problems) ? error.body.problems.filter((problem) => problem && typeof problem === "object") : [];
   if (problems.length === 0) return [{ detail: error.message ?? "The message cannot be sent.", pointer: error.body?.pointer }];
   return problems.map(described);

@@ -1,7 +1,7 @@
 // The state of the page: its user, the conversations of one business, and which are unread. The desk dispatches an
 // event for each change.
 import { Problem, randomUUID } from "./api.js";
-import { summary } from "./bubbles.js";
+import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
 
@@ -270,6 +270,10 @@ export class Desk extends EventTarget {
     const line = event.line;
     if (line?.message) {
       known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line) };
+      if (line.direction === "inbound" && !isTyping(line)) {
+        known.lastInbound = known.last;
+        known.unansweredSince ??= known.last.at;
+      } else if (line.direction === "outbound" && !isTyping(line) && line.author !== "server" && line.outcome === "accepted") known.unansweredSince = undefined;
       if (line.direction === "inbound" && line.kind === "close") known.state = "closed";
       else if (line.direction === "inbound" && known.state === "closed") Object.assign(known, { state: "handler", person: undefined });
       if (line.direction === "outbound") known.typing = 0;
@@ -277,8 +281,7 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
-    const isWriting = line?.kind === "typingStart" || line?.kind === "typingEnd";
-    if (event.type === "message.received" && isForPeople && !isWriting && !this.#isSeen(known.id)) this.unread.add(known.id);
+    if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
     this.#tell("lists");
   }

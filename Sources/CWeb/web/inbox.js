@@ -2,15 +2,14 @@
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
 import { actions, sheet, showKeys } from "./dialogs.js";
-import { button, element, fill, recall, remember, say } from "./dom.js";
+import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
 import { visible } from "./text.js";
-import { Thread } from "./thread.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
-  ["c", "Claim"], ["t", "Take over"], ["r", "Release"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
   ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
 ];
 
@@ -111,12 +110,29 @@ function show(desk, session, isKept) {
   const { node: note, notify } = notes();
   const banner = lostBanner("Connection lost. The page may be out of date; it reconnects by itself.", notify);
 
-  const goTo = (id) => {
+  const nothingOpen = element("div", { class: "empty none" }, element("p", { class: "empty-title" }, "Choose a conversation"),
+    element("p", {}, "The longest waiting one is on top of the queue. Press ? for the keys."));
+  const right = element("section", { class: "main", "aria-label": "Conversation" }, nothingOpen);
+  // The view of a conversation, which is loaded with the first one.
+  let thread;
+  const goTo = async (id) => {
     desk.select(id);
     main.dataset.screen = id ? "thread" : "list";
     list.update();
-    void thread.open(id).then(() => desk.markRead(id));
-    if (id) thread.focus();
+    try {
+      const { Thread } = id && !thread ? await whenNeeded(() => import("./thread.js")) : {};
+      if (Thread && !thread) {
+        thread = new Thread(desk, (type, detail) => {
+          if (type === "back") goBack();
+          if (type === "failed") notify(detail, true);
+        });
+        right.append(thread.node);
+      }
+    } catch (error) { notify(error.message, true); }
+    if (id !== desk.selected) return;
+    nothingOpen.hidden = Boolean(id && thread);
+    void thread?.open(id).then(() => desk.markRead(id));
+    if (id) thread?.focus();
   };
   const goBack = () => {
     const id = desk.selected;
@@ -124,10 +140,6 @@ function show(desk, session, isKept) {
     list.focus(id);
   };
   const list = new List(desk, goTo);
-  const thread = new Thread(desk, (type, detail) => {
-    if (type === "back") goBack();
-    if (type === "failed") notify(detail, true);
-  });
 
   // The head of the list: business, open switch, keys and sign-out.
   const business = element("select", { id: "business", "aria-label": "Business" });
@@ -135,7 +147,7 @@ function show(desk, session, isKept) {
   const openLabel = element("span");
   const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
   const health = element("p", { class: "health", role: "status", hidden: true });
-  business.addEventListener("change", () => { desk.choose(business.value); void thread.open(""); main.dataset.screen = "list"; });
+  business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
   openSwitch.addEventListener("click", async () => {
     const { open } = desk.people;
     const answer = open ? await askClosedText() : {};
@@ -170,7 +182,7 @@ function show(desk, session, isKept) {
     health, list.node,
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
       button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
-  const main = element("main", { class: "desk", "data-screen": "list" }, side, element("section", { class: "main", "aria-label": "Conversation" }, thread.node));
+  const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);
 
   const drawTitle = () => {
@@ -181,7 +193,7 @@ function show(desk, session, isKept) {
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });
   on("lists", drawTitle);
   on("businesses", () => { drawHead(); drawTitle(); });
-  on("gone", () => { goTo(""); list.focus(""); });
+  on("gone", () => { void goTo(""); list.focus(""); });
   on("failed", ({ detail }) => notify(detail, true));
   on("connection", ({ detail }) => {
     if (desk.connection === "refused") return signOut(desk, detail?.message ?? "The server ended the session.", session.name);
@@ -195,8 +207,8 @@ function show(desk, session, isKept) {
   listenToKeys({
     "?": () => void showKeys(keys), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
     1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
-    c: () => void thread.act("claim"), t: () => void thread.act("take"), r: () => void thread.act("release"),
-    x: () => void thread.act("close"), m: () => thread.composer.focus(),
+    c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
+    x: () => void thread?.act("close"), m: () => thread?.composer.focus(),
   }, () => { goBack(); return true; }, signal);
 
   drawHead();

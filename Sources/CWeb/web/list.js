@@ -1,7 +1,7 @@
 // The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
 // moves the focus.
 import { button, element, fill, say } from "./dom.js";
-import { age, customerName, safe, visible, when } from "./text.js";
+import { age, customerName, safe, sentence, visible, when } from "./text.js";
 
 const empty = {
   queue: ["Nobody waits", "Conversations that need a person appear here, the longest waiting first."],
@@ -9,6 +9,12 @@ const empty = {
   all: ["No conversations yet", "They appear when customers write to this business."],
   found: ["Nothing found", "Try another word or another state."],
 };
+
+/// The views with their labels, in the order of the tabs.
+export const views = { queue: "Queue", mine: "Mine", all: "All" };
+
+/// The milliseconds after which an unanswered customer is marked.
+const overdueAfter = 600_000;
 
 /// The maximum number of rows, because more would make the page slow; a search finds the other conversations.
 const mostRows = 400;
@@ -24,7 +30,7 @@ export class List {
   #note = element("div", { class: "empty" });
   #more = button("Load more", { class: "plain more" }, () => this.#loadMore());
   #status = element("p", { class: "visually-hidden", role: "status" });
-  #search = element("input", { type: "search", id: "search", placeholder: "Search messages", "aria-label": "Search messages", autocomplete: "off", maxlength: 60 });
+  #search = element("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search all conversations", autocomplete: "off", maxlength: 60 });
   #state = element("select", { id: "state", "aria-label": "State" },
     element("option", { value: "" }, "All states"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
   #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
@@ -34,13 +40,13 @@ export class List {
     this.#desk = desk;
     this.#open = open;
     const tabs = element("div", { class: "tabs", role: "group", "aria-label": "View" },
-      [["queue", "Queue"], ["mine", "Mine"], ["all", "All"]].map(([view, label]) => {
+      Object.entries(views).map(([view, label]) => {
         const count = element("span", { class: "count" });
         const tab = button([label, count], { class: "tab" }, () => this.show(view));
         this.#tabs.set(view, { tab, count });
         return tab;
       }));
-    this.node = element("div", { class: "list" }, this.#heading, tabs, this.#filter,
+    this.node = element("div", { class: "list" }, this.#heading, this.#filter, tabs,
       element("div", { class: "scroll" }, this.#items, this.#note, this.#more), this.#status);
     this.#filter.addEventListener("submit", (event) => { event.preventDefault(); this.#applyFilter(); });
     let timer = 0;
@@ -52,15 +58,17 @@ export class List {
     desk.every(20_000, () => this.update());
   }
 
+  /// Shows a view. A search finds conversations of every state, so it belongs to the view `all`.
   show(view) {
     this.#desk.view = view;
+    if (view !== "all") {
+      this.#search.value = this.#state.value = "";
+      this.#applyFilter();
+    }
     this.update();
   }
 
-  focusSearch() {
-    this.show("all");
-    this.#search.focus();
-  }
+  focusSearch() { this.#search.focus(); }
 
   focus(id) {
     (this.#rows.get(id) ?? this.#rows.values().next().value)?.node.firstChild.focus();
@@ -77,6 +85,7 @@ export class List {
 
   #applyFilter() {
     const filter = { state: this.#state.value, q: this.#search.value.trim() };
+    if (filter.q) this.#desk.view = "all";
     if (JSON.stringify(filter) !== JSON.stringify(this.#desk.filter)) void this.#desk.setFilter(filter);
   }
 
@@ -103,7 +112,7 @@ export class List {
       const number = view === "all" ? 0 : desk.list(view).length;
       say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
     }
-    this.#filter.hidden = desk.view !== "all";
+    this.#state.hidden = desk.view !== "all";
     const shown = desk.list().slice(0, mostRows);
     this.#place(shown);
     const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
@@ -145,12 +154,12 @@ export class List {
   #makeRow(id) {
     const parts = {
       name: element("bdi", { class: "row-name" }), time: element("span", { class: "row-time" }),
-      text: element("span", { class: "row-text", dir: "auto" }), state: element("span", { class: "row-state" }),
+      text: element("span", { class: "row-text", dir: "auto" }), why: element("span", { class: "row-why", dir: "auto" }), state: element("span", { class: "row-state" }),
       unread: element("span", { class: "dot" }),
     };
     const open = button([
-      parts.unread, element("span", { class: "row-top" }, parts.name, parts.time),
-      element("span", { class: "row-bottom" }, parts.text, parts.state),
+      parts.unread, element("span", { class: "row-part" }, parts.name, parts.time), parts.text,
+      element("span", { class: "row-part" }, parts.why, parts.state),
     ], { class: "row" }, () => this.#open(id));
     return { node: element("li", {}, open), open, ...parts };
   }
@@ -163,15 +172,20 @@ export class List {
     row.open.classList.toggle("unread", isUnread);
     fillText(row.unread, isUnread ? "Unread" : "");
     say(row.name, customerName(one.customer));
-    say(row.text, (one.last?.direction === "outbound" ? "Sent: " : "") + safe(one.last?.summary ?? ""));
-    const waits = one.state === "waiting";
-    say(row.time, waits ? `waits ${age(one.since ?? one.last?.at)}`.replace("waits now", "just now") : when(one.last?.at));
-    row.time.classList.toggle("late", waits && Date.now() - Date.parse(one.since) > 600_000);
-    const who = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
-    say(row.state, desk.view === "all" ? who : "");
-    row.state.dataset.state = one.state;
+    // The customer's last words are shown: after a hand-off the last line is the server's automatic text.
+    say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
+    const waits = one.state === "waiting" ? one.since : one.state === "person" ? one.unansweredSince : undefined;
+    const passed = waits && age(waits);
+    say(row.time, waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
+    row.time.classList.toggle("late", isOverdue(waits));
+    const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
+    say(row.why, one.state === "waiting" ? sentence(one.reason ?? "") : "");
+    say(row.state, isOverdue(waits) ? "Overdue" : desk.view === "all" ? person : "");
+    row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
   }
 }
+
+function isOverdue(since) { return Date.now() - Date.parse(since) > overdueAfter; }
 
 function fillText(node, text) {
   if (node.getAttribute("aria-label") === text) return;

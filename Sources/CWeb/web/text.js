@@ -92,7 +92,26 @@ export function safe(text) {
   return String(text).replace(overrides, named);
 }
 
+/// The name of a language, such as `American English` for `en_US`; the code itself when it is unknown.
+export function language(locale) {
+  try { return new Intl.DisplayNames(undefined, { type: "language" }).of(locale.replaceAll("_", "-")); } catch { return locale; }
+}
+
+/// A text of a message as a sentence that begins with a capital.
+export function sentence(text) {
+  const shown = safe(text);
+  return shown.charAt(0).toLocaleUpperCase() + shown.slice(1);
+}
+
 const address = /https?:\/\/[^\s<>"'\u200b-\u200f\u202a-\u202e\u2066-\u2069]+/giu;
+
+/// The web address in a text that has exactly one, and how it is written there; undefined otherwise.
+export function onlyAddress(text) {
+  const found = [...text.matchAll(address)];
+  const written = found[0]?.[0].replace(/[.,;:!?)\]}]+$/u, "");
+  const target = found.length === 1 ? webAddress(written) : undefined;
+  return target && { address: target, text: written };
+}
 
 /// The nodes of a text: links for `http` and `https` addresses, text for everything else.
 export function linked(text) {

@@ -1,15 +1,27 @@
 // The view of one conversation: who answers it, its lines as bubbles, and the buttons that change its state.
 import { isShown, raw, summary } from "./bubbles.js";
 import { content } from "./cards.js";
-import { Composer } from "./composer.js";
+import { Composer, missing } from "./composer.js";
 import { actions, confirm, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
-import { age, customerName, dayOf, safe, visible, when } from "./text.js";
+import { placed } from "./reactions.js";
+import { age, customerName, dayOf, language, safe, sentence, visible, when } from "./text.js";
 
 const pageSize = 50;
 /// The maximum number of lines in the document; of a longer conversation only a part is shown at a time.
 const longestWindow = 400;
 const typingLasts = 60_000;
+
+/// The changes of a conversation, each with its button and its sheet.
+export const changes = {
+  claim: { label: "Claim" }, take: { label: "Take over", ask: askTake }, transfer: { label: "Transfer", ask: askTransfer },
+  release: { label: "Release", ask: askRelease }, close: { label: "Close", ask: askClose },
+};
+
+/// The changes that a state offers: as buttons, and under More.
+export const offers = {
+  handler: [["claim", "close"]], waiting: [["claim"], ["release", "close"]], mine: [["transfer", "release", "close"]], person: [["take"]], closed: [[]],
+};
 
 export class Thread {
   #desk;
@@ -22,6 +34,7 @@ export class Thread {
   #hasLater = false;
   #reading = 0;
   #isAtEnd = true;
+  #top = 0;
   #catchUp = undefined;
   /// The largest line number that an event has named since lines were last read.
   #awaited = 0;
@@ -29,7 +42,7 @@ export class Thread {
   #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
   #name = element("h2", { tabindex: -1, dir: "auto" });
   #facts = element("p", { class: "facts" });
-  #holder = element("p", { class: "holder", role: "status" });
+  #holder = element("div", { class: "holder", role: "status", tabindex: 0 });
   #actions = element("div", { class: "thread-actions" });
   #earlier = button("Earlier messages", { class: "plain more" }, () => this.#readEarlier());
   #items = element("ol", { class: "lines", "aria-label": "Messages" });
@@ -38,8 +51,6 @@ export class Thread {
   #scroll = element("div", { class: "scroll thread-scroll", tabindex: 0, role: "region", "aria-label": "Messages" },
     this.#earlier, this.#items, this.#typing, this.#latest);
   #live = element("p", { class: "visually-hidden", role: "log", "aria-live": "polite" });
-  #none = element("div", { class: "empty none" }, element("p", { class: "empty-title" }, "Choose a conversation"),
-    element("p", {}, "The longest waiting one is on top of the queue. Press ? for the keys."));
 
   constructor(desk, dispatch) {
     this.#desk = desk;
@@ -48,10 +59,17 @@ export class Thread {
     this.#pane = element("div", { class: "pane", hidden: true },
       element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
-    this.node = element("div", { class: "thread" }, this.#none, this.#pane);
-    this.#scroll.addEventListener("scroll", () => { this.#isAtEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < 60; });
-    // Keep the last message visible when the entry field grows or a keyboard appears.
-    new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); }).observe(this.#scroll);
+    this.node = element("div", { class: "thread" }, this.#pane);
+    this.#scroll.addEventListener("scroll", () => {
+      // Only scrolling up leaves the end: a line or a picture that makes the thread longer does not.
+      const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
+      if (scrollHeight - scrollTop - clientHeight < 60) this.#isAtEnd = true;
+      else if (scrollTop < this.#top) this.#isAtEnd = false;
+      this.#top = scrollTop;
+    });
+    // Keep the last message visible when the entry field grows, a keyboard appears, or a picture above has been loaded.
+    const watch = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
+    for (const node of [this.#scroll, this.#items]) watch.observe(node);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
     desk.every(10_000, () => { if (this.#id) this.update(); });
@@ -69,7 +87,6 @@ export class Thread {
     this.#hasEarlier = this.#hasLater = false;
     this.#isAtEnd = true;
     this.#awaited = 0;
-    this.#none.hidden = Boolean(id);
     this.#pane.hidden = !id;
     this.#items.replaceChildren();
     this.#nodes.clear();
@@ -214,7 +231,7 @@ export class Thread {
     const files = new Map();
     const lines = [...this.#lines.values()].sort((a, b) => a.seq - b.seq);
     for (const line of lines) if (!line.message && line.files) files.set(line.record, line);
-    const shown = lines.filter(isShown).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
+    const shown = placed(lines.filter(isShown)).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
     const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
     const kept = new Set();
     let before;
@@ -229,7 +246,7 @@ export class Thread {
       const next = entries[index + 1]?.[1];
       const isFirst = !before || !isSameGroup(before, line);
       const isLast = !next || !isSameGroup(line, next);
-      const version = JSON.stringify([isFirst, isLast, line.files, line.signIn, line.state, line.outcome, line.problem]);
+      const version = JSON.stringify([isFirst, isLast, line.files, line.signIn, line.state, line.outcome, line.problem, line.reactions]);
       kept.add(key);
       nodes.push(this.#node(key, version, () => this.#make(line, isFirst, isLast)));
       before = line;
@@ -273,6 +290,7 @@ export class Thread {
     return element("li", { class: `line ${isOwn ? "own" : "other"}${isLast ? " last" : ""}${line.state ? " pending" : ""}` },
       isFirst ? element("p", { class: "author" }, element("bdi", {}, author)) : element("p", { class: "visually-hidden" }, element("bdi", {}, author)),
       element("div", { class: "contents" }, content(line, { download })),
+      line.reactions?.length > 0 && element("p", { class: "reactions", "aria-label": `The customer reacted with ${line.reactions.join(" ")}`, role: "img" }, line.reactions.join(" ")),
       line.repeats && element("p", { class: "note" }, "The same choice again; it was not answered"),
       element("p", { class: `note${isFailure(line) ? " failure" : ""}` },
         (isLast || isFailure(line) || line.state) && [element("time", { datetime: line.at }, when(line.at)), outcome(line)].filter(Boolean).flatMap((part, index) => (index ? [" · ", part] : [part])),
@@ -309,36 +327,38 @@ export class Thread {
     const desk = this.#desk;
     say(this.#name, customerName(one.customer));
     this.#name.title = visible(one.customer ?? "");
-    say(this.#facts, [one.locale, one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`].filter(Boolean).map(visible).join(" · "));
+    const cannot = missing(one.capabilities);
+    say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`, cannot.length > 0 && `The device cannot show ${cannot.join(", ")}`].filter(Boolean).map(visible).join(" · "));
     const isMine = desk.isMine(one);
     const person = visible(one.person?.name ?? one.person?.id ?? "A colleague");
     const since = one.since ? ` since ${when(one.since)}` : "";
-    say(this.#holder, {
+    const state = {
       handler: "The bot answers. Claim the conversation to answer yourself.",
-      waiting: `Waits for a person${one.since ? `, ${age(one.since) === "now" ? "just now" : `for ${age(one.since)}`}` : ""}${one.reason ? `: ${safe(one.reason)}` : ""}`,
+      waiting: `Waits for a person${one.since ? `, ${age(one.since) === "now" ? "just now" : `for ${age(one.since)}`}` : ""}`,
       person: isMine ? `You have this conversation${since}` : `${person} has this conversation${since}`,
       closed: "Closed. You can answer when the customer writes again.",
-    }[one.state] + (one.note ? `. Note: ${safe(one.note)}` : ""));
+    }[one.state];
+    // The reason and the note are for the next person, also after the claim.
+    const isHeld = one.state === "waiting" || one.state === "person";
+    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""]].filter(([, text]) => text);
+    if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
+      this.#holder.dataset.shown = JSON.stringify(parts);
+      fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
+    }
     this.#holder.dataset.state = isMine ? "mine" : one.state;
-    const offered = {
-      handler: ["claim", "close"], waiting: ["claim", "release", "close"], person: isMine ? ["release", "close"] : ["take"], closed: [],
-    }[one.state] ?? [];
-    if (this.#actions.dataset.offered !== offered.join()) {
+    const [shown, more = []] = offers[isMine ? "mine" : one.state] ?? [[]];
+    if (this.#actions.dataset.offered !== [...shown, ...more].join()) {
       const hadFocus = this.#actions.contains(document.activeElement);
-      this.#actions.dataset.offered = offered.join();
-      fill(this.#actions, offered.map((name) => this.#actionButton(name)));
+      this.#actions.dataset.offered = [...shown, ...more].join();
+      fill(this.#actions, shown.map((name) => button(changes[name].label, { class: name === "claim" || name === "take" ? "primary" : "secondary" }, () => this.act(name))),
+        more.length > 0 && button("More", { class: "secondary", "aria-haspopup": "dialog" }, async () => this.act(await askMore(more))));
       if (hadFocus) (this.#actions.firstChild ?? this.#name).focus();
     }
     this.composer.update();
     this.#drawTyping([...this.#lines.values()].sort((a, b) => a.seq - b.seq));
   }
 
-  #actionButton(name) {
-    const label = { claim: "Claim", take: "Take over", release: "Release", close: "Close" }[name];
-    return button(label, { class: name === "claim" || name === "take" ? "primary" : "secondary", "data-action": name }, () => this.act(name));
-  }
-
-  /// Makes one of the offered changes: `claim`, `take`, `release` or `close`.
+  /// Makes one of the offered `changes`.
   async act(name) {
     if (!this.#actions.dataset.offered?.split(",").includes(name)) return;
     const id = this.#id;
@@ -346,39 +366,48 @@ export class Thread {
     // A colleague may take the conversation while a dialog is open, so the change is made only to the state that the
     // dialog showed.
     const shown = { state: one?.state, person: one?.person?.id };
+    const answer = await (changes[name].ask?.(one) ?? {});
+    if (!answer) return;
     try {
-      if (name === "claim") {
-        await this.#desk.claim(id);
-        this.composer.focus();
-      } else if (name === "take") {
-        const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
-        if (!await confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over")) return;
-        await this.#desk.take(id, shown);
-        this.composer.focus();
-      } else if (name === "release") {
-        const answer = await askRelease();
-        if (!answer) return;
-        await this.#desk.release(id, answer.to, answer.note, shown);
-      } else if (name === "close") {
-        if (!await confirm("Close the conversation?", "Nothing is sent to the customer. The next message begins with the bot.", "Close")) return;
-        await this.#desk.close(id, shown);
+      switch (name) {
+        case "claim": await this.#desk.claim(id); break;
+        case "take": await this.#desk.take(id, shown); break;
+        case "transfer": await this.#desk.release(id, "waiting", answer.note, shown); break;
+        case "release": await this.#desk.release(id, "handler", answer.note, shown); break;
+        default: await this.#desk.close(id, shown);
       }
+      if (name === "claim" || name === "take") this.composer.focus();
     } catch (error) {
       this.dispatch("failed", error.message);
     }
   }
 }
 
-/// Asks whether a conversation is released to the handler or to another person, and for a note.
-function askRelease() {
-  return sheet("Release the conversation", (finish) => {
+function askTake(one) {
+  const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
+  return confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over");
+}
+
+function askClose() {
+  return confirm("Close the conversation?", "Nothing is sent to the customer. The next message begins with the bot.", "Close");
+}
+
+/// Asks which of the changes under More is wanted.
+function askMore(names) {
+  const labels = { release: "To the bot", close: "Close the conversation" };
+  return sheet("More", (finish) => element("div", { class: "sheet-body" },
+    names.map((name, index) => button(labels[name], { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
+}
+
+function askTransfer() { return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer"); }
+
+function askRelease() { return askNote("Release to the bot", "The bot answers the customer's next message.", "Note for the record (optional)", "Release"); }
+
+function askNote(title, text, label, action) {
+  return sheet(title, (finish) => {
     const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
-    const to = (value) => () => finish({ to: value, note: note.value.trim() });
-    return element("div", { class: "sheet-body" },
-      element("label", { for: "note" }, "Note for the record (optional)"), note,
-      actions(
-        button("To another person", { class: "secondary" }, to("waiting")),
-        button("To the bot", { class: "primary" }, to("handler"))));
+    return element("div", { class: "sheet-body" }, element("p", {}, text), element("label", { for: "note" }, label), note,
+      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim() }))));
   });
 }
 
