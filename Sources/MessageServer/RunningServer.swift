@@ -150,6 +150,19 @@ package final class RunningServer: Sendable {
             version: version, checks: checks, store: store, deadReversals: { payments.deadLetters },
             registry: registry, connections: listeners,
             minimumFreeBytes: { current.store.minimumFreeBytes })
+        var scope = OperationScope(store, logger: logger)
+        scope.isServed = { registry.contains($0) }
+        scope.configureErasure = { [files = pipelines.deliveries.attachments.files] settings in
+            settings.excludingPayments = { payments.excludingRecords($0) }
+            settings.excludingContents = { files.excludingChanges($0) }
+            settings.unrecordedContents = { files.heldContents }
+        }
+        scope.decideReversals = { try await payments.apply($0) }
+        scope.forgetUploads = { [gateway = pipelines.gateway] in gateway.forgetUploads() }
+        scope.trim = {
+            // The trim reads and writes files, which must not block a thread of Swift's pool.
+            try await withTaskExecutorPreference(BlockingTaskExecutor()) { try await sweeper.trim() }
+        }
         http = try HTTPServer(
             listeners: [
                 HTTPListener(
@@ -161,21 +174,8 @@ package final class RunningServer: Sendable {
                     describeRefusal: refusedReads.describe)
             ]
                 + ControlRoutes.listeners(
-                    configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], store,
-                    isServed: { registry.contains($0) },
-                    configureErasure: { [files = pipelines.deliveries.attachments.files] settings in
-                        settings.excludingPayments = { payments.excludingRecords($0) }
-                        settings.excludingContents = { files.excludingChanges($0) }
-                        settings.unrecordedContents = { files.heldContents }
-                    },
-                    decideReversals: { try await payments.apply($0) },
-                    forgetUploads: { [gateway = pipelines.gateway] in gateway.forgetUploads() },
-                    trim: {
-                        // The trim reads and writes files, which must not block a thread of Swift's pool.
-                        try await withTaskExecutorPreference(BlockingTaskExecutor()) {
-                            try await sweeper.trim()
-                        }
-                    }, audit: audit,
+                    configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], scope,
+                    audit: audit,
                     others: health(.operators { HostRule(.loopback) })
                         + HandlerRoutes.make(registry, audit: audit)
                         + PeopleRoutes.make(registry, pipelines.watch, audit: audit)
@@ -184,7 +184,7 @@ package final class RunningServer: Sendable {
                             DeliveryRoute(store: store, registry: registry, watch: observer).route,
                             status.route,
                         ]
-                        + logLevelRoutes, describeRefusal: RefusedReads(logged).describe, logger),
+                        + logLevelRoutes, describeRefusal: RefusedReads(logged).describe),
             shards: configuration.limits.shards, logger: logger)
         listeners.serve(with: http)
         let access = APIAccess(

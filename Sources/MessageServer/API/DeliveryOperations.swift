@@ -81,7 +81,7 @@ struct DeliveryOperations: Sendable {
             ) { request in
                 let id = try reply(request)
                 let before = try await store.drop(
-                    [id], reason: ReplyRequest.operatorReason, of: request.business.id)
+                    [id], reason: Operations.droppedReplyReason, of: request.business.id)
                 return APIAnswer { writer in
                     writer.field("reply", request.numbers.shown(id))
                     writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")

@@ -59,38 +59,20 @@ package struct MessageSelection: Sendable {
             && since.map { time >= $0 } ?? true && until.map { time < $0 } ?? true
     }
 
-    /// Parses the member `select` of a request; nil when it is missing or invalid.
+    /// `{"deadLetters":true,"business":"…","kind":"text","since":"…","until":"…","status":"failed"}`; each member may be missing.
     ///
-    /// `{"deadLetters":true,"business":"…","kind":"text","since":"…","until":"…","status":"failed"}`; each
-    /// member may be missing.
-    init?(in request: JSONValue) {
-        guard let value = request["select"] else { return nil }
-        isOfDeadLetters = value["deadLetters"]?.bool ?? false
-        business = value["business"]?.string.map { BusinessID($0) }
-        kind = value["kind"]?.string.flatMap { Subscription(name: $0) }
-        since = value["since"]?.string.flatMap { Timestamp(rfc3339: $0) }
-        until = value["until"]?.string.flatMap { Timestamp(rfc3339: $0) }
-        status = value["status"]?.string.flatMap(JournalEvent.Status.init)
-        // A filter that cannot be read must not choose more messages than the command named.
-        let read = [
-            ("business", business == nil), ("kind", kind == nil), ("since", since == nil),
-            ("until", until == nil), ("status", status == nil),
-        ]
-        if read.contains(where: { name, isMissing in isMissing && value[name] != nil }) { return nil }
-    }
-
-    /// Writes the selection as the member `select` of a request.
-    func write(to writer: inout JSONWriter) {
-        writer.key("select")
-        writer.object { writer in
-            if isOfDeadLetters { writer.field("deadLetters", true) }
-            writer.field("business", business?.rawValue)
-            writer.field("kind", kind?.name)
-            writer.field("since", since?.rfc3339)
-            writer.field("until", until?.rfc3339)
-            writer.field("status", status?.rawValue)
-        }
-    }
+    /// A filter that cannot be read must not choose more messages than the command named, so it makes the selection unreadable.
+    static let form = JSONObjectForm(
+        MessageSelection(),
+        [
+            JSONField(flag: "deadLetters", \.isOfDeadLetters),
+            JSONField("business", optional: \.business, .business, isStrict: true),
+            JSONField(
+                "kind", optional: \.kind, JSONForm(.text, { Subscription(name: $0) }, \.name), isStrict: true),
+            JSONField("since", optional: \.since, .time, isStrict: true),
+            JSONField("until", optional: \.until, .time, isStrict: true),
+            JSONField("status", optional: \.status, .word, isStrict: true),
+        ])
 }
 
 extension JournalEvent {

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 package import Logging
@@ -6,12 +5,9 @@ package import MessageStore
 import Payments
 
 /// An operator's decision about dead letters that are reversals of payment attempts.
-///
-/// The body of `POST /reversals/retry` and `/reversals/drop` on the control socket is
-/// `{"job":"…","attempts":["8ef7…"]}`.
 package struct ReversalDecision: Sendable {
     /// The change that the decision makes to each attempt.
-    package enum Action: String, Sendable, CaseIterable {
+    package enum Action: Sendable {
         /// The handler is asked again, until the lifetime of replies is over.
         case retry
         /// The handler is not asked any more.
@@ -27,24 +23,6 @@ package struct ReversalDecision: Sendable {
     package init(_ action: Action, attempts: [String]) {
         self.action = action
         self.attempts = attempts
-    }
-
-    /// Parses a body; nil when it is invalid.
-    init?(_ action: Action, json: [UInt8]) {
-        // A body that is not JSON has no attempts.
-        guard let names = (try? JSONDocument(json))?.root["attempts"]?.elements else { return nil }
-        attempts = names.compactMap(\.string)
-        guard attempts.count == names.count else { return nil }
-        self.action = action
-    }
-
-    /// The request as a JSON object, with the job's identifier.
-    package func json(job: String) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("job", job)
-            writer.key("attempts")
-            writer.array { writer in for attempt in attempts { writer.string(attempt) } }
-        }
     }
 
     /// Applies the decision to a data directory that no server uses; the next server asks the handlers.

@@ -46,11 +46,11 @@ package struct DecidedOutcome: Hashable, Sendable {
 /// One reply of a decided outcome: every attempt sends this id and these bytes.
 package struct DecidedReply: Hashable, Sendable {
     /// The message's id.
-    package let id: MessageID
+    package var id: MessageID
     /// The message's kind.
-    package let kind: Kind
+    package var kind: Kind
     /// The message for the gateway, a JSON object.
-    package let message: [UInt8]
+    package var message: [UInt8]
 
     /// Creates a reply from an encoded message.
     package init(id: MessageID, kind: Kind, message: [UInt8]) {

@@ -4,11 +4,11 @@
 /// A repeated command names the same state again, so the store detects that the message has changed since.
 package struct NamedState: Hashable, Sendable {
     /// The number of the message's record.
-    package let record: UInt64
+    package var record: UInt64
     /// The state of the message.
-    package let status: JournalEvent.Status
+    package var status: JournalEvent.Status
     /// The record of its latest replay; nil when there was none.
-    package let replay: UInt64?
+    package var replay: UInt64?
 
     /// Names a state of the message with this record.
     package init(record: UInt64, status: JournalEvent.Status, replay: UInt64?) {
@@ -26,11 +26,11 @@ package struct NamedState: Hashable, Sendable {
 /// The result of a replay of one message.
 package struct ReplayResult: Hashable, Sendable {
     /// The number of the message's record.
-    package let record: UInt64
+    package var record: UInt64
     /// The record of the replay.
-    package let replay: UInt64
+    package var replay: UInt64
     /// Whether an earlier command had already replayed the message, so that this command changed nothing.
-    package let isRepetition: Bool
+    package var isRepetition: Bool
 
     /// Creates a result.
     package init(record: UInt64, replay: UInt64, isRepetition: Bool) {

@@ -4,11 +4,11 @@ package import BusinessMessages
 /// The result for one reply that an operator wanted to send again.
 package struct ReplyRetry: Hashable, Sendable {
     /// The identity of the reply.
-    package let reply: ReplyID
+    package var reply: ReplyID
     /// The record of the message that sends the reply again.
-    package let record: UInt64
+    package var record: UInt64
     /// Whether an earlier command had already sent the reply again; this command then changed nothing.
-    package let isRepetition: Bool
+    package var isRepetition: Bool
 
     /// Creates a result.
     package init(reply: ReplyID, record: UInt64, isRepetition: Bool) {

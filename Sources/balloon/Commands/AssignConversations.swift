@@ -34,8 +34,8 @@ extension Conversations {
 
         func run() async throws {
             guard let person = Person(id: person, name: personName) else { throw Person.invalid }
-            try await choice.change(options) {
-                AssignmentRequest($0.business, $0.customer, claimedBy: person, takes: take)
+            try await choice.change(options, Operations.claim) {
+                AssignmentRequest($0.business, $0.customer, .claim(person, takes: take))
             }
         }
     }
@@ -71,8 +71,10 @@ extension Conversations {
         }
 
         func run() async throws {
-            try await choice.change(options) {
-                AssignmentRequest($0.business, $0.customer, releasedToHandler: to == .handler, note: note)
+            let change: AssignmentChange =
+                to == .handler ? .releaseToHandler(note: note) : .releaseToWaiting(note: note)
+            try await choice.change(options, Operations.release) {
+                AssignmentRequest($0.business, $0.customer, change)
             }
         }
     }
@@ -87,7 +89,9 @@ extension Conversations {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            try await choice.change(options) { AssignmentRequest(closing: $0.business, $0.customer) }
+            try await choice.change(options, Operations.close) {
+                AssignmentRequest($0.business, $0.customer, .close)
+            }
         }
     }
 }
@@ -105,10 +109,11 @@ struct ConversationChoice: ParsableArguments {
 
     /// Makes the change that `request` returns, and prints the assignment after it.
     func change(
-        _ options: ReadingOptions, _ request: (ConversationFiles.Summary) -> AssignmentRequest
+        _ options: ReadingOptions, _ operation: ControlOperation<AssignmentRequest, Assignment>,
+        _ request: (ConversationFiles.Summary) -> AssignmentRequest
     ) async throws {
         let summary = try options.conversation(of: customer, business)
-        let assignment = try await StoreChange.assign(request(summary), data: try options.data)
+        let assignment = try await operation.run(request(summary), data: try options.data)
         options.write(
             ConversationRendering.text(summary.business, summary.customer, assignment),
             json: ConversationRendering.json(summary.business, summary.customer, assignment))

@@ -54,7 +54,8 @@ extension Conversations {
 
         func run() async throws {
             try options.check()
-            let report = try await StoreChange.trim(data: options.data, resuming: resume)
+            let report = try await Operations.trim.run(
+                Nothing(), data: options.data, resumedBy: "balloon conversations trim", resuming: resume)
             options.write(
                 "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\(report.isPostponed ? "; the rest waits for the end of the running backup" : "")\n",
                 json: String(decoding: report.json, as: UTF8.self) + "\n")
@@ -84,7 +85,9 @@ extension Conversations {
 
         func run() async throws {
             _ = try options.files()
-            let rebuilt = try await StoreChange.rebuild(data: try options.data, resuming: resume)
+            let rebuilt = try await Operations.rebuild.run(
+                Nothing(), data: try options.data, resumedBy: "balloon conversations rebuild",
+                resuming: resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
             // Damage that the journal cannot repair is reported.
             try StoreVerification.run(dataDirectory: try options.data) { problem in

@@ -117,7 +117,7 @@ struct DeadLetters: AsyncParsableCommand {
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
             if let selection = try choice.selection(options) {
-                results = try await StoreChange.replay(selection, data: try options.data)
+                results = try await Operations.replay.run(.selected(selection), data: try options.data)
             }
             for event in try choice.events(options) {
                 switch DeadLetterResult(ofEnded: event) {
@@ -128,7 +128,8 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await StoreChange.replay(chosen.map(NamedState.init), data: try options.data)
+                results += try await Operations.replay.run(
+                    .named(chosen.map(NamedState.init)), data: try options.data)
             }
             for result in results {
                 options.write(
@@ -143,7 +144,9 @@ struct DeadLetters: AsyncParsableCommand {
                 throw ReversalNotDead(attempt: other.attempt.id)
             }
             let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
-            try await StoreChange.apply(ReversalDecision(.retry, attempts: dead), data: try options.data)
+            if !dead.isEmpty {
+                _ = try await Operations.retryReversals.run(dead, data: try options.data)
+            }
             for reversal in chosen {
                 let verb = reversal.isDeadLetter ? "is" : "already"
                 options.write(
@@ -157,7 +160,8 @@ struct DeadLetters: AsyncParsableCommand {
             var results: [ReplyRetry] = []
             var chosen: [ReplyID] = []
             if let selection = try choice.selection(options) {
-                results = try await StoreChange.retryReplies(selection, data: try options.data)
+                results = try await Operations.retryReplies.run(
+                    ReplyRetryRequest(.selected(selection)), data: try options.data)
             }
             for reply in try choice.replies(options) {
                 if reply.isDeadLetter {
@@ -169,7 +173,8 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await StoreChange.retry(chosen, as: try edited(), data: try options.data)
+                results += try await Operations.retryReplies.run(
+                    ReplyRetryRequest(.named(chosen), edited: try edited()), data: try options.data)
             }
             for result in results {
                 let verb = result.isRepetition ? "already retried" : "is sent again"
@@ -213,10 +218,12 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             try await dropReversals()
             if let selection = try choice.selection(options) {
-                for reply in try await StoreChange.dropReplies(selection, data: try options.data) {
-                    options.writeDropped(reply, isRepetition: false)
+                for dropped in try await Operations.dropReplies.run(
+                    .selected(selection), data: try options.data)
+                {
+                    options.writeDropped(dropped.reply, isRepetition: false)
                 }
-                for record in try await StoreChange.drop(selection, data: try options.data) {
+                for record in try await Operations.drop.run(.selected(selection), data: try options.data) {
                     options.writeDropped(record, isRepetition: false)
                 }
                 return
@@ -234,7 +241,8 @@ struct DeadLetters: AsyncParsableCommand {
                 throw StoreError.notDead(record: other.record)
             }
             if chosen.isEmpty { return }
-            let repeated = try await StoreChange.drop(chosen.map(\.record), data: try options.data)
+            let repeated = try await Operations.drop.run(
+                .named(chosen.map(\.record)), data: try options.data)
             for event in chosen {
                 options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
             }
@@ -254,7 +262,7 @@ struct DeadLetters: AsyncParsableCommand {
                 throw ReversalNotDead(attempt: other.attempt.id)
             }
             let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
-            try await StoreChange.apply(ReversalDecision(.drop, attempts: dead), data: try options.data)
+            if !dead.isEmpty { _ = try await Operations.dropReversals.run(dead, data: try options.data) }
             for reversal in chosen {
                 options.writeDropped(reversal.attempt.id, isRepetition: !reversal.isDeadLetter)
             }

@@ -49,7 +49,9 @@ struct Erase: AsyncParsableCommand {
         } else {
             report = try Store.previewErasure(of: customers, in: try options.data)
         }
-        options.write(text(report, isDone: isDone), json: String(decoding: report.json, as: UTF8.self) + "\n")
+        options.write(
+            text(report, isDone: isDone),
+            json: String(decoding: JSONObjectForm.erasureReport.json(report), as: UTF8.self) + "\n")
         if !report.unreached.isEmpty {
             throw CommandFailure.notErased(report.unreached.map { terminalText($0) })
         }

@@ -37,7 +37,8 @@ struct JournalCommands: AsyncParsableCommand {
 
         func run() async throws {
             let yes = yes
-            let done = try await StoreChange.repair(data: try options.data, resuming: resume) { damage in
+            let data = try options.data
+            let confirms = { (damage: JournalRepair) in
                 if damage.isEmpty || !yes {
                     write(damage, isDone: false)
                     return false
@@ -45,6 +46,14 @@ struct JournalCommands: AsyncParsableCommand {
                 StandardStream.error.write(text(damage, isDone: false))
                 return true
             }
+            if resume == nil, let answer = try await ControlSocket.get("/damage", data: data),
+                !confirms(try StoreChange.result(answer, JournalRepair.init))
+            {
+                return
+            }
+            let done = try await StoreChange.run(
+                Operations.repair, Nothing(), data: data, resumedBy: "balloon journal repair",
+                resuming: resume, if: { confirms($0.repairPreview) })
             if let done { write(done, isDone: true) }
         }
 

@@ -33,12 +33,13 @@ struct ControlRoutesTests {
     private func serve() async throws -> Served {
         let store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: log.logger)
+        var scope = OperationScope(store, logger: log.logger)
+        scope.isServed = { $0 == ServerUnderTest.business }
         let http = try HTTPServer(
             listeners: [
                 HTTPListener(
                     .tcp(host: "127.0.0.1", port: 0),
-                    routes: ControlRoutes.make(
-                        store: store, isServed: { $0 == ServerUnderTest.business }, log.logger))
+                    routes: ControlRoutes.make(scope))
             ], shards: 1, logger: log.logger)
         return Served(store: store, http: http, address: "http://\(try await http.start()[0])")
     }

@@ -1,0 +1,91 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// The form of a value in JSON: how it is written and read.
+package struct JSONForm<Value>: Sendable {
+    let write: @Sendable (Value, inout JSONWriter) -> Void
+    /// Returns nil for JSON of another form.
+    let read: @Sendable (JSONValue) -> Value?
+
+    init(
+        write: @escaping @Sendable (Value, inout JSONWriter) -> Void,
+        read: @escaping @Sendable (JSONValue) -> Value?
+    ) {
+        self.write = write
+        self.read = read
+    }
+
+    /// A form that is another form of `Inner`.
+    init<Inner>(
+        _ inner: JSONForm<Inner>, _ value: @escaping @Sendable (Inner) -> Value?,
+        _ text: @escaping @Sendable (Value) -> Inner
+    ) {
+        self.init(write: { inner.write(text($0), &$1) }, read: { inner.read($0).flatMap(value) })
+    }
+
+    /// A list; every element must have the form.
+    static func list<Element>(_ form: JSONForm<Element>) -> JSONForm<[Element]> where Value == [Element] {
+        JSONForm(
+            write: { elements, writer in
+                writer.array { writer in for element in elements { form.write(element, &writer) } }
+            },
+            read: { value in
+                guard value.kind == .array else { return nil }
+                let elements = value.elements.compactMap(form.read)
+                return elements.count == value.count ? elements : nil
+            })
+    }
+}
+
+extension JSONForm<String> {
+    static let text = JSONForm(write: { $1.string($0) }, read: \.string)
+}
+
+extension JSONForm<Bool> {
+    static let flag = JSONForm(write: { $1.bool($0) }, read: \.bool)
+}
+
+extension JSONForm<Int> {
+    static let integer = JSONForm(write: { $1.int($0) }, read: \.int)
+}
+
+extension JSONForm<UInt64> {
+    /// The number of a journal record.
+    static let record = JSONForm(.integer, { UInt64(exactly: $0) }, { Int(clamping: $0) })
+}
+
+extension JSONForm<Timestamp> {
+    static let time = JSONForm(.text, { Timestamp(rfc3339: $0) }, \.rfc3339)
+}
+
+extension JSONForm<BusinessID> {
+    static let business = JSONForm(.text, { BusinessID($0) }, \.rawValue)
+}
+
+extension JSONForm<CustomerID> {
+    static let customer = JSONForm(.text, { CustomerID($0) }, \.rawValue)
+}
+
+extension JSONForm<MessageID> {
+    static let message = JSONForm(.text, { MessageID($0) }, \.rawValue)
+}
+
+extension JSONForm<[UInt8]> {
+    /// JSON that is kept as it is.
+    static let raw = JSONForm(write: { $1.raw($0) }, read: { Array($0.text) })
+}
+
+extension JSONForm<ReplyID> {
+    static let reply = JSONForm(.text, { ReplyID($0) }, { "\($0)" })
+}
+
+extension JSONForm<Person> {
+    static let person = JSONForm(write: { $0.write(to: &$1) }, read: { Person($0) })
+}
+
+extension JSONForm where Value: RawRepresentable & SendableMetatype, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    static var word: JSONForm { JSONForm(.text, { Value(rawValue: $0) }, \.rawValue) }
+}
