@@ -1,20 +1,13 @@
 import BalloonWire
 
 extension APIConfiguration {
-    static let keys = ["tokens", "origins", "hosts", "requestsPerMinute", "inbox"]
-    private static let tokenKeys = ["name", "sha256", "businesses", "may"]
-
     /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> APIReference? {
         var settings = APIConfiguration()
-        var problems: [ConfigurationProblem] = []
-        let names = reader.objects("tokens", keys: tokenKeys, maximum: maximumTokens, readToken) ?? []
-        settings.origins =
-            reader.texts("origins")?.compactMap { $0.parsed(SettingFormat.origin, noting: &problems) } ?? []
-        settings.hosts =
-            reader.texts("hosts")?.compactMap { $0.parsed(SettingFormat.host, noting: &problems) } ?? []
+        let names = reader.objects("tokens", maximum: maximumTokens, readToken) ?? []
+        settings.origins = reader.values("origins", SettingFormat.origin) ?? []
+        settings.hosts = reader.values("hosts", SettingFormat.host) ?? []
         reader.set(&settings.requestsPerMinute, "requestsPerMinute", in: 1...1_000_000)
-        reader.add(problems)
         settings.hasInbox = reader.flag("inbox") ?? false
         settings.tokens = names.map(\.token)
         var (known, digests): (Set<String>, Set<[UInt8]>) = ([], [])
@@ -38,17 +31,17 @@ extension APIConfiguration {
     }
 
     private static func readToken(_ reader: inout ObjectReader) -> TokenEntry? {
-        for key in ["name", "sha256", "may"] where !reader.has(key) {
-            reader.problem("has no \"\(key)\"", hint: "paste the object that balloon token issue prints")
-        }
-        var problems: [ConfigurationProblem] = []
+        reader.require("name", "sha256", "may", hint: "paste the object that balloon token issue prints")
         let name = reader.text("name")
         let hash = reader.text("sha256")
         let businesses = reader.texts("businesses")
-        let rights = reader.texts("may")?.compactMap { $0.parsed(SettingFormat.right, noting: &problems) }
-        let parsedName = name?.parsed(SettingFormat.tokenName, noting: &problems)
-        let digest = hash?.parsed(SettingFormat.digest, noting: &problems)
-        reader.add(problems)
+        let rights = reader.values("may", SettingFormat.right)
+        let (parsedName, digest) = reader.noting { problems in
+            (
+                name?.parsed(SettingFormat.tokenName, noting: &problems),
+                hash?.parsed(SettingFormat.digest, noting: &problems)
+            )
+        }
         guard let name, let hash, let parsedName, let digest, let rights else { return nil }
         let token = APIToken(
             name: parsedName, digest: digest, businesses: businesses.map { Set($0.map(\.text)) },

@@ -4,46 +4,29 @@ import BalloonWire
 import Payments
 
 extension ApplePayConfiguration {
-    /// The keys of `applePay` in a business's file.
-    static let keys = [
-        "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile", "sessionURL",
-        "domainAssociationFile", "fallbackURL", "paths", "paymentRecordsDays",
-        "decrypt",
-    ]
     /// The maximum number of keys that open tokens: one for each certificate, and one for its successor
     /// during a change.
     private static let maximumTokenKeys = 8
-    private static let required = [
-        "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile",
-    ]
     /// The maximum characters of a name on the payment sheet (Apple Pay, "Requesting an Apple Pay Payment Session").
     static let maximumDisplayNameCharacters = 64
     private static let maximumFileBytes = 65_536
 
     /// Reads `applePay`; nil after reporting a problem.
-    static func read(_ reader: inout ObjectReader, directory: String) -> ApplePayConfiguration? {
-        for key in required where !reader.has(key) {
-            reader.problem("has no \"\(key)\"", hint: "add it, or remove \"applePay\"")
-        }
-        let merchantIdentifier = setting("merchantIdentifier", &reader, self.merchantIdentifier)
-        let domainName = setting("domainName", &reader, domain)
-        let displayName = setting("displayName", &reader, self.displayName)
-        let certificate = certificate(&reader, directory)
-        let sessionURL = setting("sessionURL", &reader, address)
-        let association = reader.text("domainAssociationFile").flatMap {
-            self.association($0, &reader, directory)
-        }
-        let fallbackURL = setting("fallbackURL", &reader, address)
-        let paths = setting("paths", &reader) { text throws(InvalidSetting) in
-            guard let paths = Paths(rawValue: text) else {
-                throw InvalidSetting("is not a kind of paths", hint: "use constant or perRequest")
-            }
-            return paths
-        }
+    static func read(_ reader: inout ObjectReader) -> ApplePayConfiguration? {
+        reader.require(
+            "merchantIdentifier", "domainName", "displayName", "certificateFile", "keyFile",
+            hint: "add it, or remove \"applePay\"")
+        let merchantIdentifier = reader.value("merchantIdentifier", self.merchantIdentifier)
+        let domainName = reader.value("domainName", domain)
+        let displayName = reader.value("displayName", self.displayName)
+        let certificate = certificate(&reader)
+        let sessionURL = reader.value("sessionURL", address)
+        let association = reader.text("domainAssociationFile").flatMap { self.association($0, &reader) }
+        let fallbackURL = reader.value("fallbackURL", address)
+        let paths: Paths? = reader.choice(
+            "paths", "is not a kind of paths", hint: "use constant or perRequest")
         let days = reader.integer("paymentRecordsDays", in: 1...36_500)
-        let decryption = reader.object("decrypt", keys: ["keyFiles", "certificateFiles", "rootFile"]) {
-            self.decryption(&$0, directory, merchantIdentifier)
-        }
+        let decryption = reader.object("decrypt") { self.decryption(&$0, merchantIdentifier) }
         guard let merchantIdentifier, let domainName, let displayName, let certificate else { return nil }
         var merchant = MerchantIdentity(
             merchantIdentifier: merchantIdentifier, domainName: domainName, displayName: displayName,
@@ -56,16 +39,6 @@ extension ApplePayConfiguration {
         result.recordsDays = days ?? result.recordsDays
         result.decryption = decryption
         return result
-    }
-
-    private static func setting<Value>(
-        _ key: String, _ reader: inout ObjectReader, _ format: (String) throws(InvalidSetting) -> Value
-    ) -> Value? {
-        guard let text = reader.text(key) else { return nil }
-        var problems: [ConfigurationProblem] = []
-        let value = text.parsed(format, noting: &problems)
-        reader.add(problems)
-        return value
     }
 
     private static func merchantIdentifier(_ text: String) throws(InvalidSetting) -> String {
@@ -107,24 +80,20 @@ extension ApplePayConfiguration {
     }
 
     /// The merchant identity certificate; nil after reporting that its files do not exist or do not match.
-    private static func certificate(
-        _ reader: inout ObjectReader, _ directory: String
-    ) -> TLSFiles? {
+    private static func certificate(_ reader: inout ObjectReader) -> TLSFiles? {
         guard let certificate = reader.text("certificateFile"), let key = reader.text("keyFile") else {
             return nil
         }
-        var problems: [ConfigurationProblem] = []
-        let files = TLSReference(certificate: certificate, key: key)
-            .resolved(folder: directory + "/", noting: &problems)
-        reader.add(problems)
-        return files
+        let folder = reader.directory + "/"
+        return reader.noting {
+            TLSReference(certificate: certificate, key: key).resolved(folder: folder, noting: &$0)
+        }
     }
 
     /// Reads the keys that open tokens, each with its certificate; returns nil after reporting a problem.
-    private static func decryption(
-        _ reader: inout ObjectReader, _ directory: String, _ merchant: String?
-    ) -> Decryption? {
+    private static func decryption(_ reader: inout ObjectReader, _ merchant: String?) -> Decryption? {
         let (keys, certificates) = (reader.texts("keyFiles") ?? [], reader.texts("certificateFiles") ?? [])
+        let root = reader.text("rootFile")
         guard (1...maximumTokenKeys).contains(keys.count), keys.count == certificates.count else {
             reader.problem(
                 "has not 1 to \(maximumTokenKeys) \"keyFiles\" with as many \"certificateFiles\"",
@@ -136,8 +105,8 @@ extension ApplePayConfiguration {
         guard let merchant else { return nil }
         var decryption = Decryption(keys: [])
         for (key, certificate) in zip(keys, certificates) {
-            guard let pem = content(of: key, &reader, directory),
-                let certificateBytes = content(of: certificate, &reader, directory)
+            guard let pem = reader.content(of: key, maximumBytes: maximumFileBytes),
+                let certificateBytes = reader.content(of: certificate, maximumBytes: maximumFileBytes)
             else { return nil }
             // Every unusable pair gets the same reason, which tells nothing about the key.
             guard let secret = try? Secret(pem),
@@ -152,48 +121,23 @@ extension ApplePayConfiguration {
                 return nil
             }
             decryption.keys.append(opened)
-            decryption.keyFiles.append(path(key.text, directory))
+            decryption.keyFiles.append(reader.absolute(key.text))
         }
-        guard let root = reader.text("rootFile") else { return decryption }
-        guard let bytes = content(of: root, &reader, directory) else { return nil }
-        do { decryption.root = try RootCertificate(bytes) } catch {
-            reader.report(
-                root, "is not one root certificate", hint: "remove the key: Apple's root is in the program")
-            return nil
-        }
+        guard let root else { return decryption }
+        guard
+            let certificate = reader.rootCertificate(
+                root, hint: "remove the key: Apple's root is in the program")
+        else { return nil }
+        decryption.root = certificate
         return decryption
     }
 
-    private static func path(_ text: String, _ directory: String) -> String {
-        text.hasPrefix("/") ? text : directory + "/" + text
-    }
-
-    private static func content(
-        of file: Setting, _ reader: inout ObjectReader, _ directory: String
-    ) -> [UInt8]? {
-        do {
-            return try Descriptor.open(reading: path(file.text, directory))
-                .readToEnd(maximumBytes: maximumFileBytes)
-        } catch {
-            reader.report(
-                file, "names a file that cannot be read: \(error)", hint: "check its path and mode")
-            return nil
-        }
-    }
-
-    private static func association(
-        _ path: Setting, _ reader: inout ObjectReader, _ directory: String
-    ) -> [UInt8]? {
-        do {
-            let bytes = try Descriptor.open(reading: self.path(path.text, directory)).readToEnd(
-                maximumBytes: maximumFileBytes)
-            if !bytes.isEmpty { return bytes }
-            reader.report(path, "names an empty file", hint: "download the file again from Apple")
-        } catch {
-            reader.report(
-                path, "names a file that cannot be read: \(error)",
-                hint: "check its path and mode; it has at most \(maximumFileBytes) bytes")
-        }
+    private static func association(_ path: Setting, _ reader: inout ObjectReader) -> [UInt8]? {
+        let bytes = reader.content(
+            of: path, maximumBytes: maximumFileBytes,
+            hint: "check its path and mode; it has at most \(maximumFileBytes) bytes")
+        guard let bytes, bytes.isEmpty else { return bytes }
+        reader.report(path, "names an empty file", hint: "download the file again from Apple")
         return nil
     }
 }

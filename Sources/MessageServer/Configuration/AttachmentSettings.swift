@@ -28,20 +28,12 @@ package struct AttachmentSettings: Sendable, Equatable {
     /// The number of concurrent downloads guaranteed to each business when there are `businesses` of them.
     func share(among businesses: Int) -> Int { fairShare(of: concurrency, among: businesses) }
 
-    static let keys = ["maximumBytes", "deadlineSeconds", "retentionDays", "concurrency"]
-
     /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> AttachmentSettings? {
         var settings = AttachmentSettings()
-        if let bytes = reader.integer("maximumBytes", in: 0...Attachment.maximumBytes) {
-            settings.maximumBytes = bytes
-        }
-        if let seconds = reader.integer("deadlineSeconds", in: 1...600) {
-            settings.deadline = .seconds(seconds)
-        }
-        if let days = reader.integer("retentionDays", in: 0...36_500) {
-            settings.retention = days == 0 ? nil : .seconds(days * 86_400)
-        }
+        reader.set(&settings.maximumBytes, "maximumBytes", in: 0...Attachment.maximumBytes)
+        reader.set(&settings.deadline, "deadlineSeconds", in: 1...600)
+        reader.set(&settings.retention, "retentionDays", upTo: 36_500, of: .seconds(86_400))
         reader.set(&settings.concurrency, "concurrency", in: 1...1024)
         return settings
     }

@@ -7,93 +7,58 @@ struct BusinessSecrets {
     let environment: [String: String]
     /// Whether plain `http` to addresses of this machine is allowed, as for a development server.
     var allowsLoopback = false
-
-    /// Reads the text behind a reference; nil after reporting a problem.
-    func text(
-        of reference: SecretReference, directory: String, _ reader: inout ObjectReader
-    ) -> Setting? {
-        var problems: [ConfigurationProblem] = []
-        let text = reference.resolved(
-            in: environment, folder: directory + "/", hint: "set it to the secret", noting: &problems,
-            reading: ConfigurationFile.text)
-        reader.add(problems)
-        return text
-    }
 }
 
 extension AuthenticationConfiguration {
-    /// The keys of `authentication` in a business's file.
-    static let keys = [
-        "issuer", "authorizationURL", "tokenURL", "jwksURL", "userinfoURL", "subjectClaim", "clientID",
-        "clientSecret", "clientAuthentication", "clientKeyFile", "clientKeyID", "scope", "pkce", "nonce",
-        "idTokenAlgorithms", "otherAudiences", "authorizationResponseIss", "stateSeconds", "releaseSeconds",
-        "confirm", "handTokens",
-        "recordSubject", "auditToken", "classic",
-    ]
     private static let maximumAudiences = 16
     private static let methods = ["client_secret_post", "client_secret_basic", "private_key_jwt", "none"]
 
     /// Reads `authentication`; nil after reporting a problem.
     static func read(
-        _ reader: inout ObjectReader, directory: String, secrets: BusinessSecrets
+        _ reader: inout ObjectReader, secrets: BusinessSecrets
     ) -> AuthenticationConfiguration? {
-        let issuer = address("issuer", &reader, secrets)
-        let authorizationURL = address("authorizationURL", &reader, secrets)
-        let tokenURL = address("tokenURL", &reader, secrets)
-        let jwksURL = address("jwksURL", &reader, secrets)
-        let userinfoURL = address("userinfoURL", &reader, secrets)
-        let subjectClaim = word("subjectClaim", &reader)
+        var provider = Provider(
+            issuer: address("issuer", &reader, secrets), clientID: "", clientAuthentication: .none, scope: [])
+        provider.authorizationURL = address("authorizationURL", &reader, secrets)
+        provider.tokenURL = address("tokenURL", &reader, secrets)
+        provider.jwksURL = address("jwksURL", &reader, secrets)
+        provider.userinfoURL = address("userinfoURL", &reader, secrets)
+        provider.subjectClaim = word("subjectClaim", &reader) ?? provider.subjectClaim
         let clientID = word("clientID", &reader)
-        if !reader.has("clientID") {
-            reader.problem("has no \"clientID\"", hint: "copy it from Apple Business Register")
-        }
+        reader.require("clientID", hint: "copy it from Apple Business Register")
         let scope = scope(&reader)
-        let usesPKCE = reader.flag("pkce") ?? true
-        let usesNonce = reader.flag("nonce") ?? true
-        let algorithms = algorithms(&reader)
-        let otherAudiences = otherAudiences(&reader, clientID: clientID)
-        let namesIssuer = reader.flag("authorizationResponseIss")
-        let stateSeconds = reader.integer("stateSeconds", in: 60...86_400)
-        let releaseSeconds = reader.integer("releaseSeconds", in: 10...600)
-        let asksToConfirm = reader.flag("confirm") ?? true
-        let returnsTokens = reader.flag("handTokens") ?? false
-        let recordsSubject = reader.flag("recordSubject") ?? false
-        let auditToken = secret("auditToken", &reader, directory, secrets)
-        let client = client(&reader, directory, secrets, usesPKCE: usesPKCE)
-        let classic = classic(&reader, directory, secrets, besides: client?.authentication)
+        provider.usesPKCE = reader.flag("pkce") ?? true
+        provider.usesNonce = reader.flag("nonce") ?? true
+        provider.idTokenAlgorithms = algorithms(&reader) ?? provider.idTokenAlgorithms
+        provider.otherAudiences = otherAudiences(&reader, clientID: clientID)
+        provider.namesIssuerInCallbacks = reader.flag("authorizationResponseIss")
+        provider.allowsLoopback = secrets.allowsLoopback
+        var result = AuthenticationConfiguration(provider: provider)
+        reader.set(&result.stateLifetime, "stateSeconds", in: 60...86_400)
+        reader.set(&result.releaseLifetime, "releaseSeconds", in: 10...600)
+        result.asksToConfirm = reader.flag("confirm") ?? true
+        result.provider.returnsTokens = reader.flag("handTokens") ?? false
+        result.recordsSubject = reader.flag("recordSubject") ?? false
+        let auditToken = secret("auditToken", &reader, secrets)
+        let client = client(&reader, secrets, usesPKCE: provider.usesPKCE)
+        let classic = classic(&reader, secrets, besides: client?.authentication)
         let isOpenID = scope?.contains("openid") ?? false
         checkAddresses(&reader, isOpenID: isOpenID)
-        checkIssuer(&reader, isOpenID: isOpenID, namesIssuer: namesIssuer)
-        if !usesPKCE, !usesNonce {
+        checkIssuer(&reader, isOpenID: isOpenID, namesIssuer: provider.namesIssuerInCallbacks)
+        if !provider.usesPKCE, !provider.usesNonce {
             reader.problem(
                 "switches \"pkce\" and \"nonce\" off, so a stolen code is accepted",
                 hint: "leave one of them on")
-        } else if !usesPKCE, scope != nil, !isOpenID {
+        } else if !provider.usesPKCE, scope != nil, !isOpenID {
             reader.problem(
                 "has \"nonce\" as its only protection, which needs the scope openid",
                 hint: "switch \"pkce\" on, or add openid to \"scope\"")
         }
         guard let clientID, let scope, let client else { return nil }
-        var provider = Provider(
-            issuer: issuer, clientID: clientID, clientAuthentication: client.authentication, scope: scope)
-        provider.authorizationURL = authorizationURL
-        provider.tokenURL = tokenURL
-        provider.jwksURL = jwksURL
-        provider.userinfoURL = userinfoURL
-        provider.subjectClaim = subjectClaim ?? provider.subjectClaim
-        provider.usesPKCE = usesPKCE
-        provider.usesNonce = usesNonce
-        provider.idTokenAlgorithms = algorithms ?? provider.idTokenAlgorithms
-        provider.otherAudiences = otherAudiences
-        provider.namesIssuerInCallbacks = namesIssuer
-        provider.returnsTokens = returnsTokens
-        provider.allowsLoopback = secrets.allowsLoopback
-        provider.classic = classic?.client
-        var result = AuthenticationConfiguration(provider: provider)
-        result.stateLifetime = stateSeconds.map { .seconds($0) } ?? result.stateLifetime
-        result.releaseLifetime = releaseSeconds.map { .seconds($0) } ?? result.releaseLifetime
-        result.asksToConfirm = asksToConfirm
-        result.recordsSubject = recordsSubject
+        result.provider.clientID = clientID
+        result.provider.clientAuthentication = client.authentication
+        result.provider.scope = scope
+        result.provider.classic = classic?.client
         result.auditToken = auditToken?.secret
         result.secretFiles = client.files + (auditToken?.files ?? []) + (classic?.files ?? [])
         return result
@@ -102,28 +67,20 @@ extension AuthenticationConfiguration {
     private static func address(
         _ key: String, _ reader: inout ObjectReader, _ secrets: BusinessSecrets
     ) -> String? {
-        guard let text = reader.text(key) else { return nil }
-        guard isProviderAddress(text.text, allowsLoopback: secrets.allowsLoopback) else {
-            reader.report(
-                text, "is not an https address",
-                hint:
-                    "write https://HOST/PATH without user and fragment; balloon dev allows http://127.0.0.1 too"
-            )
-            return nil
+        reader.value(key) { text throws(InvalidSetting) in
+            guard isProviderAddress(text, allowsLoopback: secrets.allowsLoopback) else {
+                throw InvalidSetting(
+                    "is not an https address",
+                    hint:
+                        "write https://HOST/PATH without user and fragment; balloon dev allows http://127.0.0.1 too"
+                )
+            }
+            return text
         }
-        return text.text
     }
 
     private static func word(_ key: String, _ reader: inout ObjectReader) -> String? {
-        guard let text = reader.text(key) else { return nil }
-        guard (1...512).contains(text.text.utf8.count),
-            text.text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
-            reader.report(
-                text, "is not 1 to 512 visible ASCII characters", hint: "write it as the provider shows it")
-            return nil
-        }
-        return text.text
+        reader.word(key, maximum: 512, hint: "write it as the provider shows it")
     }
 
     private static func scope(_ reader: inout ObjectReader) -> [String]? {
@@ -132,15 +89,17 @@ extension AuthenticationConfiguration {
             return nil
         }
         guard let items = reader.texts("scope") else { return nil }
-        // RFC 6749 §3.3: visible ASCII without quotation mark and backslash.
-        let wrong = items.first { item in
-            item.text.isEmpty
-                || !item.text.utf8.allSatisfy {
-                    (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
-                }
-        }
+        let wrong = items.first { !isScope($0.text) }
         if let wrong { reader.report(wrong, "is not a scope", hint: "write one scope in each string") }
         return wrong == nil ? items.map(\.text) : nil
+    }
+
+    /// Whether a text is one scope, RFC 6749 §3.3: visible ASCII without quotation mark and backslash.
+    private static func isScope(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy {
+                (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+            }
     }
 
     private static func algorithms(_ reader: inout ObjectReader) -> Set<SignatureAlgorithm>? {
@@ -201,9 +160,12 @@ extension AuthenticationConfiguration {
     }
 
     private static func client(
-        _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets, usesPKCE: Bool
+        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, usesPKCE: Bool
     ) -> (authentication: ClientAuthentication, files: [String])? {
+        let hasSecret = reader.has("clientSecret")
         let named = reader.text("clientAuthentication")
+        let keyFile = reader.text("clientKeyFile")
+        let keyID = reader.text("clientKeyID")
         let method = named?.text ?? methods[0]
         guard methods.contains(method) else {
             if let named {
@@ -213,10 +175,8 @@ extension AuthenticationConfiguration {
             }
             return nil
         }
-        let keyFile = reader.text("clientKeyFile")
-        let keyID = reader.text("clientKeyID")
         let needsSecret = method.hasPrefix("client_secret")
-        if reader.has("clientSecret") != needsSecret {
+        if hasSecret != needsSecret {
             reader.problem(
                 needsSecret
                     ? "has no \"clientSecret\"" : "has a \"clientSecret\" that \(method) does not use",
@@ -233,7 +193,12 @@ extension AuthenticationConfiguration {
         switch method {
         case "private_key_jwt":
             guard let keyFile else { return nil }
-            return key(keyFile, keyID?.text, &reader, directory)
+            let key = reader.signingKey(
+                keyFile, [.rs256, .es256], "is not a private key that can sign id_tokens",
+                hint: "write an RSA key of 2048 to 8192 bits or a P-256 key in PEM, without a password")
+            return key.map {
+                (.privateKeyJWT($0, keyID: keyID?.text), [reader.absolute(keyFile.text)])
+            }
         case "none":
             if !usesPKCE {
                 reader.problem(
@@ -242,9 +207,7 @@ extension AuthenticationConfiguration {
             }
             return (.none, [])
         default:
-            guard let (secret, files) = secret("clientSecret", &reader, directory, secrets) else {
-                return nil
-            }
+            guard let (secret, files) = secret("clientSecret", &reader, secrets) else { return nil }
             return (method == "client_secret_basic" ? .basic(secret) : .post(secret), files)
         }
     }
@@ -252,18 +215,22 @@ extension AuthenticationConfiguration {
     /// Reads a secret and the file that contains it; nil when the secret is absent, or after reporting a
     /// problem.
     private static func secret(
-        _ key: String, _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets
+        _ key: String, _ reader: inout ObjectReader, _ secrets: BusinessSecrets
     ) -> (secret: Secret, files: [String])? {
-        let reference = reader.object(key, keys: SecretReference.keys) { SecretReference.read(&$0) }
-        guard let reference, let text = secrets.text(of: reference, directory: directory, &reader) else {
-            return nil
+        guard let reference = reader.object(key, SecretReference.read) else { return nil }
+        let folder = reader.directory + "/"
+        let text = reader.noting {
+            reference.resolved(
+                in: secrets.environment, folder: folder, hint: "set it to the secret", noting: &$0,
+                reading: ConfigurationFile.text)
         }
+        guard let text else { return nil }
         // Only an empty secret is refused.
         guard let secret = try? Secret(Array(text.text.utf8)) else {
             reader.report(text, "is empty", hint: "set it to the secret")
             return nil
         }
-        if case .file(let path) = reference { return (secret, [absolute(path.text, in: directory)]) }
+        if case .file(let path) = reference { return (secret, [reader.absolute(path.text)]) }
         return (secret, [])
     }
 
@@ -271,20 +238,16 @@ extension AuthenticationConfiguration {
     ///
     /// Its secret must differ from the secret of version 2, because the server sends it to devices.
     private static func classic(
-        _ reader: inout ObjectReader, _ directory: String, _ secrets: BusinessSecrets,
-        besides client: ClientAuthentication?
+        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, besides client: ClientAuthentication?
     ) -> (client: ClassicClient, files: [String])? {
-        reader.object("classic", keys: ["clientID", "clientSecret", "introspectionURL"]) { reader in
+        reader.object("classic") { reader in
             let clientID = word("clientID", &reader)
-            let secret = secret("clientSecret", &reader, directory, secrets)
+            let secret = secret("clientSecret", &reader, secrets)
             let introspectionURL = address("introspectionURL", &reader, secrets)
-            for key in ["clientID", "clientSecret"] where !reader.has(key) {
-                reader.problem(
-                    "has no \"\(key)\"",
-                    hint:
-                        "register a separate client for sign-ins of version 1 at the provider, and write its \(key == "clientID" ? "identifier" : "secret") here"
-                )
-            }
+            let register =
+                "register a separate client for sign-ins of version 1 at the provider, and write its"
+            reader.require("clientID", hint: register + " identifier here")
+            reader.require("clientSecret", hint: register + " secret here")
             guard let clientID, let secret else { return nil }
             switch client {
             case .post(let other)?, .basic(let other)?:
@@ -302,28 +265,5 @@ extension AuthenticationConfiguration {
                 secret.files
             )
         }
-    }
-
-    private static func key(
-        _ path: Setting, _ keyID: String?, _ reader: inout ObjectReader, _ directory: String
-    ) -> (authentication: ClientAuthentication, files: [String])? {
-        let file = absolute(path.text, in: directory)
-        do throws(InvalidSetting) {
-            let text = try ConfigurationFile.text(file)
-            // Every unusable file gets the same reason, which does not describe the format further.
-            guard let pem = try? Secret(Array((text + "\n").utf8)), let key = try? SigningKey(pem: pem) else {
-                throw InvalidSetting(
-                    "is not a private key that can sign id_tokens",
-                    hint: "write an RSA key of 2048 to 8192 bits or a P-256 key in PEM, without a password")
-            }
-            return (.privateKeyJWT(key, keyID: keyID), [file])
-        } catch {
-            reader.report(path, error.reason, hint: error.hint)
-            return nil
-        }
-    }
-
-    private static func absolute(_ path: String, in directory: String) -> String {
-        path.hasPrefix("/") ? path : directory + "/" + path
     }
 }

@@ -133,7 +133,7 @@ package enum ConfigurationLoader {
     package static func store(file: String) throws(ConfigurationError) -> StoreSettings {
         var problems: [ConfigurationProblem] = []
         let store = ConfigurationFile.document(file, noting: &problems)
-            .map { ServerFile($0.root, file: file, noting: &problems).store }
+            .map { ServerFile($0.root, file: file, noting: &problems).settings.store }
         guard problems.isEmpty, let store else { throw .problems(problems) }
         return store
     }

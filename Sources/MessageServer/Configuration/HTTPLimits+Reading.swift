@@ -1,15 +1,6 @@
 import BalloonHTTP
 
 extension HTTPLimits {
-    static let keys = [
-        "maximumRequestLineBytes", "maximumFieldLineBytes", "maximumFieldCount", "maximumHeaderBytes",
-        "maximumRequestsPerConnection", "maximumConnections", "maximumConnectionsPerPeer",
-        "maximumBufferedBytes", "maximumBufferedBytesPerPeer", "maximumPendingOutputBytes",
-        "firstByteSeconds", "headerSeconds",
-        "bodySeconds", "bodyGraceSeconds", "minimumBodyBytesPerSecond", "requestSeconds", "idleSeconds",
-        "answerSeconds", "writeSeconds", "lingerSeconds",
-    ]
-
     /// Reads the limits that are present; absent ones keep their defaults.
     ///
     /// The ranges allow every reasonable value. They exclude values so large that the limit would have no
@@ -22,14 +13,9 @@ extension HTTPLimits {
         reader.set(&limits.maximumHeaderBytes, "maximumHeaderBytes", in: 2048...1 << 20)
         reader.set(&limits.maximumRequestsPerConnection, "maximumRequestsPerConnection", in: 1...1 << 31)
         reader.set(&limits.maximumConnections, "maximumConnections", in: 1...1 << 20)
-        // 0 means no limit.
-        if let number = reader.integer("maximumConnectionsPerPeer", in: 0...1 << 20) {
-            limits.maximumConnectionsPerPeer = number == 0 ? nil : number
-        }
+        reader.set(&limits.maximumConnectionsPerPeer, "maximumConnectionsPerPeer", upTo: 1 << 20)
         reader.set(&limits.maximumBufferedBytes, "maximumBufferedBytes", in: 1 << 16...1 << 40)
-        if let number = reader.integer("maximumBufferedBytesPerPeer", in: 0...1 << 40) {
-            limits.maximumBufferedBytesPerPeer = number == 0 ? nil : number
-        }
+        reader.set(&limits.maximumBufferedBytesPerPeer, "maximumBufferedBytesPerPeer", upTo: 1 << 40)
         reader.set(&limits.maximumPendingOutputBytes, "maximumPendingOutputBytes", in: 4096...1 << 24)
         let seconds = 1...3600
         reader.set(&limits.firstByteTimeout, "firstByteSeconds", in: seconds)

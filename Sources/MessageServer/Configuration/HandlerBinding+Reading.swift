@@ -4,8 +4,6 @@ import HandlerKit
 extension HandlerBinding {
     /// The keys under which `handler` binds a handler outside the program.
     private static let bindings = ["exec", "http"]
-    /// The keys of the object `handler`.
-    static let keys = ["builtin", "config", "environment"] + bindings
     /// The hint for a missing or unclear handler.
     static let hint =
         "write {\"builtin\": \"demo\"}, {\"exec\": [\"./bot.py\"]}, or {\"builtin\": \"none\"} to only record"
@@ -16,8 +14,11 @@ extension HandlerBinding {
     static func read(
         _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
     ) -> HandlerBinding? {
+        let hasBuiltin = reader.has("builtin")
         let configuration = reader.anyObject("config")
-        let named = bindings.filter { reader.has($0) } + (reader.has("builtin") ? ["builtin"] : [])
+        // The binder of a program reads it.
+        reader.has("environment")
+        let named = bindings.filter { reader.has($0) } + (hasBuiltin ? ["builtin"] : [])
         guard named.count <= 1 else {
             reader.problem("names more than one handler", hint: hint)
             return nil
@@ -26,7 +27,7 @@ extension HandlerBinding {
             if let handlers { check(key, request, among: handlers, &reader) }
             return .bound(by: key, request.binding)
         }
-        guard reader.has("builtin") else {
+        guard hasBuiltin else {
             reader.problem("names no handler", hint: hint)
             return nil
         }

@@ -1,31 +1,18 @@
 extension PeopleConfiguration {
-    /// The keys of `people` in a business's file.
-    static let keys = [
-        "words", "text", "unclaimedText", "unclaimedMinutes", "silentMinutes", "returnMinutes",
-    ]
-    private static let maximumMinutes = 7 * 24 * 60
-
     /// Reads `people`; nil after reporting a problem with `text`, without which the object has no use.
     static func read(_ reader: inout ObjectReader) -> PeopleConfiguration? {
         let words = reader.texts("words")
         let text = reader.text("text")
         let unclaimedText = reader.text("unclaimedText")
-        let unclaimed = reader.integer("unclaimedMinutes", in: 1...maximumMinutes)
-        let silent = reader.integer("silentMinutes", in: 1...maximumMinutes)
-        let unanswered = reader.integer("returnMinutes", in: 1...maximumMinutes)
-        guard let text else {
-            if !reader.has("text") {
-                reader.problem(
-                    "has no \"text\"", hint: "write the text that a customer gets while waiting for a person")
-            }
-            return nil
-        }
-        var people = PeopleConfiguration(text: text.text)
+        var people = PeopleConfiguration(text: text?.text ?? "")
+        let (minutes, minute) = (1...7 * 24 * 60, Duration.seconds(60))
+        reader.set(&people.unclaimedTime, "unclaimedMinutes", in: minutes, of: minute)
+        reader.set(&people.silentTime, "silentMinutes", in: minutes, of: minute)
+        reader.set(&people.returnTime, "returnMinutes", in: minutes, of: minute)
+        reader.require("text", hint: "write the text that a customer gets while waiting for a person")
+        guard let text else { return nil }
         people.words = words?.map(\.text) ?? people.words
         people.unclaimedText = unclaimedText?.text
-        people.unclaimedTime = unclaimed.map { .seconds($0 * 60) } ?? people.unclaimedTime
-        people.silentTime = silent.map { .seconds($0 * 60) } ?? people.silentTime
-        people.returnTime = unanswered.map { .seconds($0 * 60) } ?? people.returnTime
         check(words ?? [], &reader)
         for text in [text, unclaimedText].compactMap({ $0 }) { check(text, &reader) }
         if unclaimedText != nil, people.unclaimedTime >= people.returnTime {

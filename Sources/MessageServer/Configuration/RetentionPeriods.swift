@@ -13,7 +13,6 @@ package struct RetentionPeriods: Hashable, Sendable {
     /// The days after which a dead letter is dropped if no operator has decided about it.
     package var deadLettersDays = 30
 
-    static let keys = ["messagesDays", "attachmentsDays", "deadLettersDays"]
     private static let days = 4...36_500
 
     /// Creates the default periods.
@@ -24,7 +23,7 @@ package struct RetentionPeriods: Hashable, Sendable {
         var periods = RetentionPeriods()
         periods.messagesDays = reader.integer("messagesDays", in: days)
         periods.attachmentsDays = reader.integer("attachmentsDays", in: days)
-        if let value = reader.integer("deadLettersDays", in: days) { periods.deadLettersDays = value }
+        reader.set(&periods.deadLettersDays, "deadLettersDays", in: days)
         return periods
     }
 }

@@ -6,8 +6,6 @@ enum SecretReference: Equatable {
     case variable(Setting)
     case file(Setting)
 
-    static let keys = ["env", "file"]
-
     /// Reads `env` or `file`; nil after reporting a problem when the object has both or neither.
     static func read(_ reader: inout ObjectReader) -> SecretReference? {
         let (variable, file) = (reader.text("env"), reader.text("file"))

@@ -31,7 +31,8 @@ struct ServerDraft {
         let gateway = gateway(noting: &problems)
         reportMissing(in: &problems)
         guard let mspID, let secret else { return nil }
-        var result = ServerConfiguration(mspID: mspID, secret: secret, businesses: businesses)
+        var result = file.settings
+        (result.mspID, result.secret, result.businesses) = (mspID, secret, businesses)
         result.previousSecret = previousSecret?.parsed(SettingFormat.secret, noting: &problems)
         result.publicURL = publicURL
         result.listen = listen ?? result.listen
@@ -40,15 +41,6 @@ struct ServerDraft {
         result.tls = tls
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
-        result.attachments = file.attachments
-        result.store = file.store
-        result.limits = file.limits
-        result.http = file.http
-        if let api = file.api { result.api = api.settings }
-        result.shutdownTime = file.shutdownTime
-        result.drainDelay = file.drainDelay
-        result.removedBusinessAge = file.removedBusinessAge
-        result.hasLandingPage = file.hasLandingPage
         return result
     }
 
@@ -97,13 +89,12 @@ struct ServerDraft {
     }
 
     private func gateway(noting problems: inout [ConfigurationProblem]) -> GatewayAddress {
-        var gateway = GatewayAddress()
+        var gateway = file.settings.gateway
         gateway.url = value(.gatewayURL, SettingFormat.gatewayURL, noting: &problems) ?? gateway.url
         gateway.downloadHosts =
             file.downloadHosts?.compactMap { $0.parsed(SettingFormat.downloadHost, noting: &problems) }
             ?? gateway.downloadHosts
         gateway.agent = file.agent?.parsed(SettingFormat.agent, noting: &problems) ?? gateway.agent
-        if let hours = file.giveUpAfterHours { gateway.replyLifetime = .seconds(hours * 3600) }
         return gateway
     }
 

@@ -1,9 +1,4 @@
 extension ServerLimits {
-    static let keys = [
-        "maximumBodyBytes", "maximumInflatedBytes", "maximumInflationRatio", "tokenAgeSeconds",
-        "handlerDeadlineSeconds", "handlerConcurrency", "referenceConcurrency", "shards",
-    ]
-
     /// Reads the limits that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> ServerLimits? {
         var limits = ServerLimits()
@@ -19,17 +14,5 @@ extension ServerLimits {
         reader.set(&limits.referenceConcurrency, "referenceConcurrency", in: 1...1024)
         if let shards = reader.integer("shards", in: 0...256), shards > 0 { limits.shards = shards }
         return limits
-    }
-}
-
-extension ObjectReader {
-    /// Sets `limit` to the member `key`, if it exists.
-    mutating func set(_ limit: inout Int, _ key: String, in range: ClosedRange<Int>) {
-        if let number = integer(key, in: range) { limit = number }
-    }
-
-    /// Sets `limit` to the member `key`, in seconds, if it exists.
-    mutating func set(_ limit: inout Duration, _ key: String, in seconds: ClosedRange<Int>) {
-        if let number = integer(key, in: seconds) { limit = .seconds(number) }
     }
 }

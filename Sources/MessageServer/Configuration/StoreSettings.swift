@@ -34,17 +34,10 @@ package struct StoreSettings: Sendable, Equatable {
         maximumPendingDeliveries = defaults.maximumPendingDeliveries
     }
 
-    static let keys = [
-        "deduplicationHours", "maximumRememberedMessages", "maximumPendingDeliveries", "minimumFreeMegabytes",
-        "erasureLedger", "erasureLedgerDays", "auditDays",
-    ]
-
     /// Reads the settings that are present; absent ones keep their defaults.
     static func read(_ reader: inout ObjectReader) -> StoreSettings? {
         var settings = StoreSettings()
-        if let hours = reader.integer("deduplicationHours", in: 1...8760) {
-            settings.deduplicationWindow = .seconds(hours * 3600)
-        }
+        reader.set(&settings.deduplicationWindow, "deduplicationHours", in: 1...8760, of: .seconds(3600))
         reader.set(&settings.maximumRememberedMessages, "maximumRememberedMessages", in: 1000...1_000_000_000)
         reader.set(&settings.maximumPendingDeliveries, "maximumPendingDeliveries", in: 1...1_000_000_000)
         if let megabytes = reader.integer("minimumFreeMegabytes", in: 0...1_000_000_000) {
@@ -58,7 +51,7 @@ package struct StoreSettings: Sendable, Equatable {
                 hint: "write a path that begins with /, or remove the key")
         }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
-        if let days = reader.integer("auditDays", in: 1...36_500) { settings.auditDays = days }
+        reader.set(&settings.auditDays, "auditDays", in: 1...36_500)
         return settings
     }
 

@@ -8,13 +8,9 @@ struct TLSReference {
     let certificate: Setting
     let key: Setting
 
-    static let keys = ["certificateFile", "keyFile"]
-
     /// Reads both paths; nil after reporting a problem when either is missing.
     static func read(_ reader: inout ObjectReader) -> TLSReference? {
-        for key in keys where !reader.has(key) {
-            reader.problem("has no \"\(key)\"", hint: "name the certificate's file and the key's")
-        }
+        reader.require("certificateFile", "keyFile", hint: "name the certificate's file and the key's")
         guard let certificate = reader.text("certificateFile"), let key = reader.text("keyFile") else {
             return nil
         }

@@ -308,17 +308,26 @@ import Testing
     private static let certificate = Fixture.directory + "/tls/certificate.pem"
     private static let key = Fixture.directory + "/tls/key.pem"
 
-    /// The keys of objects in the server's file.
-    private static let objects: [String: [String]] = [
-        "gateway": ServerFile.gatewayKeys, "attachments": AttachmentSettings.keys,
-        "store": StoreSettings.keys, "limits": ServerLimits.keys, "http": HTTPLimits.keys,
-        "api": APIConfiguration.keys,
-    ]
-
-    /// Every key of the server's file; a key of an object has the object's name before it.
-    private static let keys = ServerFile.keys.flatMap { name in
-        objects[name].map { $0.map { name + "/" + $0 } } ?? [name]
-    }
+    /// Every key of the server's file, as the hints for an unknown key name them; a key of an object has the
+    /// object's name before it.
+    private static let keys: [String] = {
+        let objects = ["gateway", "attachments", "store", "limits", "http", "api"]
+        let members = objects.map { #""\#($0)":{"?":1}"# }.joined(separator: ",")
+        do {
+            _ = try ConfigurationFiles(server: #"{"?":1,\#(members)}"#).load()
+            return []
+        } catch let error as ConfigurationError {
+            return error.problems.flatMap { problem -> [String] in
+                guard case .value(_, _, _, let pointer) = problem.place, pointer.hasSuffix("/?") else {
+                    return []
+                }
+                let known = problem.hint.dropFirst("use one of the keys ".count).split(separator: ", ")
+                return known.map { "\(pointer.dropFirst().dropLast())\($0)" }.filter { !objects.contains($0) }
+            }
+        } catch {
+            return []
+        }
+    }()
 
     private static let token =
         #"{"name":"all","sha256":"\#(Hex.encode(SHA256.hash(Array(TestTokens.all.utf8))))","may":["read","send"]}"#
@@ -369,6 +378,10 @@ import Testing
         case let key where key.hasPrefix("api/"): wanted.api = loaded.api
         default: Issue.record("\(key) is new: copy it here")
         }
+    }
+
+    @Test func `the hints for an unknown key name every setting`() {
+        #expect(Set(Self.keys) == Set(Self.changes.keys).union(Self.fixed.keys))
     }
 
     @Test(arguments: keys)
