@@ -16,8 +16,12 @@ struct FailureReport {
         switch error {
         case let error as CommandFailure: self.init(error)
         case let error as ConfigurationError: self.init(error)
-        case let error as StoreError: self.init(error)
-        case let error as BackupError: self.init(error)
+        case let error as StoreError:
+            let advice = Self.advice(about: error)
+            self.init(advice.code, "\(error)", hint: advice.hint)
+        case let error as BackupError:
+            let advice = Self.advice(about: error)
+            self.init(advice.code, "\(error)", hint: advice.hint)
         case let error as ReversalNotDead:
             self.init(.usage, "\(error)", hint: "run balloon deadletters list to see the attempts")
         case let error as SimulatorError: self.init(error)
@@ -158,94 +162,68 @@ struct FailureReport {
         text = error.report
     }
 
-    private init(_ error: BackupError) {
+    private static func advice(about error: BackupError) -> (code: CommandStatus, hint: String?) {
         switch error {
-        case .expired:
-            self.init(.failed, "\(error)", hint: "write the backup to a faster disk, and compress it later")
-        case .shrunk: self.init(.failed, "\(error)", hint: "repeat the backup")
-        case .unfit:
-            self.init(.badData, "\(error)", hint: "remove the file, which Balloon did not write")
+        case .expired: (.failed, "write the backup to a faster disk, and compress it later")
+        case .shrunk: (.failed, "repeat the backup")
+        case .unfit: (.badData, "remove the file, which Balloon did not write")
         case .unwritten(let reason):
-            self.init(
-                .unavailable, "\(error)",
-                hint: reason.isFull
-                    ? "free space on the disk" : "check the file, or the program that reads it")
-        case .unreadable: self.init(.unavailable, "\(error)", hint: "check the file")
-        case .damaged, .incomplete, .differs:
-            self.init(.badData, "\(error)", hint: "empty the directory, and restore another backup")
-        case .newerFormat:
-            self.init(
-                .badData, "\(error)", hint: "use the version of Balloon that made the backup, or a later one")
-        case .notEmpty: self.init(.usage, "\(error)", hint: "name an empty directory with --data")
+            (
+                .unavailable,
+                reason.isFull
+                    ? "free space on the disk" : "check the file, or the program that reads it"
+            )
+        case .unreadable: (.unavailable, "check the file")
+        case .damaged, .incomplete, .differs: (.badData, "empty the directory, and restore another backup")
+        case .newerFormat: (.badData, "use the version of Balloon that made the backup, or a later one")
+        case .notEmpty: (.usage, "name an empty directory with --data")
         case .ledgerMissing:
-            self.init(
-                .usage, "\(error)",
-                hint:
-                    "name the latest ledger of erasures with --erasures; with --without-erasures, customers erased since the backup return"
+            (
+                .usage,
+                "name the latest ledger of erasures with --erasures; with --without-erasures, customers erased since the backup return"
             )
         case .ledgerOlder:
-            self.init(
-                .usage, "\(error)",
-                hint:
-                    "empty the directory, and name the latest ledger of the server that made the backup")
+            (.usage, "empty the directory, and name the latest ledger of the server that made the backup")
         }
     }
 
-    private init(_ error: StoreError) {
+    private static func advice(about error: StoreError) -> (code: CommandStatus, hint: String?) {
         switch error {
-        case .inUse:
-            self.init(.unavailable, "\(error)", hint: "stop that process, or name another directory")
-        case .noData:
-            self.init(.unavailable, "\(error)", hint: "name the server's data directory with --data")
+        case .inUse: (.unavailable, "stop that process, or name another directory")
+        case .noData: (.unavailable, "name the server's data directory with --data")
         case .unknownVersion:
-            self.init(
-                .badData, "\(error)", hint: "use the program version that wrote it, or name another directory"
+            (
+                .badData, "use the program version that wrote it, or name another directory"
             )
         case .damaged, .quarantined:
-            self.init(
-                .badData, "\(error)", hint: "restore the file from a backup, or run balloon journal repair")
-        case .quarantinedConversation:
-            self.init(.badData, "\(error)", hint: "run balloon conversations rebuild")
-        case .unavailable:
-            self.init(.unavailable, "\(error)", hint: "check the path, its mode and the disk")
+            (.badData, "restore the file from a backup, or run balloon journal repair")
+        case .quarantinedConversation: (.badData, "run balloon conversations rebuild")
+        case .unavailable: (.unavailable, "check the path, its mode and the disk")
         case .unknownRecord, .notDead, .notPending:
-            self.init(
-                .usage, "\(error)",
-                hint: "run balloon events list or balloon deadletters list to see the records")
+            (.usage, "run balloon events list or balloon deadletters list to see the records")
         case .notReplayable:
-            self.init(
-                .usage, "\(error)",
-                hint:
-                    "run balloon deadletters list to find the reply, and balloon deadletters retry to send it"
+            (
+                .usage,
+                "run balloon deadletters list to find the reply, and balloon deadletters retry to send it"
             )
-        case .changed:
-            self.init(.failed, "\(error)", hint: "run balloon events show to see its state")
-        case .notFinished:
-            self.init(.failed, "\(error)", hint: "wait for its end; run balloon events show to see its state")
+        case .changed: (.failed, "run balloon events show to see its state")
+        case .notFinished: (.failed, "wait for its end; run balloon events show to see its state")
         case .unknownReply, .replyNotDead:
-            self.init(.usage, "\(error)", hint: "run balloon replies list --all to see the names and states")
-        case .assignment:
-            self.init(
-                .failed, "\(error)",
-                hint: "run balloon conversations list to see who answers the conversation")
-        case .backupRunning:
-            self.init(.failed, "\(error)", hint: "wait for its end, or end that process")
-        case .restoreUnfinished:
-            self.init(.badData, "\(error)", hint: "empty the directory, then run balloon restore again")
-        case .filesChanging:
-            self.init(.failed, "\(error)", hint: "repeat the command in a minute")
+            (.usage, "run balloon replies list --all to see the names and states")
+        case .assignment: (.failed, "run balloon conversations list to see who answers the conversation")
+        case .backupRunning: (.failed, "wait for its end, or end that process")
+        case .restoreUnfinished: (.badData, "empty the directory, then run balloon restore again")
+        case .filesChanging: (.failed, "repeat the command in a minute")
         case .ledgerMissing, .otherLedger:
-            self.init(
-                .configuration, "\(error)",
-                hint:
-                    "mount its volume, or name its path with store.erasureLedger and --config; delete ledger-mark in the data directory only if the ledger is lost"
+            (
+                .configuration,
+                "mount its volume, or name its path with store.erasureLedger and --config; delete ledger-mark in the data directory only if the ledger is lost"
             )
-        case .beingSent:
-            self.init(.failed, "\(error)", hint: "repeat the command when this attempt has ended")
+        case .beingSent: (.failed, "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests, .closed, .notLeased,
             .alreadyDecided,
             .alreadyResolved:
-            self.init(.failed, "\(error)", hint: nil)
+            (.failed, nil)
         }
     }
 
