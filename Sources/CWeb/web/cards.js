@@ -1,5 +1,5 @@
 // Shows interactive messages as cards with all that they have, for the inbox and the details of a delivery.
-import { bubble, card, chosenChip, files, interaction, kindName, list, longText, object, pictureOf, plainContent, raw, text } from "./bubbles.js";
+import { bubble, card, chosenChip, files, interaction, kindName, list, object, pictureOf, plainContent, raw, text } from "./bubbles.js";
 import { element } from "./dom.js";
 import { safe, slot, visible, zoneOf } from "./text.js";
 
@@ -26,7 +26,8 @@ function quickReply(message, isFromCustomer) {
     return [question && element("p", { class: "context", dir: "auto" }, `Answer to “${safe(question)}”`), bubble(safe(chosen || "Nothing chosen"))].filter(Boolean);
   }
   return [
-    question && bubble(longText(question)),
+    // Apple MSP API, "Quick Reply Message": the device shows this text in the notification only.
+    question && element("p", { class: "context", dir: "auto" }, `Notification: “${safe(question)}”`),
     element("ul", { class: "chips", "aria-label": "Choices" },
       list(object(data["quick-reply"]).items).map((item) => element("li", { class: "chip", dir: "auto" }, safe(text(item.title))))),
   ].filter(Boolean);

@@ -289,8 +289,9 @@ export class Thread {
     const drop = line.drop && button("Remove", { class: "plain" }, () => line.drop());
     return element("li", { class: `line ${isOwn ? "own" : "other"}${isLast ? " last" : ""}${line.state ? " pending" : ""}` },
       isFirst ? element("p", { class: "author" }, element("bdi", {}, author)) : element("p", { class: "visually-hidden" }, element("bdi", {}, author)),
-      element("div", { class: "contents" }, content(line, { download })),
-      line.reactions?.length > 0 && element("p", { class: "reactions", "aria-label": `The customer reacted with ${line.reactions.join(" ")}`, role: "img" }, line.reactions.join(" ")),
+      element("div", { class: "contents" },
+        line.reactions?.length > 0 && element("p", { class: "reactions", "aria-label": `The customer reacted with ${line.reactions.join(" ")}`, role: "img" }, line.reactions.join(" ")),
+        content(line, { download })),
       line.repeats && element("p", { class: "note" }, "The same choice again; it was not answered"),
       element("p", { class: `note${isFailure(line) ? " failure" : ""}` },
         (isLast || isFailure(line) || line.state) && [element("time", { datetime: line.at }, when(line.at)), outcome(line)].filter(Boolean).flatMap((part, index) => (index ? [" · ", part] : [part])),
