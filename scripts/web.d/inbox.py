@@ -258,7 +258,7 @@ class Tests(Suite):
             for text in ["Chosen from a list", "Chosen time", "Answered form", "Sign-in", "Apple Pay, result", "Parcel Locator", "Answer to an invitation", "Unknown message"]:
                 page.see(text)
             # The thread stays at its newest message when parts are loaded after its lines.
-            page.wait("the newest message in view", "(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 2)(document.querySelector('.thread-scroll'))", seconds=5)
+            self.newest(page)
             self.picture(page, f"kinds-{size}")
             page.script("document.querySelector('.thread-scroll').scrollTop = 0")
             self.picture(page, f"kinds-top-{size}")
@@ -362,7 +362,7 @@ class Tests(Suite):
         self.server.simulate("text", "--text", "help", "--capabilities", "LIST,TIME", customer="device")
         page = self.page("Dee", DESK)
         self.open(page, "device")
-        page.see("The device cannot show quick replies, forms")
+        page.see("Device: cannot show quick replies, forms")
         page.press_button("Quick reply (not on this device)")
         page.type("#question", "Cod or sole?")
         page.type("#choice-1", "Cod")
@@ -370,6 +370,10 @@ class Tests(Suite):
         page.type("#choice-2", "Sole")
         page.see("The customer's device cannot show this message")
         self.picture(page, "device-desk")
+        page.size(320, 700)
+        assert page.script("return document.documentElement.scrollWidth") <= 320
+        self.picture(page, "device-320")
+        page.size(*DESK)
         page.press_button("Write this text instead")
         page.wait("the text", "document.querySelector('#text').value === 'Cod or sole?\\n- Cod\\n- Sole'")
         page.keys("Enter")
@@ -606,6 +610,7 @@ class Tests(Suite):
             if state == "waiting":
                 self.server.call(f"{path}/release", "POST", {"to": "waiting", "note": "Sent a new parcel."})
         page.wait(f"the offers of {state}", "document.querySelector('.thread-actions').dataset.offered === arguments[0]", ",".join(sum(offers[state], [])))
+        self.newest(page)
 
     def sheet(self, page, change, state, check, seen, within="document"):
         """Opens the sheet of a change, if it has one, checks it, and dismisses it."""
@@ -650,6 +655,10 @@ class Tests(Suite):
         self.picture(page, "inbox")
 
     # Parts of tests
+
+    def newest(self, page):
+        """Waits until the thread shows its newest message."""
+        page.wait("the newest message in view", "(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 2)(document.querySelector('.thread-scroll'))", seconds=5)
 
     def conversation(self, customer):
         found = self.server.call(f"/v1/businesses/fish/conversations?customer=urn:mbid:AQAA{customer}=")["conversations"]

@@ -34,7 +34,8 @@ export class Thread {
   #hasLater = false;
   #reading = 0;
   #isAtEnd = true;
-  #top = 0;
+  /// The heights of the thread, and how far it was scrolled, when it last moved.
+  #place = {};
   #catchUp = undefined;
   /// The largest line number that an event has named since lines were last read.
   #awaited = 0;
@@ -61,11 +62,14 @@ export class Thread {
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#pane);
     this.#scroll.addEventListener("scroll", () => {
-      // Only scrolling up leaves the end: a line or a picture that makes the thread longer does not.
+      // Only a person who scrolls up leaves the end: a head, a line or a picture that changes the heights does not.
       const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
+      const isSame = this.#place.scrollHeight === scrollHeight && this.#place.clientHeight === clientHeight;
       if (scrollHeight - scrollTop - clientHeight < 60) this.#isAtEnd = true;
-      else if (scrollTop < this.#top) this.#isAtEnd = false;
-      this.#top = scrollTop;
+      else if (isSame && scrollTop < this.#place.scrollTop) this.#isAtEnd = false;
+      else if (!isSame && this.#isAtEnd) return this.#toEnd();
+      this.#place = { scrollTop, scrollHeight, clientHeight };
+      return undefined;
     });
     // Keep the last message visible when the entry field grows, a keyboard appears, or a picture above has been loaded.
     const watch = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
@@ -223,7 +227,11 @@ export class Thread {
 
   // Drawing
 
-  #toEnd() { this.#scroll.scrollTop = this.#scroll.scrollHeight; }
+  #toEnd() {
+    this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
+    this.#place = { scrollTop, scrollHeight, clientHeight };
+  }
 
   #draw() {
     const isAtEnd = this.#isAtEnd;
@@ -329,7 +337,7 @@ export class Thread {
     say(this.#name, customerName(one.customer));
     this.#name.title = visible(one.customer ?? "");
     const cannot = missing(one.capabilities);
-    say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`, cannot.length > 0 && `The device cannot show ${cannot.join(", ")}`].filter(Boolean).map(visible).join(" · "));
+    say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`].filter(Boolean).map(visible).join(" · "));
     const isMine = desk.isMine(one);
     const person = visible(one.person?.name ?? one.person?.id ?? "A colleague");
     const since = one.since ? ` since ${when(one.since)}` : "";
@@ -341,7 +349,7 @@ export class Thread {
     }[one.state];
     // The reason and the note are for the next person, also after the claim.
     const isHeld = one.state === "waiting" || one.state === "person";
-    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""]].filter(([, text]) => text);
+    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
     if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
       this.#holder.dataset.shown = JSON.stringify(parts);
       fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
