@@ -23,8 +23,15 @@ public struct JSONWriter: Sendable {
     public static func object(
         reservingCapacity capacity: Int = 0, _ body: (inout JSONWriter) throws -> Void
     ) rethrows -> [UInt8] {
+        try value(reservingCapacity: capacity) { try $0.object(body) }
+    }
+
+    /// Returns the text of the one value that `body` writes.
+    public static func value(
+        reservingCapacity capacity: Int = 0, _ body: (inout JSONWriter) throws -> Void
+    ) rethrows -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: capacity)
-        try writer.object(body)
+        try body(&writer)
         return writer.finish()
     }
 

@@ -34,13 +34,11 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
                 writer.key("interactiveData")
                 writer.merge(inline, over: payload, key: key)
             default:
-                writer.key(key)
-                writer.value(value)
+                writer.field(key, value)
             }
         }
         if !isPlaced {
-            writer.key("interactiveData")
-            writer.value(payload)
+            writer.field("interactiveData", payload)
         }
     }
 }
@@ -80,8 +78,7 @@ extension JSONWriter {
             var inlines = inline.members
             while let (name, _) = inlines.nextWithBytes() {
                 guard written.insert(name).inserted, let value = inlineMembers[name] else { continue }
-                writer.key(String(decoding: name, as: UTF8.self))
-                writer.value(value)
+                writer.field(String(decoding: name, as: UTF8.self), value)
             }
         }
     }

@@ -52,8 +52,7 @@ extension GatewayClient {
         writer.object { writer in
             writer.field("v", 1)
             writer.field("type", "interactive")
-            writer.key("interactiveData")
-            writer.raw(interactiveData)
+            writer.raw("interactiveData", interactiveData)
         }
         let fields = [("source-id", business.rawValue), ("content-type", "application/json")]
         let request = request(
@@ -74,13 +73,11 @@ extension GatewayClient {
         var writer = JSONWriter()
         writer.object { writer in
             writer.field("type", "link")
-            writer.key("link")
-            writer.object { writer in
+            writer.object("link") { writer in
                 writer.field("url", link)
                 writer.field("storeRegion", storeRegion)
             }
-            writer.key("version")
-            writer.raw(Array("1.0".utf8))
+            writer.raw("version", Array("1.0".utf8))
         }
         let fields = [
             ("id", MessageID.random().rawValue), ("source-id", business.rawValue),

@@ -169,8 +169,7 @@ private func line(_ key: KnownUploads.Key, _ value: [UInt8]?, at: Int) -> [UInt8
         writer.field("key", key.text)
         writer.field("at", at)
         if let value {
-            writer.key("value")
-            writer.raw(value)
+            writer.raw("value", value)
         }
     }
     return json + [UInt8(ascii: "\n")]

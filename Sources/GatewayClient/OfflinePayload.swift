@@ -19,11 +19,9 @@ func readOffline(_ payload: [UInt8], bid: String) -> [UInt8]? {
         let members = queryMembers(text.utf8.dropFirst())
         guard members.contains(where: \.isStructured) else { continue }
         return JSONWriter.object(reservingCapacity: text.utf8.count) { writer in
-            writer.key("interactiveData")
-            writer.object { writer in
+            writer.object("interactiveData") { writer in
                 writer.field("bid", bid)
-                writer.key("data")
-                writer.object { writer in for member in members { member.write(to: &writer) } }
+                writer.object("data") { writer in for member in members { member.write(to: &writer) } }
             }
         }
     }

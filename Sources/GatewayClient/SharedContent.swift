@@ -33,11 +33,9 @@ struct SharedContent: Sendable {
     func message(referringTo reference: [UInt8]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 1024) { writer in
             for (name, value) in message.members where name != "interactiveData" {
-                writer.key(name)
-                writer.value(value)
+                writer.field(name, value)
             }
-            writer.key("interactiveDataRef")
-            writer.raw(reference)
+            writer.raw("interactiveDataRef", reference)
         }
     }
 }

@@ -81,8 +81,7 @@ public final class ConversationState: Sendable {
     private static func text(_ members: [(name: String, text: [UInt8])]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256) { writer in
             for member in members {
-                writer.key(member.name)
-                writer.raw(member.text)
+                writer.raw(member.name, member.text)
             }
         }
     }

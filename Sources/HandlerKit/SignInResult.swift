@@ -113,8 +113,7 @@ public enum SignInResult: Sendable {
                 writer.field("subject", identity.subject)
                 writer.field("claims", identity.claims)
                 guard let tokens = identity.tokens else { return }
-                writer.key("tokens")
-                writer.object { writer in
+                writer.object("tokens") { writer in
                     writer.field("access", tokens.access)
                     writer.field("refresh", tokens.refresh)
                     writer.field("id", tokens.id)

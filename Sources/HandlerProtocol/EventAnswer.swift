@@ -66,8 +66,7 @@ package enum EventAnswer {
     /// Writes the members of an outcome; the server replaces ids and addresses in the replies.
     package static func write(_ outcome: Outcome, to context: Context, _ writer: inout JSONWriter) {
         if let state = context.state.change {
-            writer.key("state")
-            writer.raw(state)
+            writer.raw("state", state)
         }
         switch outcome {
         case .handled(let replies):
@@ -87,8 +86,7 @@ package enum EventAnswer {
     }
 
     private static func write(_ replies: [Reply], of context: Context, _ writer: inout JSONWriter) {
-        writer.key("replies")
-        writer.array { writer in
+        writer.array("replies") { writer in
             for reply in replies {
                 writer.raw(reply.encodeForServer(from: context.business, to: context.customer))
             }

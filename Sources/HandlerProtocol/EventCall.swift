@@ -40,17 +40,14 @@ package enum EventCall {
         if context.isAfterGap { writer.field("afterGap", true) }
         writer.field("afterPerson", context.afterPerson)
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
-        writer.key("event")
-        writer.object { writeEvent(of: context, messagePath: messagePath, to: &$0) }
+        writer.object("event") { writeEvent(of: context, messagePath: messagePath, to: &$0) }
         writer.key("state")
         if let state = context.state.json { writer.value(state) } else { writer.object { _ in } }
         if !context.files.isEmpty {
-            writer.key("files")
-            writer.array { writer in for file in context.files { write(file, to: &writer) } }
+            writer.array("files") { writer in for file in context.files { write(file, to: &writer) } }
         }
-        writer.key("history")
-        writer.array { writer in
-            for entry in latest(context.conversation.entries) { write(entry, to: &writer) }
+        writer.list("history", latest(context.conversation.entries)) { entry, writer in
+            write(entry, to: &writer)
         }
     }
 
@@ -66,9 +63,8 @@ package enum EventCall {
         writer.field("seq", context.seq)
         if context.isReplay { writer.field("replay", true) }
         writer.field("unrecognizedReason", context.unrecognizedReason?.rawValue)
-        writer.key("capabilities")
-        writer.array { writer in
-            for capability in event.attributes.capabilities.tokens { writer.string(capability.rawValue) }
+        writer.list("capabilities", event.attributes.capabilities.tokens) { capability, writer in
+            writer.string(capability.rawValue)
         }
         writer.field("locale", bounded(event.attributes.locale))
         writer.field("intent", bounded(event.attributes.intent))
@@ -80,12 +76,10 @@ package enum EventCall {
             if areShort(event) { writeHighlights(of: event.content, to: &writer) }
         }
         if let signIn = context.signIn {
-            writer.key("signIn")
-            writer.raw(signIn.json)
+            writer.raw("signIn", signIn.json)
         }
         if let payment = context.payment {
-            writer.key("paymentRecord")
-            writer.raw(payment.json)
+            writer.raw("paymentRecord", payment.json)
         }
         if let messagePath {
             writer.field("messagePath", messagePath)
@@ -126,35 +120,29 @@ package enum EventCall {
             if let tapback = text.tapback { write(tapback, to: &writer) }
         case .quickReply(let reply): writer.field("selectedIdentifier", reply.selectedItem?.identifier)
         case .listPicker(let picker):
-            writer.key("selectedIdentifiers")
-            writer.array { writer in
-                for item in picker.selectedItems { item.identifier.map { writer.string($0) } }
+            writer.list("selectedIdentifiers", picker.selectedItems) { item, writer in
+                item.identifier.map { writer.string($0) }
             }
         case .timePicker(let picker):
             writer.field("selectedIdentifier", picker.selectedTimeslot?.identifier)
             writer.field("startTime", picker.selectedTimeslot?.startTime)
         case .form(let form):
-            writer.key("answers")
-            writer.object { writer in
+            writer.object("answers") { writer in
                 for page in form.selections {
-                    writer.key(page.pageIdentifier ?? "")
-                    writer.array { writer in
-                        for item in page.items { writer.string(item.value ?? item.title ?? "") }
+                    writer.list(page.pageIdentifier ?? "", page.items) { item, writer in
+                        writer.string(item.value ?? item.title ?? "")
                     }
                 }
             }
         case .authentication(let authentication):
-            writer.key("authentication")
-            writer.object { writer in
+            writer.object("authentication") { writer in
                 writer.field("status", authentication.result.name)
                 writer.field("error", authentication.errorCode ?? authentication.problems.first?.name)
             }
         case .applePay(let payment):
-            writer.key("payment")
-            writer.object { $0.field("state", payment.state?.rawValue) }
+            writer.object("payment") { $0.field("state", payment.state?.rawValue) }
         case .app(let app):
-            writer.key("app")
-            writer.object { $0.field("url", app.url) }
+            writer.object("app") { $0.field("url", app.url) }
         case .invitation(let invitation):
             write(invitation: invitation.isAccepted, invitation.referenceID, to: &writer)
         case .close(let close) where close.isDeclinedInvitation:
@@ -164,8 +152,7 @@ package enum EventCall {
     }
 
     private static func write(_ tapback: Tapback, to writer: inout JSONWriter) {
-        writer.key("tapback")
-        writer.object { writer in
+        writer.object("tapback") { writer in
             writer.field("reaction", tapback.reaction.name)
             writer.field("of", tapback.target.words)
             writer.field("removed", tapback.isRemoved)
@@ -175,8 +162,7 @@ package enum EventCall {
     private static func write(
         invitation isAccepted: Bool, _ referenceID: String?, to writer: inout JSONWriter
     ) {
-        writer.key("invitation")
-        writer.object { writer in
+        writer.object("invitation") { writer in
             writer.field("accepted", isAccepted)
             writer.field("referenceId", referenceID)
         }

@@ -49,19 +49,15 @@ package struct Initialization: Sendable {
 
     /// Writes the members of the `params` of `initialize`.
     package func write(to writer: inout JSONWriter) {
-        writer.key("protocolVersions")
-        writer.array { $0.string(ProtocolVersion.current) }
-        writer.key("host")
-        writer.object { $0.field("name", "balloon") }
-        writer.key("business")
-        writer.object { writer in
+        writer.array("protocolVersions") { $0.string(ProtocolVersion.current) }
+        writer.object("host") { $0.field("name", "balloon") }
+        writer.object("business") { writer in
             writer.field("id", business.rawValue)
             writer.field("slug", slug)
         }
         writer.key("config")
         if let configuration { writer.value(configuration) } else { writer.object { _ in } }
-        writer.key("limits")
-        writer.object { writer in
+        writer.object("limits") { writer in
             writer.field("maxLineBytes", ProtocolVersion.maximumLineBytes)
             writer.field("maxInFlight", maximumInFlight)
             writer.field("eventTimeoutMs", deadline.milliseconds)

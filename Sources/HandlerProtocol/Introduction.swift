@@ -80,19 +80,16 @@ package struct Introduction: Hashable, Sendable {
     /// Writes the members of the `result` of `initialize`.
     package func write(to writer: inout JSONWriter) {
         writer.field("protocolVersion", ProtocolVersion.current)
-        writer.key("handler")
-        writer.object { writer in
+        writer.object("handler") { writer in
             writer.field("name", name)
             writer.field("version", version)
         }
-        writer.key("events")
-        writer.array { writer in
+        writer.array("events") { writer in
             for event in Subscription.all where events.contains(event) { writer.string(event.name) }
             if answersRetention { writer.string(Method.retention) }
         }
         if !payments.isEmpty {
-            writer.key("payments")
-            writer.array { writer in
+            writer.array("payments") { writer in
                 for kind in PaymentCallback.Kind.allCases where payments.contains(kind) {
                     writer.string(kind.rawValue)
                 }

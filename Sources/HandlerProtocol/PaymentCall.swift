@@ -38,8 +38,7 @@ package enum PaymentCall {
         request.images = []
         // `request.json` is written by our own code, so parsing it succeeds.
         if let json = try? JSONDocument(request.json) { writer.field("request", json.root["payment"]) }
-        writer.key("sheet")
-        writer.object { writer in
+        writer.object("sheet") { writer in
             writer.field("total", context.sheet.total.amount)
             writer.field("currency", context.sheet.currencyCode)
             if let json = try? JSONDocument(context.sheet.answer(to: .unchanged)) {

@@ -13,8 +13,7 @@ package enum RPCLine {
         line { writer in
             writer.field("id", id)
             writer.field("method", method)
-            writer.key("params")
-            writer.object(params)
+            writer.object("params", params)
         }
     }
 
@@ -24,8 +23,7 @@ package enum RPCLine {
     ) -> [UInt8] {
         line { writer in
             writer.field("method", method)
-            writer.key("params")
-            writer.object(params)
+            writer.object("params", params)
         }
     }
 
@@ -33,8 +31,7 @@ package enum RPCLine {
     package static func result(id: JSONValue, _ result: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         line { writer in
             writer.field("id", id)
-            writer.key("result")
-            writer.object(result)
+            writer.object("result", result)
         }
     }
 
@@ -42,8 +39,7 @@ package enum RPCLine {
     package static func result(id: JSONValue, raw result: [UInt8]) -> [UInt8] {
         line { writer in
             writer.field("id", id)
-            writer.key("result")
-            writer.raw(result)
+            writer.raw("result", result)
         }
     }
 
@@ -51,17 +47,16 @@ package enum RPCLine {
     package static func failure(id: JSONValue, _ failure: RPCFailure) -> [UInt8] {
         line { writer in
             writer.field("id", id)
-            writer.key("error")
-            writer.object { writer in
+            writer.object("error") { writer in
                 writer.field("code", failure.code)
                 writer.field("message", failure.message)
                 guard failure.retryAfter != nil || !failure.problems.isEmpty else { return }
-                writer.key("data")
-                writer.object { writer in
+                writer.object("data") { writer in
                     writer.field("retryAfterMs", failure.retryAfter?.milliseconds)
                     guard !failure.problems.isEmpty else { return }
-                    writer.key("problems")
-                    writer.array { writer in for problem in failure.problems { problem.write(to: &writer) } }
+                    writer.array("problems") { writer in
+                        for problem in failure.problems { problem.write(to: &writer) }
+                    }
                 }
             }
         }

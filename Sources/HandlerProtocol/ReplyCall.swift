@@ -40,8 +40,7 @@ package struct ReplyCall: Hashable, Sendable {
     package func write(from business: BusinessID, to writer: inout JSONWriter) {
         writer.field("customer", customer.rawValue)
         writer.field("key", key)
-        writer.key("message")
-        writer.raw(message.encodeForServer(from: business, to: customer))
+        writer.raw("message", message.encodeForServer(from: business, to: customer))
     }
 }
 

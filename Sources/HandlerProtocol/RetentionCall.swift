@@ -17,8 +17,7 @@ package enum RetentionCall {
     ) {
         writer.field("app", context.app)
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
-        writer.key("retention")
-        writer.raw(request.json)
+        writer.raw("retention", request.json)
     }
 
     /// Parses the `params` of `retention`.

@@ -17,15 +17,13 @@ public struct TestMessage: Sendable {
     /// Creates an answer to an interactive message; `data` writes the member that belongs to its kind.
     private init(data: @escaping (inout JSONWriter) -> Void) {
         self.init(type: "interactive") { writer in
-            writer.key("interactiveData")
-            writer.object { writer in
+            writer.object("interactiveData") { writer in
                 writer.field(
                     "bid",
                     "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
                 )
                 writer.field("sessionIdentifier", MessageID.random().rawValue)
-                writer.key("data")
-                writer.object { writer in
+                writer.object("data") { writer in
                     writer.field("version", "1.0")
                     writer.field("requestIdentifier", MessageID.random().rawValue)
                     data(&writer)
@@ -42,13 +40,11 @@ public struct TestMessage: Sendable {
     /// Returns the choice of an item in a quick reply.
     public static func quickReply(_ identifier: String, title: String? = nil) -> TestMessage {
         TestMessage { writer in
-            writer.key("quick-reply")
-            writer.object { writer in
+            writer.object("quick-reply") { writer in
                 writer.field("summaryText", "Which?")
                 writer.field("selectedIdentifier", identifier)
                 writer.field("selectedIndex", 0)
-                writer.key("items")
-                writer.array { $0.item(identifier, title) }
+                writer.array("items") { $0.item(identifier, title) }
             }
         }
     }
@@ -56,16 +52,13 @@ public struct TestMessage: Sendable {
     /// Returns the choice of items in a list picker, by their identifiers.
     public static func listPicker(_ identifiers: String...) -> TestMessage {
         TestMessage { writer in
-            writer.key("listPicker")
-            writer.object { writer in
-                writer.key("sections")
-                writer.array { writer in
+            writer.object("listPicker") { writer in
+                writer.array("sections") { writer in
                     writer.object { writer in
                         writer.field("title", "You Selected")
                         writer.field("order", 0)
                         writer.field("multipleSelection", identifiers.count > 1)
-                        writer.key("items")
-                        writer.array { writer in
+                        writer.array("items") { writer in
                             for (order, identifier) in identifiers.enumerated() {
                                 writer.item(identifier, nil, order: order)
                             }
@@ -81,12 +74,10 @@ public struct TestMessage: Sendable {
         -> TestMessage
     {
         TestMessage { writer in
-            writer.key("event")
-            writer.object { writer in
+            writer.object("event") { writer in
                 writer.field("identifier", "event")
                 writer.field("title", "When?")
-                writer.key("timeslots")
-                writer.array { writer in
+                writer.array("timeslots") { writer in
                     writer.object { writer in
                         writer.field("identifier", identifier)
                         writer.field("startTime", startTime)
@@ -100,12 +91,10 @@ public struct TestMessage: Sendable {
     /// Returns a submitted form: the identifier of each page with the values given on that page.
     public static func form(_ answers: KeyValuePairs<String, [String]>) -> TestMessage {
         TestMessage { writer in
-            writer.key("dynamic")
-            writer.object { writer in
+            writer.object("dynamic") { writer in
                 writer.field("template", "messageForms")
                 writer.field("version", "1.2")
-                writer.key("selections")
-                writer.array { writer in
+                writer.array("selections") { writer in
                     for (page, values) in answers { writer.page(page, values) }
                 }
             }
@@ -115,16 +104,14 @@ public struct TestMessage: Sendable {
     /// Returns the result of a sign-in.
     public static func authentication(isSuccess: Bool = true) -> TestMessage {
         TestMessage { writer in
-            writer.key("authenticate")
-            writer.object { $0.field("status", isSuccess ? "success" : "failure") }
+            writer.object("authenticate") { $0.field("status", isSuccess ? "success" : "failure") }
         }
     }
 
     /// Returns the result of a payment.
     public static func applePay(_ state: ApplePay.State = .paid) -> TestMessage {
         TestMessage { writer in
-            writer.key("payment")
-            writer.object { $0.field("state", state.rawValue) }
+            writer.object("payment") { $0.field("state", state.rawValue) }
         }
     }
 
@@ -150,16 +137,11 @@ extension JSONWriter {
             writer.field("pageIdentifier", identifier)
             writer.field("title", identifier)
             writer.field("subtitle", "")
-            writer.key("items")
-            writer.array { writer in
-                for value in values {
-                    writer.object { writer in
-                        writer.field("identifier", value)
-                        writer.field("type", "select")
-                        writer.field("title", value)
-                        writer.field("value", value)
-                    }
-                }
+            writer.objects("items", values) { value, writer in
+                writer.field("identifier", value)
+                writer.field("type", "select")
+                writer.field("title", value)
+                writer.field("value", value)
             }
         }
     }

@@ -29,8 +29,7 @@ public final class TestPayment: Sendable {
     @discardableResult
     public func selectsCard(_ type: String) async throws -> SheetUpdate {
         try await update(.paymentMethodUpdate) { writer in
-            writer.key("paymentMethod")
-            writer.object { $0.field("type", type) }
+            writer.object("paymentMethod") { $0.field("type", type) }
         }
     }
 
@@ -46,8 +45,7 @@ public final class TestPayment: Sendable {
         locality: String? = nil, postalCode: String? = nil, countryCode: String
     ) async throws -> SheetUpdate {
         try await update(.shippingContactUpdate) { writer in
-            writer.key("shippingContact")
-            writer.object { writer in
+            writer.object("shippingContact") { writer in
                 writer.field("locality", locality)
                 writer.field("postalCode", postalCode)
                 writer.field("countryCode", countryCode)
@@ -63,11 +61,9 @@ public final class TestPayment: Sendable {
     ) async throws -> PaymentOutcome {
         let answer = try await call(.paymentGateway, attempt) { writer in
             if let shippingMethod { writer.shippingMethod(shippingMethod) }
-            writer.key("paymentToken")
-            writer.object { writer in
+            writer.object("paymentToken") { writer in
                 writer.field("transactionIdentifier", "test")
-                writer.key("paymentData")
-                writer.object { $0.field("data", "dGVzdA==") }
+                writer.object("paymentData") { $0.field("data", "dGVzdA==") }
             }
         }
         guard case .outcome(let outcome) = answer else { throw TestConversationError.notSubscribed }
@@ -101,8 +97,7 @@ public final class TestPayment: Sendable {
         let body = JSONWriter.object { writer in
             writer.field("requestIdentifier", "request")
             writer.field("version", "1.0")
-            writer.key("payment")
-            writer.object(payment)
+            writer.object("payment", payment)
         }
         let context = PaymentContext(
             business: BusinessID("business"), customer: CustomerID("urn:mbid:customer"),
@@ -118,7 +113,6 @@ public final class TestPayment: Sendable {
 
 extension JSONWriter {
     fileprivate mutating func shippingMethod(_ identifier: String) {
-        key("shippingMethod")
-        object { $0.field("identifier", identifier) }
+        object("shippingMethod") { $0.field("identifier", identifier) }
     }
 }

@@ -22,33 +22,24 @@ extension Payment {
             writer.field("end", end?.rawValue)
             shown.write(to: &writer)
             if !pending.isEmpty {
-                writer.key("pending")
-                writer.array { writer in
-                    for shown in pending { writer.object { shown.write(to: &$0) } }
-                }
+                writer.list("pending", pending) { shown, writer in writer.object { shown.write(to: &$0) } }
             }
-            writer.key("attempts")
-            writer.array { writer in
-                for attempt in attempts {
-                    writer.object { writer in
-                        writer.field("id", attempt.id)
-                        writer.field("amount", attempt.amount)
-                        writer.field("transaction", attempt.transaction)
-                        let isUncertain = attempt.state == .uncertain
-                        writer.field("state", (isUncertain ? .begun : attempt.state).rawValue)
-                        if isUncertain { writer.field("uncertain", true) }
-                        writer.field("begunAt", attempt.begunAt.rfc3339)
-                        writer.field("changedAt", attempt.changedAt.rfc3339)
-                        writer.field("endSeenAt", attempt.endSeenAt?.rfc3339)
-                        writer.field("reference", attempt.reference)
-                        writer.field("told", attempt.isTold)
-                        writer.field("failures", attempt.failures)
-                        writer.field("turn", attempt.turn)
-                        guard let answer = attempt.answer else { return }
-                        writer.key("answer")
-                        writer.raw(answer)
-                    }
-                }
+            writer.objects("attempts", attempts) { attempt, writer in
+                writer.field("id", attempt.id)
+                writer.field("amount", attempt.amount)
+                writer.field("transaction", attempt.transaction)
+                let isUncertain = attempt.state == .uncertain
+                writer.field("state", (isUncertain ? .begun : attempt.state).rawValue)
+                if isUncertain { writer.field("uncertain", true) }
+                writer.field("begunAt", attempt.begunAt.rfc3339)
+                writer.field("changedAt", attempt.changedAt.rfc3339)
+                writer.field("endSeenAt", attempt.endSeenAt?.rfc3339)
+                writer.field("reference", attempt.reference)
+                writer.field("told", attempt.isTold)
+                writer.field("failures", attempt.failures)
+                writer.field("turn", attempt.turn)
+                guard let answer = attempt.answer else { return }
+                writer.raw("answer", answer)
             }
         }
     }
@@ -78,8 +69,7 @@ extension Payment.Shown {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.field("total", total)
         writer.field("shippingMethod", shippingMethod)
-        writer.key("sheet")
-        writer.raw(sheet)
+        writer.raw("sheet", sheet)
     }
 
     fileprivate init?(json: JSONValue) {

@@ -24,8 +24,7 @@ package enum PaymentFailure: String, Sendable, CaseIterable {
     package var answer: [UInt8] {
         JSONWriter.object { writer in
             writer.field("status", "STATUS_FAILURE")
-            writer.key("errors")
-            writer.array { writer in
+            writer.array("errors") { writer in
                 writer.object { writer in
                     writer.field("code", "unknown")
                     writer.field("message", rawValue)

@@ -64,11 +64,9 @@ package struct DefaultsRecord: Sendable, Equatable {
         let products = Dictionary(grouping: messages, by: \.key.product)
         let json = JSONWriter.object { writer in
             writer.field("format", 1)
-            writer.key("defaults")
-            writer.object { writer in
+            writer.object("defaults") { writer in
                 for (product, entries) in products.sorted(by: { $0.key.text < $1.key.text }) {
-                    writer.key(product.text)
-                    writer.object { writer in
+                    writer.object(product.text) { writer in
                         for (key, id) in entries.sorted(by: { $0.key.locale.code < $1.key.locale.code }) {
                             writer.field(key.locale.code, id.text)
                         }

@@ -68,8 +68,7 @@ package struct RetentionStates: Sendable, Equatable {
         let json = JSONWriter.object { writer in
             writer.field("format", 1)
             for (name, states) in [("messages", messages), ("images", images)] {
-                writer.key(name)
-                writer.object { writer in
+                writer.object(name) { writer in
                     for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
                         writer.field(id.text, state.rawValue)
                     }

@@ -57,24 +57,20 @@ public enum RetentionAnswer: Hashable, Sendable {
         JSONWriter.object { writer in
             switch self {
             case .message(let message):
-                writer.key("message")
-                writer.object { $0.field("messageIdentifier", message.text) }
+                writer.object("message") { $0.field("messageIdentifier", message.text) }
             case .alternateProduct(let message, let product, let plan):
-                writer.key("alternateProduct")
-                writer.object { writer in
+                writer.object("alternateProduct") { writer in
                     writer.field("messageIdentifier", message.text)
                     writer.field("productId", product.text)
                     writer.field("billingPlanType", plan)
                 }
             case .promotionalOffer(let message, let offer):
-                writer.key("promotionalOffer")
-                writer.object { writer in
+                writer.object("promotionalOffer") { writer in
                     writer.field("messageIdentifier", message.text)
                     writer.write(offer)
                 }
             case .advancedCommerce(let json):
-                writer.key("advancedCommerceInfo")
-                writer.raw(json)
+                writer.raw("advancedCommerceInfo", json)
             }
         }
     }
@@ -85,8 +81,7 @@ extension JSONWriter {
         switch offer {
         case .version2(let token): field("promotionalOfferSignatureV2", token)
         case .version1(let parts):
-            key("promotionalOfferSignatureV1")
-            object { writer in
+            object("promotionalOfferSignatureV1") { writer in
                 writer.field("encodedSignature", parts.encodedSignature)
                 writer.field("productId", parts.productID.text)
                 writer.field("nonce", parts.nonce.text)

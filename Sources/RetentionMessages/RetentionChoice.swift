@@ -67,15 +67,13 @@ public enum RetentionChoice: Hashable, Sendable {
             switch self {
             case .message(let name): writer.field("message", name)
             case .alternateProduct(let message, let product, let plan):
-                writer.key("alternateProduct")
-                writer.object { writer in
+                writer.object("alternateProduct") { writer in
                     writer.field("message", message)
                     writer.field("product", product.text)
                     writer.field("billingPlanType", plan)
                 }
             case .promotionalOffer(let message, let offer):
-                writer.key("promotionalOffer")
-                writer.object { writer in
+                writer.object("promotionalOffer") { writer in
                     writer.field("message", message)
                     writer.field("offer", offer.identifier)
                     writer.field("product", offer.product?.text)
@@ -83,8 +81,7 @@ public enum RetentionChoice: Hashable, Sendable {
                     writer.field("appAccountToken", offer.appAccountToken?.text)
                 }
             case .advancedCommerce(let json):
-                writer.key("advancedCommerceInfo")
-                writer.raw(json)
+                writer.raw("advancedCommerceInfo", json)
             }
         }
     }

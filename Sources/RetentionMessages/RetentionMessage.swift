@@ -84,19 +84,13 @@ public struct RetentionMessage: Hashable, Sendable {
             writer.field("header", header)
             writer.field("body", body)
             if let image {
-                writer.key("image")
-                writer.object { $0.write(image) }
+                writer.object("image") { $0.write(image) }
             }
             writer.field("headerPosition", headerPosition?.rawValue)
             guard !bulletPoints.isEmpty else { return }
-            writer.key("bulletPoints")
-            writer.array { list in
-                for point in bulletPoints {
-                    list.object { writer in
-                        writer.field("text", point.text)
-                        writer.write(point.image)
-                    }
-                }
+            writer.objects("bulletPoints", bulletPoints) { point, writer in
+                writer.field("text", point.text)
+                writer.write(point.image)
             }
         }
     }

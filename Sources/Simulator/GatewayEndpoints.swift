@@ -226,8 +226,7 @@ struct GatewayEndpoints: Sendable {
         let file = StoredPayload(uploaded: content, checksum, as: place)
         memory.store(file)
         let json = JSONWriter.object { writer in
-            writer.key("singleFile")
-            writer.object { writer in
+            writer.object("singleFile") { writer in
                 writer.field("fileChecksum", file.reference.signatureBase64)
                 writer.field("size", content.sizeBytes)
                 writer.field("receipt", name)
@@ -302,10 +301,7 @@ struct GatewayEndpoints: Sendable {
             let messages = await memory.messages(
                 count: 1, after: question.after, customer: question.customer, within: question.wait)
             let json = JSONWriter.object(reservingCapacity: 1024) { writer in
-                writer.key("messages")
-                writer.array { writer in
-                    for message in messages { message.write(to: &writer) }
-                }
+                writer.list("messages", messages) { message, writer in message.write(to: &writer) }
             }
             responder.respond(HTTPResponse(.ok, json: json))
         }

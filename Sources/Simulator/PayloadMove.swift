@@ -29,15 +29,12 @@ enum PayloadMove {
             for (name, value) in message.members where name != "interactiveDataRef" {
                 if name == "interactiveData" {
                     guard let inline else { continue }
-                    writer.key(name)
-                    writer.raw(inline)
+                    writer.raw(name, inline)
                 } else {
-                    writer.key(name)
-                    writer.value(value)
+                    writer.field(name, value)
                 }
             }
-            writer.key("interactiveDataRef")
-            writer.raw(reference)
+            writer.raw("interactiveDataRef", reference)
         }
     }
 
@@ -49,11 +46,9 @@ enum PayloadMove {
         JSONWriter.object(reservingCapacity: value.text.count) { writer in
             for (name, member) in value.members {
                 if name == "data", let data {
-                    writer.key(name)
-                    writer.raw(data())
+                    writer.raw(name, data())
                 } else if isKept(name) {
-                    writer.key(name)
-                    writer.value(member)
+                    writer.field(name, member)
                 }
             }
         }

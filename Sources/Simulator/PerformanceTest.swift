@@ -102,8 +102,7 @@ package final class PerformanceTest: Sendable {
 
     /// Writes the member `config` of the answer to "Initiate Performance Test".
     func writeSettings(to writer: inout JSONWriter) {
-        writer.key("config")
-        writer.object { writer in
+        writer.object("config") { writer in
             writer.field("maxConcurrentRequests", settings.maximumConcurrentRequests)
             writer.field("totalRequests", settings.totalRequests)
             writer.field("totalDuration", Int(settings.totalDuration / .milliseconds(1)))
@@ -123,8 +122,7 @@ package final class PerformanceTest: Sendable {
             writer.field("result", isEnded ? (isPassed ? "PASS" : "FAIL") : "PENDING")
             writer.field("successRate", successRate)
             writer.field("numPending", settings.totalRequests - samples.count)
-            writer.key("responseTimes")
-            writer.object { writer in
+            writer.object("responseTimes") { writer in
                 writer.field("average", times.isEmpty ? 0 : times.reduce(0, +) / times.count)
                 for percentile in [50, 90, 95, 99] {
                     writer.field("p\(percentile)", Self.percentile(percentile, of: times))
@@ -132,8 +130,7 @@ package final class PerformanceTest: Sendable {
             }
             // Apple's result has no such member: an empty answer is a success for Apple.
             writer.field("emptyAnswers", samples.count { $0.isEmpty })
-            writer.key("failures")
-            writer.object { writer in
+            writer.object("failures") { writer in
                 for failure in Failure.allCases { writer.field(failure.rawValue, failures[failure]) }
             }
         }

@@ -168,8 +168,7 @@ struct RetentionMemory {
     private var imageList: Answer {
         .json(
             JSONWriter.object { writer in
-                writer.key("imageIdentifiers")
-                writer.array { list in
+                writer.array("imageIdentifiers") { list in
                     for (id, image) in images.sorted(by: { $0.key.text < $1.key.text }) {
                         list.object { writer in
                             writer.field("imageIdentifier", id.text)
@@ -184,8 +183,7 @@ struct RetentionMemory {
     private var messageList: Answer {
         .json(
             JSONWriter.object { writer in
-                writer.key("messageIdentifiers")
-                writer.array { list in
+                writer.array("messageIdentifiers") { list in
                     for (id, message) in messages.sorted(by: { $0.key.text < $1.key.text }) {
                         list.object { writer in
                             writer.field("messageIdentifier", id.text)

@@ -211,8 +211,7 @@ package struct SimulatedCustomer: Sendable {
     private func upload(_ interactiveData: [UInt8]) async throws -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: interactiveData.count + 128) { writer in
             writer.field("business", business.rawValue)
-            writer.key("interactiveData")
-            writer.raw(interactiveData)
+            writer.raw("interactiveData", interactiveData)
         }
         return Array(try await ask("payloads", body: json, timeout: .seconds(30)).text)
     }

@@ -38,8 +38,7 @@ package struct SimulatedReference: Sendable, Equatable {
     /// signature `dataRefSig`.
     var answerToMessage: [UInt8] {
         JSONWriter.object(reservingCapacity: 640) { writer in
-            writer.key("dataRef")
-            writer.object { writer in
+            writer.object("dataRef") { writer in
                 writer.field("bid", bid)
                 writer.field("owner", owner)
                 writer.field("url", url)
@@ -56,8 +55,7 @@ package struct SimulatedReference: Sendable, Equatable {
     var answerToConstructPayload: [UInt8] {
         JSONWriter.object(reservingCapacity: 640) { writer in
             writer.field("version", "1.0")
-            writer.key("richLinkDataRef")
-            writer.object { writer in
+            writer.object("richLinkDataRef") { writer in
                 writer.field("title", title)
                 writer.field("signature-base64", signatureBase64)
                 writer.field("size", sizeBytes)

@@ -51,11 +51,9 @@ struct DevelopmentHandler: ParsableArguments {
             return .builtin(name: DemoHandlerFactory().name, configuration: nil)
         }
         let json = JSONWriter.object { writer in
-            writer.key("http")
-            writer.object { writer in
+            writer.object("http") { writer in
                 writer.field("url", handlerURL)
-                writer.key("secret")
-                writer.object { $0.field("env", handlerSecretEnv) }
+                writer.object("secret") { $0.field("env", handlerSecretEnv) }
             }
         }
         let binding = try JSONDocument(json).root
@@ -80,8 +78,7 @@ struct DevelopmentHandler: ParsableArguments {
                 program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
         }
         let json = JSONWriter.object { writer in
-            writer.key("exec")
-            writer.array { $0.string(handler) }
+            writer.array("exec") { $0.string(handler) }
         }
         return .bound(by: "exec", try JSONDocument(json).root)
     }

@@ -126,25 +126,15 @@ struct DevelopmentServer: Equatable {
             writer.field("business", first?.slug)
             writer.field("businessID", first?.id.rawValue)
             if first?.id != businessID { writer.field("demoID", businessID.rawValue) }
-            writer.key("businesses")
-            writer.array { writer in
-                for business in businesses {
-                    writer.object { writer in
-                        writer.field("slug", business.slug)
-                        writer.field("businessID", business.id.rawValue)
-                    }
-                }
+            writer.objects("businesses", businesses) { business, writer in
+                writer.field("slug", business.slug)
+                writer.field("businessID", business.id.rawValue)
             }
             guard !apps.isEmpty else { return }
-            writer.key("apps")
-            writer.array { writer in
-                for app in apps {
-                    writer.object { writer in
-                        writer.field("slug", app.slug)
-                        for environment in RetentionEnvironment.allCases {
-                            writer.field(environment.name, app.simulators[environment])
-                        }
-                    }
+            writer.objects("apps", apps) { app, writer in
+                writer.field("slug", app.slug)
+                for environment in RetentionEnvironment.allCases {
+                    writer.field(environment.name, app.simulators[environment])
                 }
             }
         }

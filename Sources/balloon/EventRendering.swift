@@ -56,8 +56,7 @@ enum EventRendering {
             writer.field("reason", event.reason)
             writer.field("problems", event.problems)
             if !event.replies.isEmpty {
-                writer.key("replies")
-                writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
+                writer.list("replies", event.replies.map(\.rawValue))
             }
             writer.field("excess", withMessage ? content(event)?.excess : nil)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })

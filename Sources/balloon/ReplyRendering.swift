@@ -34,8 +34,7 @@ enum ReplyRendering {
             writer.field("httpStatus", reply.httpStatus)
             writer.field("reason", reply.reason)
             guard withMessage else { return }
-            writer.key("message")
-            writer.raw(redacted(reply.message))
+            writer.raw("message", redacted(reply.message))
         }
     }
 
@@ -64,8 +63,7 @@ enum ReplyRendering {
             writer.field("customer", reply.customer.rawValue)
             writer.field("record", Int(clamping: reply.id.record))
             writer.field("outcome", ReplyState.Status.queued.rawValue)
-            writer.key("message")
-            writer.raw(redacted(reply.message))
+            writer.raw("message", redacted(reply.message))
         }
     }
 

@@ -67,16 +67,11 @@ struct SimulationRendering {
             writer.field("ended", answer.isEnded)
             writer.field("kind", answer.kind?.rawValue)
             writer.field("reason", answer.reason)
-            writer.key("replies")
-            writer.array { writer in
-                for reply in answer.replies {
-                    writer.object { writer in
-                        writer.field("id", reply.id.rawValue)
-                        writer.field("status", reply.status.rawValue)
-                        writer.field("httpStatus", reply.httpStatus)
-                        writer.field("reason", reply.reason)
-                    }
-                }
+            writer.objects("replies", answer.replies) { reply, writer in
+                writer.field("id", reply.id.rawValue)
+                writer.field("status", reply.status.rawValue)
+                writer.field("httpStatus", reply.httpStatus)
+                writer.field("reason", reply.reason)
             }
         }
     }

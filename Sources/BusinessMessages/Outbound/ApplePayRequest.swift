@@ -188,8 +188,7 @@ public struct ApplePayRequest: Hashable, Sendable {
         presentation.write(to: &writer, id: id) { writer in
             writer.object("payment") { writer in
                 endpoints.write(to: &writer)
-                writer.key("merchantSession")
-                writer.raw(merchantSession.json)
+                writer.raw("merchantSession", merchantSession.json)
                 writer.object("paymentRequest") { writer in
                     PaymentRequest(self).writePaymentRequest(to: &writer, merchant: merchantIdentifier)
                 }

@@ -5,34 +5,11 @@ extension JSONValue {
     /// object.
     var objectText: [UInt8]? {
         guard kind == .object else { return nil }
-        var writer = JSONWriter(reservingCapacity: text.count)
-        writer.value(self)
-        return writer.finish()
+        return JSONWriter.value(reservingCapacity: text.count) { $0.value(self) }
     }
 }
 
 extension JSONWriter {
-    /// Writes a member whose value is an object.
-    mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
-        key(name)
-        object(body)
-    }
-
-    /// Writes a member whose value is a list, one call of `body` per element.
-    mutating func list<Element>(
-        _ name: String, _ elements: [Element], _ body: (Element, inout JSONWriter) -> Void
-    ) {
-        key(name)
-        array { writer in
-            for element in elements { body(element, &writer) }
-        }
-    }
-
-    /// Writes a member whose value is a list of strings.
-    mutating func list(_ name: String, _ strings: [String]) {
-        list(name, strings) { $1.string($0) }
-    }
-
     /// Writes one or more members that are already JSON text, with the commas between them.
     mutating func members(_ json: [UInt8]) { raw(json) }
 

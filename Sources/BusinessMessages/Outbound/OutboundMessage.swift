@@ -288,11 +288,9 @@ public struct OutboundMessage: Hashable, Sendable {
         case .app(let request): request.write(to: &writer)
         case .invitation(let request): request.write(to: &writer, id: id)
         case .uploadedInteraction(let payload, _):
-            writer.key("interactiveDataRef")
-            writer.raw(payload.json)
+            writer.raw("interactiveDataRef", payload.json)
         case .uploadedLink(let payload):
-            writer.key("richLinkDataRef")
-            writer.raw(payload.json)
+            writer.raw("richLinkDataRef", payload.json)
         case .json(let members, _): writer.members(members)
         case .typingStart, .typingEnd: break
         }

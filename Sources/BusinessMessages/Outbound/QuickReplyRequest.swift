@@ -48,20 +48,14 @@ public struct QuickReplyRequest: Hashable, Sendable {
 
     /// Writes the member `interactiveData`.
     func write(to writer: inout JSONWriter, id: MessageID) {
-        writer.key("interactiveData")
-        writer.object { writer in
+        writer.object("interactiveData") { writer in
             writer.field("bid", Interaction.businessExtension)
-            writer.key("data")
-            writer.object { writer in
+            writer.object("data") { writer in
                 writer.field("version", "1.0")
                 writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
-                writer.key("quick-reply")
-                writer.object { writer in
+                writer.object("quick-reply") { writer in
                     writer.field("summaryText", summary)
-                    writer.key("items")
-                    writer.array { writer in
-                        for item in items { item.write(to: &writer) }
-                    }
+                    writer.list("items", items) { item, writer in item.write(to: &writer) }
                 }
             }
         }

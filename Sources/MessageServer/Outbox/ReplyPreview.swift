@@ -49,8 +49,7 @@ extension JSONValue {
     fileprivate func replacingPreview(by name: String, _ content: [UInt8]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: text.count + content.count) { writer in
             for (member, value) in members where member != "preview" { writer.field(member, value) }
-            writer.key(name)
-            writer.raw(content)
+            writer.raw(name, content)
         }
     }
 }

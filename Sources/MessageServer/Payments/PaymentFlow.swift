@@ -436,8 +436,7 @@ final class PaymentFlow: Sendable {
 
     /// The answer to an update when the handler gives no valid answer in time.
     static let updateFailure = JSONWriter.object { writer in
-        writer.key("errors")
-        writer.array { writer in
+        writer.array("errors") { writer in
             writer.object { writer in
                 writer.field("code", "unknown")
                 writer.field("message", "Please try again.")

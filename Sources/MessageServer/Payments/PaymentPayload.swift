@@ -50,14 +50,11 @@ struct PaymentPayload: Sendable {
         JSONWriter.object(reservingCapacity: 4096) { writer in
             writer.field("key", key)
             if let session {
-                writer.key("session")
-                writer.raw(session.json)
+                writer.raw("session", session.json)
             }
             writer.field("message", message.rawValue)
-            writer.key("request")
-            writer.raw(request.json)
-            writer.key("payment")
-            writer.raw(payment.json)
+            writer.raw("request", request.json)
+            writer.raw("payment", payment.json)
         }
     }
 }

@@ -94,11 +94,9 @@ package final class PeoplePresence: Sendable {
     private static func json(_ all: [BusinessID: Presence]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("format", 1)
-            writer.key("businesses")
-            writer.object { writer in
+            writer.object("businesses") { writer in
                 for (business, presence) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                    writer.key(business.rawValue)
-                    writer.object { presence.write(to: &$0) }
+                    writer.object(business.rawValue) { presence.write(to: &$0) }
                 }
             }
         }

@@ -36,8 +36,7 @@ struct ClassicSignInPayload: Sendable {
     var json: [UInt8] {
         JSONWriter.object(reservingCapacity: 512) { writer in
             writer.field("state", state)
-            writer.key("scope")
-            writer.array { writer in for scope in scope { writer.string(scope) } }
+            writer.list("scope", scope)
             writer.field("key", key)
             writer.field("scalar", Base64.encode(scalar.bytes))
         }

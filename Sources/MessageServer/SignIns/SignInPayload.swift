@@ -31,8 +31,7 @@ struct SignInPayload: Sendable {
             writer.field("verifier", attempt.verifier)
             writer.field("nonce", attempt.nonce)
             writer.field("redirectURI", attempt.redirectURI)
-            writer.key("scope")
-            writer.array { writer in for scope in attempt.scope { writer.string(scope) } }
+            writer.list("scope", attempt.scope)
             writer.field("additionalParameters", additionalParameters)
         }
     }

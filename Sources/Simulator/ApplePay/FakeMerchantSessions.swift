@@ -164,8 +164,7 @@ package final class FakeMerchantSessions: Sendable {
                 writer.field("signature", Hex.encode(randomBytes(64)))
                 writer.field("initiative", "messaging")
                 writer.field("initiativeContext", context)
-                writer.key("signedFields")
-                writer.array { writer in for field in signed { writer.string(field) } }
+                writer.list("signedFields", signed)
             })
     }
 

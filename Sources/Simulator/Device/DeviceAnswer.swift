@@ -47,8 +47,7 @@ package struct DeviceAnswer: Sendable {
         JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
             writer.field("v", 1)
             writer.field("type", "interactive")
-            writer.key("interactiveData")
-            writer.raw(interactiveData)
+            writer.raw("interactiveData", interactiveData)
         }
     }
 }
@@ -75,8 +74,7 @@ extension DeviceOffer {
         JSONWriter.object { writer in
             writer.field("v", 1)
             writer.field("type", "close")
-            writer.key("referenceIds")
-            writer.array { writer in if let reference { writer.string(reference) } }
+            writer.array("referenceIds") { writer in if let reference { writer.string(reference) } }
         }
     }
 
@@ -124,13 +122,11 @@ extension DeviceOffer {
         let answers = try form?.answers(choice.fills, today: today) ?? []
         let dynamic = data?["dynamic"]
         return frame(replyTitle: bubble("replyMessage")?["title"]?.string ?? question) { writer in
-            writer.key("dynamic")
-            writer.object { writer in
+            writer.object("dynamic") { writer in
                 writer.field("template", dynamic?["template"]?.string)
                 writer.field("version", dynamic?["version"]?.string)
                 writer.field("private", dynamic?["data"]?["private"])
-                writer.key("selections")
-                writer.array { writer in for answer in answers { writer.selection(answer) } }
+                writer.array("selections") { writer in for answer in answers { writer.selection(answer) } }
             }
         }
     }
@@ -156,16 +152,13 @@ extension DeviceOffer {
     private var acceptance: [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
-            writer.key("data")
-            writer.object { writer in
+            writer.object("data") { writer in
                 writer.field("version", "1.0")
                 writer.field("requestIdentifier", address)
                 writer.field("referenceId", reference)
-                writer.key("notification")
-                writer.object { writer in
+                writer.object("notification") { writer in
                     writer.field("id", "yes")
-                    writer.key("displayContent")
-                    writer.object { $0.determinateResponse() }
+                    writer.object("displayContent") { $0.determinateResponse() }
                 }
             }
         }
@@ -179,11 +172,9 @@ extension DeviceOffer {
     ) -> [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
-            writer.key("data")
-            writer.object { writer in
+            writer.object("data") { writer in
                 writeData(to: &writer)
-                writer.key("authenticate")
-                writer.object { writer in
+                writer.object("authenticate") { writer in
                     writer.field("status", status)
                     writer.field("error_code", errorCode)
                     if status == "authenticated" {
@@ -191,8 +182,7 @@ extension DeviceOffer {
                         writer.field("token", token ?? placeholder)
                     }
                     if status == "failed" {
-                        writer.key("errors")
-                        writer.array { writer in
+                        writer.array("errors") { writer in
                             writer.object { writer in
                                 writer.field("code", 1)
                                 writer.field("domain", "com.apple.messages.business")
@@ -220,8 +210,7 @@ extension DeviceOffer {
     ) -> [UInt8] {
         JSONWriter.object(reservingCapacity: interactiveData.text.count + 256) { writer in
             writeHead(to: &writer)
-            writer.key("data")
-            writer.object { writer in
+            writer.object("data") { writer in
                 writeData(to: &writer)
                 content(&writer)
                 writer.field("images", data?["images"])
@@ -245,20 +234,16 @@ extension DeviceOffer {
 extension JSONWriter {
     /// Writes the bubble that the device shows after the customer accepted an invitation.
     fileprivate mutating func determinateResponse() {
-        key("determinateResponse")
-        object { writer in
+        object("determinateResponse") { writer in
             writer.field("title", "Yes")
-            writer.key("type")
-            writer.object { writer in
-                writer.key("yes")
-                writer.object { _ in }
+            writer.object("type") { writer in
+                writer.object("yes") { _ in }
             }
         }
     }
 
     fileprivate mutating func quickReply(_ request: JSONValue?, _ position: Int, _ item: DeviceOffer.Item) {
-        key("quick-reply")
-        object { writer in
+        object("quick-reply") { writer in
             writer.field("summaryText", request?["summaryText"])
             writer.field("selectedIndex", position)
             writer.field("selectedIdentifier", item.identifier)
@@ -268,29 +253,26 @@ extension JSONWriter {
 
     /// Writes all chosen items as one section, as a device does.
     fileprivate mutating func listPicker(_ chosen: [DeviceOffer.Item]) {
-        key("listPicker")
-        object { writer in
-            writer.key("sections")
-            writer.array { writer in
+        object("listPicker") { writer in
+            writer.array("sections") { writer in
                 writer.object { writer in
                     writer.field("title", "You Selected")
                     writer.field("order", 0)
                     writer.field("multipleSelection", chosen.count > 1)
-                    writer.key("items")
-                    writer.array { writer in for item in chosen.compactMap(\.source) { writer.value(item) } }
+                    writer.array("items") { writer in
+                        for item in chosen.compactMap(\.source) { writer.value(item) }
+                    }
                 }
             }
         }
     }
 
     fileprivate mutating func event(_ event: JSONValue?, _ chosen: DeviceOffer.Item) {
-        key("event")
-        object { writer in
+        object("event") { writer in
             if let event {
                 for (name, value) in event.members where name != "timeslots" { writer.field(name, value) }
             }
-            writer.key("timeslots")
-            writer.array { writer in
+            writer.array("timeslots") { writer in
                 writer.object { writer in
                     writer.field("identifier", chosen.source?["identifier"])
                     writer.field("startTime", chosen.source.flatMap(DeviceOffer.startTime(of:)))
@@ -305,8 +287,7 @@ extension JSONWriter {
     ///
     /// Members that a stored message contains only in redacted form are left out.
     fileprivate mutating func payment(_ payment: JSONValue?, state: String) {
-        key("payment")
-        object { writer in
+        object("payment") { writer in
             for (name, value) in payment?.members.map({ $0 }) ?? []
             where name != "state" && value.string != InboundEvent.redactedText {
                 writer.field(name, value)
@@ -320,24 +301,18 @@ extension JSONWriter {
             writer.field("pageIdentifier", answer.page.identifier)
             writer.field("title", answer.page.title ?? "")
             writer.field("subtitle", answer.page.subtitle ?? "")
-            writer.key("items")
-            writer.array { writer in
-                for item in answer.items {
-                    writer.object { writer in
-                        writer.field("identifier", item.identifier)
-                        writer.field("type", answer.page.type)
-                        writer.field("title", item.title)
-                        writer.field("value", item.value)
-                    }
-                }
+            writer.objects("items", answer.items) { item, writer in
+                writer.field("identifier", item.identifier)
+                writer.field("type", answer.page.type)
+                writer.field("title", item.title)
+                writer.field("value", item.value)
             }
         }
     }
 
     /// Writes the bubble of the answer: the bubble that the business sent, with the choice as its title.
     fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
-        key("replyMessage")
-        object { writer in
+        object("replyMessage") { writer in
             writer.field("title", title)
             writer.field("alternateTitle", bubble?["title"])
             guard let bubble else { return }

@@ -36,23 +36,16 @@ package struct DeviceSheet: Sendable {
         writer.object { writer in
             writer.key("total")
             write(sums.total, to: &writer)
-            writer.key("lineItems")
-            writer.array { writer in for item in sums.lineItems { write(item, to: &writer) } }
-            writer.key("shippingMethods")
-            writer.array { writer in
-                for method in sums.shippingMethods {
-                    writer.object { writer in
-                        writer.field("identifier", method.identifier)
-                        writer.field("label", method.label)
-                        writer.field("detail", method.detail)
-                        writer.field("amount", method.amount)
-                    }
-                }
+            writer.array("lineItems") { writer in for item in sums.lineItems { write(item, to: &writer) } }
+            writer.objects("shippingMethods", sums.shippingMethods) { method, writer in
+                writer.field("identifier", method.identifier)
+                writer.field("label", method.label)
+                writer.field("detail", method.detail)
+                writer.field("amount", method.amount)
             }
             writer.field("shippingMethod", shippingMethod?.identifier)
             writer.field("country", country)
-            writer.key("errors")
-            writer.array { writer in for error in errors { writer.string(error) } }
+            writer.list("errors", errors)
         }
     }
 
@@ -130,16 +123,14 @@ package struct DeviceSheet: Sendable {
         JSONWriter.object(reservingCapacity: 4096) { writer in
             writer.field("requestIdentifier", identifier)
             writer.field("version", "1.0")
-            writer.key("payment")
-            writer.object { write(kind, to: &$0) }
+            writer.object("payment") { write(kind, to: &$0) }
         }
     }
 
     private func write(_ kind: PaymentCallback.Kind, to writer: inout JSONWriter) {
         switch kind {
         case .paymentMethodUpdate:
-            writer.key("paymentMethod")
-            writer.object { $0.field("type", "Credit") }
+            writer.object("paymentMethod") { $0.field("type", "Credit") }
         case .shippingContactUpdate: writeContact("shippingContact", isRedacted: true, to: &writer)
         case .shippingMethodUpdate: writeShippingMethod(to: &writer)
         case .paymentGateway:
@@ -151,29 +142,20 @@ package struct DeviceSheet: Sendable {
             writeContact("billingContact", to: &writer)
             writeContact("shippingContact", to: &writer)
             writeShippingMethod(to: &writer)
-            writer.key("summaryItems")
-            writer.array { writer in
-                for item in sums.lineItems + [sums.total] {
-                    writer.object { writer in
-                        writer.field("label", item.label)
-                        writer.field("amount", item.amount)
-                        writer.field("type", "Final")
-                    }
-                }
+            writer.objects("summaryItems", sums.lineItems + [sums.total]) { item, writer in
+                writer.field("label", item.label)
+                writer.field("amount", item.amount)
+                writer.field("type", "Final")
             }
-            writer.key("errors")
-            writer.array { _ in }
+            writer.array("errors") { _ in }
         }
     }
 
     private func writeToken(to writer: inout JSONWriter) {
         guard let token else { return }
-        writer.key("paymentToken")
-        writer.object { writer in
-            writer.key("paymentData")
-            writer.raw(token)
-            writer.key("paymentMethod")
-            writer.object { writer in
+        writer.object("paymentToken") { writer in
+            writer.raw("paymentData", token)
+            writer.object("paymentMethod") { writer in
                 writer.field("displayName", card)
                 writer.field("network", "Visa")
                 writer.field("type", "Credit")
@@ -184,8 +166,7 @@ package struct DeviceSheet: Sendable {
 
     private func writeShippingMethod(to writer: inout JSONWriter) {
         guard let shippingMethod else { return }
-        writer.key("shippingMethod")
-        writer.object { writer in
+        writer.object("shippingMethod") { writer in
             writer.field("amount", shippingMethod.amount)
             writer.field("detail", shippingMethod.detail)
             writer.field("identifier", shippingMethod.identifier)
@@ -198,8 +179,7 @@ package struct DeviceSheet: Sendable {
     ///
     /// A device redacts contacts until the customer pays.
     private func writeContact(_ name: String, isRedacted: Bool = false, to writer: inout JSONWriter) {
-        writer.key(name)
-        writer.object { writer in
+        writer.object(name) { writer in
             writer.field("locality", "Cupertino")
             writer.field("postalCode", "95014")
             writer.field("administrativeArea", "CA")
@@ -208,8 +188,7 @@ package struct DeviceSheet: Sendable {
             guard !isRedacted else { return }
             writer.field("givenName", "Johnny")
             writer.field("familyName", "Appleseed")
-            writer.key("addressLines")
-            writer.array { $0.string("1 Infinite Loop") }
+            writer.array("addressLines") { $0.string("1 Infinite Loop") }
             writer.field("emailAddress", "user@example.com")
             writer.field("phoneNumber", "55555555555")
         }

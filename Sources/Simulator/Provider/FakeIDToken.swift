@@ -38,8 +38,7 @@ struct FakeIDToken {
                 "alg", faults.contains(.algorithmNone) ? "none" : key.publicKey.algorithm.rawValue)
             writer.field("kid", faults.contains(.unknownKey) ? "key-unknown" : keyID)
             if faults.contains(.critical) {
-                writer.key("crit")
-                writer.array { $0.string("b64") }
+                writer.array("crit") { $0.string("b64") }
             }
         }
     }

@@ -70,12 +70,11 @@ struct FakeProviderEndpoints: Sendable {
             writer.field("userinfo_endpoint", issuer + ProviderEndpoint.userinfo.rawValue)
             writer.field("introspection_endpoint", issuer + ProviderEndpoint.introspection.rawValue)
             writer.field("authorization_response_iss_parameter_supported", true)
-            writer.key("response_types_supported")
-            writer.array { $0.string("code") }
-            writer.key("code_challenge_methods_supported")
-            writer.array { $0.string("S256") }
-            writer.key("id_token_signing_alg_values_supported")
-            writer.array { $0.string(memory.key.key.publicKey.algorithm.rawValue) }
+            writer.array("response_types_supported") { $0.string("code") }
+            writer.array("code_challenge_methods_supported") { $0.string("S256") }
+            writer.array("id_token_signing_alg_values_supported") {
+                $0.string(memory.key.key.publicKey.algorithm.rawValue)
+            }
         }
         return HTTPResponse(.ok, json: json)
     }
@@ -88,8 +87,7 @@ struct FakeProviderEndpoints: Sendable {
             members = [("kty", "RSA"), ("n", modulus), ("e", "AQAB")]
         }
         let json = JSONWriter.object { writer in
-            writer.key("keys")
-            writer.array { writer in
+            writer.array("keys") { writer in
                 writer.object { writer in
                     for member in members { writer.field(member.name, member.value) }
                     writer.field("kid", id)

@@ -198,15 +198,13 @@ struct SendContent: ParsableArguments {
         let json = JSONWriter.object { writer in
             if let link, preview {
                 writer.field("type", "richLink")
-                writer.key("preview")
-                writer.object { writer in
+                writer.object("preview") { writer in
                     writer.field("url", link)
                     writer.field("title", title)
                 }
             } else if let link, let title {
                 writer.field("type", "richLink")
-                writer.key("richLinkData")
-                writer.object { writer in
+                writer.object("richLinkData") { writer in
                     writer.field("url", link)
                     writer.field("title", title)
                 }

@@ -49,16 +49,11 @@ extension Phone {
 
     static func json(of posts: [PhonePost]) -> [UInt8] {
         JSONWriter.object { writer in
-            writer.key("posts")
-            writer.array { writer in
-                for post in posts {
-                    writer.object { writer in
-                        writer.field("id", post.id)
-                        writer.field("status", post.status)
-                        writer.field("milliseconds", post.milliseconds)
-                        writer.field("body", post.body)
-                    }
-                }
+            writer.objects("posts", posts) { post, writer in
+                writer.field("id", post.id)
+                writer.field("status", post.status)
+                writer.field("milliseconds", post.milliseconds)
+                writer.field("body", post.body)
             }
         }
     }

@@ -44,8 +44,7 @@ extension Phone {
 
     private func empty(of customer: PhoneCustomer, next: Int) -> [UInt8] {
         JSONWriter.object { writer in
-            writer.key("thread")
-            writer.array { _ in }
+            writer.array("thread") { _ in }
             writePending(of: customer, to: &writer)
             writer.field("typing", isTyping(to: customer))
             writer.field("next", next)
@@ -66,8 +65,7 @@ extension Phone {
         let sent = Set(lines.lazy.filter { $0.1.direction == .outbound }.map(\.1.id))
         let answered = try answeredRequests(of: customer, name, lines.map(\.1))
         return JSONWriter.object(reservingCapacity: 16_384) { writer in
-            writer.key("thread")
-            writer.array { writer in
+            writer.array("thread") { writer in
                 for (text, line) in lines where !line.isFilesOnly {
                     line.write(text, isAnswered: line.isAnswered(by: answered), to: &writer)
                 }
@@ -85,8 +83,7 @@ extension Phone {
         of customer: PhoneCustomer, without sent: Set<MessageID> = [], to writer: inout JSONWriter
     ) {
         let queued = inspected.withLock { $0 }?.queuedReplies(of: customer.business, customer.id) ?? []
-        writer.key("pending")
-        writer.array { writer in
+        writer.array("pending") { writer in
             for entry in queued where !sent.contains(entry.reply.id) && !entry.reply.kind.isTyping {
                 writer.object { writer in
                     writer.field("id", entry.reply.id.rawValue)
@@ -96,11 +93,9 @@ extension Phone {
                     writer.field("status", "queued")
                     writer.field("attempts", entry.attempts)
                     writer.field("record", Int(entry.id.record))
-                    writer.key("line")
-                    writer.object { writer in
+                    writer.object("line") { writer in
                         writer.field("id", entry.reply.id.rawValue)
-                        writer.key("message")
-                        writer.raw(entry.reply.message)
+                        writer.raw("message", entry.reply.message)
                     }
                 }
             }
@@ -150,8 +145,7 @@ extension ConversationLine {
             writer.field("at", at.rfc3339)
             writer.field("direction", direction.rawValue)
             writer.field("kind", kind.rawValue)
-            writer.key("line")
-            writer.raw(text)
+            writer.raw("line", text)
             if direction == .outbound {
                 let isAccepted = outcome == nil || outcome == "accepted"
                 writer.field("status", isAccepted ? "accepted" : "failed")

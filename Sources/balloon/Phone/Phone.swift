@@ -199,34 +199,25 @@ final class Phone: Sendable {
         let businesses = try running.businesses
         return JSONWriter.object { writer in
             writer.field("version", BuildVersion.text)
-            writer.key("businesses")
-            writer.array { writer in
-                for business in businesses {
-                    writer.object { writer in
-                        writer.field("slug", business.slug)
-                        writer.field("id", business.businessID.rawValue)
-                        writer.field("name", business.name)
-                        writer.field("handler", business.handler.summary)
-                    }
-                }
+            writer.objects("businesses", businesses) { business, writer in
+                writer.field("slug", business.slug)
+                writer.field("id", business.businessID.rawValue)
+                writer.field("name", business.name)
+                writer.field("handler", business.handler.summary)
             }
-            writer.key("devices")
-            writer.array { writer in
-                for device in DeviceOptions.Device.allCases { writer.string(device.rawValue) }
+            writer.list("devices", DeviceOptions.Device.allCases) { device, writer in
+                writer.string(device.rawValue)
             }
-            writer.key("misbehaviour")
-            writer.array { writer in for rule in gateway.rules { writer.string(rule.description) } }
-            writer.key("endpoints")
-            writer.array { writer in
-                for endpoint in GatewayEndpoint.allCases { writer.string(endpoint.rawValue) }
+            writer.list("misbehaviour", gateway.rules.map(\.description))
+            writer.list("endpoints", GatewayEndpoint.allCases) { endpoint, writer in
+                writer.string(endpoint.rawValue)
             }
         }
     }
 
     private var misbehaviour: [UInt8] {
         JSONWriter.object { writer in
-            writer.key("rules")
-            writer.array { writer in for rule in gateway.rules { writer.string(rule.description) } }
+            writer.list("rules", gateway.rules.map(\.description))
         }
     }
 
@@ -249,8 +240,7 @@ final class Phone: Sendable {
     private func customers() throws -> [UInt8] {
         let list = try book.all.map { try json(of: $0) }
         return JSONWriter.object(reservingCapacity: 1024) { writer in
-            writer.key("customers")
-            writer.array { writer in for customer in list { writer.raw(customer) } }
+            writer.array("customers") { writer in for customer in list { writer.raw(customer) } }
         }
     }
 

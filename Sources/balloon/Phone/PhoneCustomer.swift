@@ -73,9 +73,8 @@ struct PhoneCustomer: Sendable, Equatable {
             writer.field("intent", intent)
             writer.field("group", group)
             guard let last else { return }
-            writer.key("capabilities")
-            writer.array { writer in
-                for capability in device.capabilities.tokens { writer.string(capability.rawValue) }
+            writer.list("capabilities", device.capabilities.tokens) { capability, writer in
+                writer.string(capability.rawValue)
             }
             writer.field("last", last)
         }

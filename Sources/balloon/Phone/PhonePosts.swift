@@ -48,8 +48,7 @@ extension Phone: InspectorSimulator {
                 writer.field("status", exchange.status)
                 writer.field("bytes", exchange.bytes)
                 writer.field("ms", exchange.duration.map { ($0 / .microseconds(1)).rounded() / 1000 })
-                writer.key("request")
-                writer.object { writer in
+                writer.object("request") { writer in
                     writer.key("headers")
                     writer.write(exchange.headers)
                 }
@@ -84,8 +83,7 @@ extension Phone: InspectorSimulator {
                     .unprocessableContent, "the program cannot be started: \(error)", pointer: "/to/program")
             }
             let json = JSONWriter.object { writer in
-                writer.key("exec")
-                writer.array { $0.string(program) }
+                writer.array("exec") { $0.string(program) }
             }
             return (json, ExecBinder().name, [:])
         }
@@ -95,11 +93,9 @@ extension Phone: InspectorSimulator {
         // A service that checks no signature needs no secret.
         let secret = to["secret"]?.string ?? "whsec_" + Base64.encode(randomBytes(32))
         let json = JSONWriter.object { writer in
-            writer.key("http")
-            writer.object { writer in
+            writer.object("http") { writer in
                 writer.field("url", url)
-                writer.key("secret")
-                writer.object { $0.field("env", "SECRET") }
+                writer.object("secret") { $0.field("env", "SECRET") }
             }
         }
         return (json, HTTPBinder().name, ["SECRET": secret])

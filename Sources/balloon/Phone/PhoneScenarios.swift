@@ -84,8 +84,7 @@ struct PhoneScenarios: Sendable {
         let files = names.filter { $0.hasSuffix(".json") }.sorted().prefix(Self.maximumFiles)
         return JSONWriter.object { writer in
             writer.field("folder", folder)
-            writer.key("scenarios")
-            writer.array { writer in
+            writer.array("scenarios") { writer in
                 for file in files {
                     let name = String(file.dropLast(".json".count))
                     writer.object { writer in
@@ -168,10 +167,7 @@ struct PhoneScenarios: Sendable {
         return JSONWriter.object { writer in
             writer.field("customer", id)
             writer.field("passed", results.allSatisfy { $0.verdict == .passed })
-            writer.key("steps")
-            writer.array { writer in
-                for result in results { result.write(to: &writer) }
-            }
+            writer.list("steps", results) { result, writer in result.write(to: &writer) }
         }
     }
 }
@@ -183,8 +179,7 @@ extension ScenarioRun.Result {
             writer.field("verdict", verdict.name)
             writer.field("seconds", (seconds * 1000).rounded() / 1000)
             guard case .failed(let reasons) = verdict else { return }
-            writer.key("failure")
-            writer.array { writer in for reason in reasons { writer.string(reason) } }
+            writer.list("failure", reasons)
         }
     }
 }
