@@ -11,17 +11,12 @@ import Synchronization
 /// It accepts messages, and stores and decodes payloads. It checks tokens, headers and bodies as Apple
 /// documents them. `GET /_simulator/messages` lists the accepted messages.
 package final class FakeGateway: Sendable {
-    private struct Running: Sendable {
-        let server: HTTPServer
-        let jobs: Task<Void, Never>
-    }
-
     private let mspID: String
     private let secret: Secret
     private let address: SocketAddress
-    private let logger: Logger
+    private let server: LoopbackServer
     private let memory: GatewayMemory
-    private let running = Mutex<Running?>(nil)
+    private let jobs = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
     /// chooses the port.
@@ -37,7 +32,7 @@ package final class FakeGateway: Sendable {
         self.mspID = mspID
         self.secret = secret
         self.address = address
-        self.logger = logger
+        server = LoopbackServer(logger: logger)
     }
 
     /// Starts serving and returns the bound address.
@@ -45,7 +40,6 @@ package final class FakeGateway: Sendable {
     /// After a stop, a new start uses the same address and keeps the recorded messages.
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
-        guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
         let (jobs, continuation) = AsyncStream.makeStream(of: GatewayJob.self)
         let endpoints = GatewayEndpoints(
             mspID: mspID, secret: secret, memory: memory, jobs: continuation)
@@ -53,25 +47,20 @@ package final class FakeGateway: Sendable {
         limits.maximumConnections = 1024
         // A query for messages waits up to a minute, so the timeout must be longer.
         limits.answerTimeout = .seconds(90)
-        let server = try HTTPServer(
-            listeners: [HTTPListener(memory.address ?? address, routes: endpoints.routes, limits: limits)],
-            shards: 1,
-            logger: logger)
-        let bound = try await server.start()[0]
+        let bound = try await server.start(at: memory.address ?? address, endpoints.routes, limits: limits)
         memory.open(at: bound)
-        let task = Task { await run(jobs) }
-        running.withLock { $0 = Running(server: server, jobs: task) }
+        self.jobs.withLock { $0 = Task { await run(jobs) } }
         return bound
     }
 
     /// Ends all waits, lets open requests finish within `grace`, then drops the remaining connections and
     /// stops.
     package func stop(within grace: Duration = .seconds(1)) async {
-        guard let running = running.withLock({ $0.take() }) else { return }
+        guard let jobs = jobs.withLock({ $0.take() }) else { return }
         memory.close()
-        running.jobs.cancel()
-        await running.server.stop(within: grace)
-        await running.jobs.value
+        jobs.cancel()
+        await server.stop(within: grace)
+        await jobs.value
     }
 
     /// `http://127.0.0.1:PORT`; nil before the start.

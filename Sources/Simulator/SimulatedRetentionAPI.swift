@@ -65,14 +65,13 @@ package final class SimulatedRetentionAPI: Sendable {
 
     private let app: App
     private let environment: RetentionEnvironment
-    private let logger: Logger
     private let milliseconds: @Sendable () -> Int
     private let enforcesRates: Bool
     /// The sandbox whose performance test must pass before a real-time URL is accepted; nil for no such
     /// condition.
     private let sandbox: SimulatedRetentionAPI?
     private let state = Mutex(State())
-    private let server = Mutex<HTTPServer?>(nil)
+    private let server: LoopbackServer
 
     /// Creates an API without content; `milliseconds` returns the time in milliseconds since 1970.
     ///
@@ -84,7 +83,7 @@ package final class SimulatedRetentionAPI: Sendable {
     ) {
         self.app = app
         self.environment = environment
-        self.logger = logger
+        server = LoopbackServer(logger: logger)
         self.milliseconds = milliseconds
         self.enforcesRates = enforcesRates
         self.sandbox = sandbox
@@ -105,12 +104,7 @@ package final class SimulatedRetentionAPI: Sendable {
             Task { responder.respond(await self?.cancelled(body) ?? HTTPResponse(.notFound)) }
             return nil
         }
-        let http = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: routes + [cancel])],
-            shards: 1, logger: logger)
-        let address = try await http.start()[0]
-        server.withLock { $0 = http }
-        return "http://\(address)"
+        return "http://\(try await server.start(routes + [cancel]))"
     }
 
     /// Uses this questioner from now on; it asks its own address until the app sets a real-time URL.
@@ -119,7 +113,7 @@ package final class SimulatedRetentionAPI: Sendable {
     /// Stops serving; the content is kept.
     package func stop() async {
         state.withLock { $0.running }?.cancel()
-        await server.withLock { $0.take() }?.stop(within: .zero)
+        await server.stop(within: .zero)
     }
 
     /// Misbehaves at the next call with a valid token whose text begins with `call`; earlier misbehaviours

@@ -26,7 +26,6 @@ package final class FakeMerchantSessions: Sendable {
     }
 
     private struct State {
-        var server: HTTPServer?
         var origin: String?
         var faults: [(fault: Fault, times: Int)] = []
         var contexts: [String] = []
@@ -38,7 +37,7 @@ package final class FakeMerchantSessions: Sendable {
     private static let maximumRemembered = 10_000
 
     private let directory: String
-    private let logger: Logger
+    private let server: LoopbackServer
     private let state = Mutex(State())
 
     /// Writes the certificates into `directory`, an existing folder.
@@ -46,7 +45,7 @@ package final class FakeMerchantSessions: Sendable {
     /// Throws the errors of the disk, and `WireError.signingKeyRefused` when memory is exhausted.
     package init(directory: String, logger: Logger) throws {
         self.directory = directory
-        self.logger = logger
+        self.server = LoopbackServer(logger: logger)
         let now = SystemClock.secondsSince1970()
         let validity = (now - 86_400)...(now + 3650 * 86_400)
         let authority = try IssuedCertificate(
@@ -83,19 +82,13 @@ package final class FakeMerchantSessions: Sendable {
             [weak self] request, _ in
             self?.answer(request) ?? HTTPResponse(.serviceUnavailable)
         }
-        let server = try HTTPServer(
-            listeners: [HTTPListener(.tcp(host: "127.0.0.1", port: 0), routes: [route], tls: credentials)],
-            shards: 1, logger: logger)
-        let bound = try await server.start()[0]
-        state.withLock { state in
-            state.server = server
-            state.origin = "https://\(bound)"
-        }
+        let bound = try await server.start([route], tls: credentials)
+        state.withLock { $0.origin = "https://\(bound)" }
     }
 
     /// Lets open requests finish within `grace`, then stops.
     package func stop(within grace: Duration = .seconds(1)) async {
-        await state.withLock { $0.server.take() }?.stop(within: grace)
+        await server.stop(within: grace)
     }
 
     /// The address of the service; nil before the start.

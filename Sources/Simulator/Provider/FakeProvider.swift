@@ -1,8 +1,6 @@
-import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
 package import Logging
-import Synchronization
 
 /// A fake identity provider on a loopback address, with OAuth 2.0, OpenID Connect, and faults on request.
 ///
@@ -11,9 +9,8 @@ import Synchronization
 /// name.
 package final class FakeProvider: Sendable {
     private let address: SocketAddress
-    private let logger: Logger
     private let memory: FakeProviderMemory
-    private let running = Mutex<HTTPServer?>(nil)
+    private let server: LoopbackServer
 
     /// Creates a provider with one key for `algorithm`; with port 0 the system chooses the port.
     ///
@@ -24,7 +21,7 @@ package final class FakeProvider: Sendable {
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), logger: Logger
     ) throws(WireError) {
         self.address = address
-        self.logger = logger
+        server = LoopbackServer(logger: logger)
         memory = FakeProviderMemory(clients: clients, key: try SigningKey(for: algorithm))
     }
 
@@ -32,19 +29,14 @@ package final class FakeProvider: Sendable {
     ///
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
-        guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
-        let endpoints = FakeProviderEndpoints(memory: memory)
-        let server = try HTTPServer(
-            listeners: [HTTPListener(address, routes: endpoints.routes)], shards: 1, logger: logger)
-        let bound = try await server.start()[0]
+        let bound = try await server.start(at: address, FakeProviderEndpoints(memory: memory).routes)
         memory.open(at: bound)
-        running.withLock { $0 = server }
         return bound
     }
 
     /// Lets open requests finish within `grace`, then drops the remaining connections and stops.
     package func stop(within grace: Duration = .seconds(1)) async {
-        await running.withLock { $0.take() }?.stop(within: grace)
+        await server.stop(within: grace)
     }
 
     /// The provider's identifier, `http://127.0.0.1:PORT`; nil before the start.
