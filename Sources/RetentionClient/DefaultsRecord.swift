@@ -38,15 +38,8 @@ package struct DefaultsRecord: Sendable, Equatable {
     ///
     /// Throws `RetentionFileError` when the file cannot be read or has another format.
     package static func read(_ path: String) throws(RetentionFileError) -> DefaultsRecord {
-        guard Directory.exists(path) else { return DefaultsRecord() }
-        let bytes: [UInt8]
-        do { bytes = try File(path, for: .reading).readAll(maximumBytes: maximumBytes) } catch {
-            throw .unreadable(path, "\(error)")
-        }
-        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1 else {
-            throw .malformed(path)
-        }
         var record = DefaultsRecord()
+        guard let root = try RetentionFile.read(path, maximumBytes: maximumBytes)?.root else { return record }
         guard let products = root["defaults"], products.kind == .object else { throw .malformed(path) }
         for (product, locales) in products.members {
             for (locale, id) in locales.members {
@@ -62,8 +55,7 @@ package struct DefaultsRecord: Sendable, Equatable {
     /// Replaces the file durably, and creates its folder if that is missing.
     package func write(to path: String) throws(RetentionFileError) {
         let products = Dictionary(grouping: messages, by: \.key.product)
-        let json = JSONWriter.object { writer in
-            writer.field("format", 1)
+        try RetentionFile.write(to: path) { writer in
             writer.object("defaults") { writer in
                 for (product, entries) in products.sorted(by: { $0.key.text < $1.key.text }) {
                     writer.object(product.text) { writer in
@@ -73,12 +65,6 @@ package struct DefaultsRecord: Sendable, Equatable {
                     }
                 }
             }
-        }
-        do {
-            try Directory.make(Directory.parent(of: path))
-            try AtomicFile.write(json + Array("\n".utf8), to: path)
-        } catch {
-            throw .unwritable(path, "\(error)")
         }
     }
 }

@@ -40,14 +40,7 @@ package struct RetentionStates: Sendable, Equatable {
     ///
     /// Throws `RetentionFileError` when it cannot be read or has another format.
     package static func read(_ path: String) throws(RetentionFileError) -> RetentionStates? {
-        guard Directory.exists(path) else { return nil }
-        let bytes: [UInt8]
-        do { bytes = try File(path, for: .reading).readAll(maximumBytes: maximumBytes) } catch {
-            throw .unreadable(path, "\(error)")
-        }
-        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1 else {
-            throw .malformed(path)
-        }
+        guard let root = try RetentionFile.read(path, maximumBytes: maximumBytes)?.root else { return nil }
         return RetentionStates(messages: read(root["messages"]), images: read(root["images"]))
     }
 
@@ -65,8 +58,7 @@ package struct RetentionStates: Sendable, Equatable {
 
     /// Replaces the file durably, and creates its folder if that is missing.
     package func write(to path: String) throws(RetentionFileError) {
-        let json = JSONWriter.object { writer in
-            writer.field("format", 1)
+        try RetentionFile.write(to: path) { writer in
             for (name, states) in [("messages", messages), ("images", images)] {
                 writer.object(name) { writer in
                     for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
@@ -74,12 +66,6 @@ package struct RetentionStates: Sendable, Equatable {
                     }
                 }
             }
-        }
-        do {
-            try Directory.make(Directory.parent(of: path))
-            try AtomicFile.write(json + Array("\n".utf8), to: path)
-        } catch {
-            throw .unwritable(path, "\(error)")
         }
     }
 }
