@@ -138,35 +138,13 @@ private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier,
 
 /// Waits for a signal, or for the task's cancellation.
 private final class StopSignal: Sendable {
-    private enum State {
-        case running
-        case waiting(CheckedContinuation<Void, Never>)
-        case stopped
-    }
-
-    private let state = Mutex(State.running)
+    private let isSent = DrainFlag()
+    private let waiters = ChangeWaiters()
 
     func send() {
-        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            defer { state = .stopped }
-            if case .waiting(let continuation) = state { return continuation }
-            return nil
-        }
-        waiting?.resume()
+        isSent.set()
+        waiters.wakeAll()
     }
 
-    func wait() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isStopped = state.withLock { state in
-                    if case .stopped = state { return true }
-                    state = .waiting(continuation)
-                    return false
-                }
-                if isStopped { continuation.resume() }
-            }
-        } onCancel: {
-            send()
-        }
-    }
+    func wait() async { await waiters.wait { [isSent] in isSent.isSet } }
 }

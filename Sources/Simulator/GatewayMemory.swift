@@ -25,8 +25,6 @@ final class GatewayMemory: Sendable {
         var places: [String: UploadPlace] = [:]
         var rules: [MisbehaviourRule] = []
         var requestCounts: [GatewayEndpoint: Int] = [:]
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter = 0
         var address: SocketAddress?
         /// The businesses of the MSP; nil accepts every business.
         var businesses: Set<BusinessID>?
@@ -36,6 +34,7 @@ final class GatewayMemory: Sendable {
     }
 
     private let state = Mutex(State())
+    private let waiters = ChangeWaiters()
 
     /// Creates a memory for this many messages.
     init(maximumMessages: Int = 10_000) { self.maximumMessages = maximumMessages }
@@ -96,10 +95,10 @@ final class GatewayMemory: Sendable {
         _ id: MessageID, to customer: CustomerID, from business: BusinessID, _ message: JSONDocument,
         isAutomatic: Bool = false
     ) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             if let number = state.numbers[id] {
                 state.messages[number - state.lastNumber + state.messages.count - 1].repeats += 1
-                return [CheckedContinuation<Void, Never>]()
+                return
             }
             state.lastNumber += 1
             state.numbers[id] = state.lastNumber
@@ -114,10 +113,8 @@ final class GatewayMemory: Sendable {
                 state.messageBytes -= oldest.message.bytes.count
                 state.numbers[oldest.id] = nil
             }
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
         }
-        for waiter in waiters { waiter.resume() }
+        waiters.wakeAll()
     }
 
     /// The messages with numbers above `number`, the number of the newest message, and whether the gateway is
@@ -137,39 +134,13 @@ final class GatewayMemory: Sendable {
     /// Returns when a message after number `number` exists, or at once when waits have ended or the task is
     /// cancelled.
     func nextMessage(after number: Int) async {
-        let waiter = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isDue = state.withLock { state in
-                    guard state.isOpen, state.lastNumber <= number else { return true }
-                    state.waiters[waiter] = continuation
-                    return false
-                }
-                if isDue { continuation.resume() }
-                // When the task was cancelled before the waiter was stored, `onCancel` found no waiter to
-                // resume.
-                if Task.isCancelled { release(waiter) }
-            }
-        } onCancel: {
-            release(waiter)
-        }
-    }
-
-    private func release(_ waiter: Int) {
-        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+        await waiters.wait { [self] in state.withLock { !$0.isOpen || $0.lastNumber > number } }
     }
 
     /// Ends all waits; later waits return at once until ``open(at:)`` is called.
     func close() {
-        let waiters = state.withLock { state in
-            state.isOpen = false
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.isOpen = false }
+        waiters.wakeAll()
     }
 
     func open(at address: SocketAddress) {

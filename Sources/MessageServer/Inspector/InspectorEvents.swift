@@ -26,18 +26,16 @@ package final class InspectorEvents: StageObserver {
         var events = Deque<Event>()
         var bytes = 0
         var last = 0
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter = 0
         var isStopped = false
         var follow: (@Sendable (StageEvent) -> Void)?
     }
 
     private static let maximumEvents = 10_000
     private static let maximumBytes = 16 << 20
-    private static let maximumWaiters = 1024
     static let heartbeat = Duration.seconds(15)
 
     private let state = Mutex(State())
+    private let waiters = ChangeWaiters()
     /// A random part of every event's id; an id in `Last-Event-ID` without it is from another process.
     private let process = Hex.encode(randomBytes(4))
     private let next: (any StageObserver)?
@@ -63,7 +61,7 @@ package final class InspectorEvents: StageObserver {
     package func add(_ name: String, _ data: [UInt8]) { add(name, nil) { _ in data } }
 
     private func add(_ name: String, _ stage: StageEvent?, _ data: (Int) -> [UInt8]) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             state.last += 1
             let event = Event(
                 number: state.last, name: name, data: data(state.last), delivery: stage?.delivery,
@@ -75,10 +73,8 @@ package final class InspectorEvents: StageObserver {
             {
                 state.bytes -= oldest.data.count
             }
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
         }
-        for waiter in waiters { waiter.resume() }
+        waiters.wakeAll()
     }
 
     /// Removes all events, and sends the event `reset` to all streams.
@@ -92,12 +88,8 @@ package final class InspectorEvents: StageObserver {
 
     /// Ends all waits and streams.
     func stop() {
-        let waiters = state.withLock { state in
-            state.isStopped = true
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.isStopped = true }
+        waiters.wakeAll()
     }
 
     /// The number of the newest event.
@@ -130,30 +122,7 @@ package final class InspectorEvents: StageObserver {
     }
 
     private func nextEvent(after number: Int) async {
-        let waiter = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isDue = state.withLock { state in
-                    guard !state.isStopped, state.last <= number, state.waiters.count < Self.maximumWaiters
-                    else { return true }
-                    state.waiters[waiter] = continuation
-                    return false
-                }
-                if isDue { continuation.resume() }
-                // If the task was cancelled before the waiter was stored, `onCancel` did not resume it, so
-                // resume it here.
-                if Task.isCancelled { release(waiter) }
-            }
-        } onCancel: {
-            release(waiter)
-        }
-    }
-
-    private func release(_ waiter: Int) {
-        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+        await waiters.wait { [self] in state.withLock { $0.isStopped || $0.last > number } }
     }
 
     /// The route of the stream.
