@@ -1,7 +1,5 @@
 #include "CTemplates.h"
-
-// clang supports #embed since version 19, and warns that it is an extension in versions of C before C23.
-#pragma clang diagnostic ignored "-Wc23-extensions"
+#include "../CWeb/EmbeddedFiles.h"
 
 static const unsigned char python_shop[] = {
 #embed "../../config/handlers/python/shop.py"
@@ -28,24 +26,15 @@ static const unsigned char swift_shop[] = {
 #embed "../../config/handlers/swift/Sources/shop/Shop.swift"
 };
 
-static const struct {
-    const unsigned char *bytes;
-    unsigned int size;
-} files[] = {
-    [BALLOON_PYTHON_SHOP] = { python_shop, sizeof python_shop },
-    [BALLOON_PYTHON_LIBRARY] = { python_library, sizeof python_library },
-    [BALLOON_NODE_SHOP] = { node_shop, sizeof node_shop },
-    [BALLOON_NODE_LIBRARY] = { node_library, sizeof node_library },
-    [BALLOON_SHELL_SHOP] = { shell_shop, sizeof shell_shop },
-    [BALLOON_SWIFT_PACKAGE] = { swift_package, sizeof swift_package },
-    [BALLOON_SWIFT_MAIN] = { swift_main, sizeof swift_main },
-    [BALLOON_SWIFT_SHOP] = { swift_shop, sizeof swift_shop },
+static const struct balloon_file files[] = {
+    [HandlerTemplatePythonShop] = BALLOON_FILE("python/shop.py", python_shop),
+    [HandlerTemplatePythonLibrary] = BALLOON_FILE("python/balloon.py", python_library),
+    [HandlerTemplateNodeShop] = BALLOON_FILE("node/shop.mjs", node_shop),
+    [HandlerTemplateNodeLibrary] = BALLOON_FILE("node/balloon.mjs", node_library),
+    [HandlerTemplateShellShop] = BALLOON_FILE("shell/shop.sh", shell_shop),
+    [HandlerTemplateSwiftPackage] = BALLOON_FILE("swift/Package.swift", swift_package),
+    [HandlerTemplateSwiftMain] = BALLOON_FILE("swift/Sources/shop/main.swift", swift_main),
+    [HandlerTemplateSwiftShop] = BALLOON_FILE("swift/Sources/shop/Shop.swift", swift_shop),
 };
 
-unsigned int balloon_template_size(enum balloon_template file) {
-    return (unsigned int)file < sizeof files / sizeof files[0] ? files[file].size : 0;
-}
-
-unsigned char balloon_template_byte(enum balloon_template file, unsigned int index) {
-    return index < balloon_template_size(file) ? files[file].bytes[index] : 0;
-}
+BALLOON_FILES(balloon_template, enum HandlerTemplate)

@@ -1,7 +1,5 @@
 #include "CWeb.h"
-
-// clang supports #embed since version 19, and warns that it is an extension in versions of C before C23.
-#pragma clang diagnostic ignored "-Wc23-extensions"
+#include "EmbeddedFiles.h"
 
 static const unsigned char inbox_html[] = {
 #embed "web/inbox.html"
@@ -106,45 +104,41 @@ static const unsigned char thread_js[] = {
 #embed "web/thread.js"
 };
 
-static const struct {
-    const char *name;
-    const unsigned char *bytes;
-    unsigned int size;
-} files[] = {
-    { "inbox.html", inbox_html, sizeof inbox_html },
-    { "phone.html", phone_html, sizeof phone_html },
-    { "icon.svg", icon_svg, sizeof icon_svg },
-    { "base.css", base_css, sizeof base_css },
-    { "bubbles.css", bubbles_css, sizeof bubbles_css },
-    { "inbox.css", inbox_css, sizeof inbox_css },
-    { "phone.css", phone_css, sizeof phone_css },
-    { "api.js", api_js, sizeof api_js },
-    { "bubbles.js", bubbles_js, sizeof bubbles_js },
-    { "cards.js", cards_js, sizeof cards_js },
-    { "composer.js", composer_js, sizeof composer_js },
-    { "desk.js", desk_js, sizeof desk_js },
-    { "dialogs.js", dialogs_js, sizeof dialogs_js },
-    { "dom.js", dom_js, sizeof dom_js },
-    { "frame.js", frame_js, sizeof frame_js },
-    { "inbox.js", inbox_js, sizeof inbox_js },
-    { "list.js", list_js, sizeof list_js },
-    { "media-types.js", media_types_js, sizeof media_types_js },
-    { "phone-bubbles.js", phone_bubbles_js, sizeof phone_bubbles_js },
-    { "phone-detail.js", phone_detail_js, sizeof phone_detail_js },
-    { "phone-dialogs.js", phone_dialogs_js, sizeof phone_dialogs_js },
-    { "phone-form.js", phone_form_js, sizeof phone_form_js },
-    { "phone-offer.js", phone_offer_js, sizeof phone_offer_js },
-    { "phone-pattern.js", phone_pattern_js, sizeof phone_pattern_js },
-    { "phone-scenario.js", phone_scenario_js, sizeof phone_scenario_js },
-    { "phone-session.js", phone_session_js, sizeof phone_session_js },
-    { "phone-sheets.js", phone_sheets_js, sizeof phone_sheets_js },
-    { "phone-thread.js", phone_thread_js, sizeof phone_thread_js },
-    { "phone-timeline.js", phone_timeline_js, sizeof phone_timeline_js },
-    { "phone.js", phone_js, sizeof phone_js },
-    { "reactions.js", reactions_js, sizeof reactions_js },
-    { "stream.js", stream_js, sizeof stream_js },
-    { "text.js", text_js, sizeof text_js },
-    { "thread.js", thread_js, sizeof thread_js },
+static const struct balloon_file files[] = {
+    BALLOON_FILE("inbox.html", inbox_html),
+    BALLOON_FILE("phone.html", phone_html),
+    BALLOON_FILE("icon.svg", icon_svg),
+    BALLOON_FILE("base.css", base_css),
+    BALLOON_FILE("bubbles.css", bubbles_css),
+    BALLOON_FILE("inbox.css", inbox_css),
+    BALLOON_FILE("phone.css", phone_css),
+    BALLOON_FILE("api.js", api_js),
+    BALLOON_FILE("bubbles.js", bubbles_js),
+    BALLOON_FILE("cards.js", cards_js),
+    BALLOON_FILE("composer.js", composer_js),
+    BALLOON_FILE("desk.js", desk_js),
+    BALLOON_FILE("dialogs.js", dialogs_js),
+    BALLOON_FILE("dom.js", dom_js),
+    BALLOON_FILE("frame.js", frame_js),
+    BALLOON_FILE("inbox.js", inbox_js),
+    BALLOON_FILE("list.js", list_js),
+    BALLOON_FILE("media-types.js", media_types_js),
+    BALLOON_FILE("phone-bubbles.js", phone_bubbles_js),
+    BALLOON_FILE("phone-detail.js", phone_detail_js),
+    BALLOON_FILE("phone-dialogs.js", phone_dialogs_js),
+    BALLOON_FILE("phone-form.js", phone_form_js),
+    BALLOON_FILE("phone-offer.js", phone_offer_js),
+    BALLOON_FILE("phone-pattern.js", phone_pattern_js),
+    BALLOON_FILE("phone-scenario.js", phone_scenario_js),
+    BALLOON_FILE("phone-session.js", phone_session_js),
+    BALLOON_FILE("phone-sheets.js", phone_sheets_js),
+    BALLOON_FILE("phone-thread.js", phone_thread_js),
+    BALLOON_FILE("phone-timeline.js", phone_timeline_js),
+    BALLOON_FILE("phone.js", phone_js),
+    BALLOON_FILE("reactions.js", reactions_js),
+    BALLOON_FILE("stream.js", stream_js),
+    BALLOON_FILE("text.js", text_js),
+    BALLOON_FILE("thread.js", thread_js),
 };
 
 unsigned int balloon_web_files(void) { return sizeof files / sizeof files[0]; }
@@ -157,8 +151,4 @@ unsigned char balloon_web_name_byte(unsigned int file, unsigned int index) {
     return (unsigned char)files[file].name[index];
 }
 
-unsigned int balloon_web_size(unsigned int file) { return file < balloon_web_files() ? files[file].size : 0; }
-
-unsigned char balloon_web_byte(unsigned int file, unsigned int index) {
-    return index < balloon_web_size(file) ? files[file].bytes[index] : 0;
-}
+BALLOON_FILES(balloon_web, unsigned int)

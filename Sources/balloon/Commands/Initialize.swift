@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
+import CTemplates
 
 /// `balloon init`: writes an initial configuration and a working handler.
 struct Initialize: ParsableCommand {
