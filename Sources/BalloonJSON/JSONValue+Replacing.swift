@@ -28,6 +28,19 @@ extension JSONValue {
         result.append(storage.bytes[last])
         return result
     }
+
+    /// Returns this object's text with new members of the object that `path` names.
+    ///
+    /// When the path leads to nothing, the object is returned unchanged.
+    public func replacing(members: [String: [UInt8]], at path: String...) -> [UInt8] {
+        replacing(members: members, at: path[...])
+    }
+
+    private func replacing(members: [String: [UInt8]], at path: ArraySlice<String>) -> [UInt8] {
+        guard let name = path.first else { return replacing(members: members) }
+        guard let child = self[name] else { return Array(text) }
+        return replacing(members: [name: child.replacing(members: members, at: path.dropFirst())])
+    }
 }
 
 /// Appends members to the text of an object whose closing brace is not written yet.

@@ -50,11 +50,7 @@ final class IncomingFile: Sendable {
     func finish(_ reference: StoredReference) async throws(GatewayError) -> DownloadedFile {
         do {
             // Syncing blocks its thread, so it must not run on a thread of the cooperative pool.
-            return try await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(returning: Result { try self.publish(reference) })
-                }
-            }.get()
+            return try await DispatchQueue.global().run { try self.publish(reference) }
         } catch let error as GatewayError {
             throw error
         } catch let error as SystemError {

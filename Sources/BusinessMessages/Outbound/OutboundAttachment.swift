@@ -40,9 +40,7 @@ public struct OutboundAttachment: Hashable, Sendable {
 
     /// The attachment as a JSON object.
     package var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 512)
-        write(to: &writer)
-        return writer.finish()
+        JSONWriter.value(reservingCapacity: 512) { write(to: &$0) }
     }
 
     func write(to writer: inout JSONWriter) {

@@ -74,10 +74,9 @@ struct APIReference {
 extension SettingFormat {
     /// A token's name in logs.
     static func tokenName(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isSlugByte) else {
-            throw InvalidSetting("is not a name", hint: "write 1 to 64 of a-z, 0-9 and -")
-        }
-        return text
+        try checked(
+            text, (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isSlugByte),
+            "is not a name", hint: "write 1 to 64 of a-z, 0-9 and -")
     }
 
     /// The SHA-256 of a token in hexadecimal.

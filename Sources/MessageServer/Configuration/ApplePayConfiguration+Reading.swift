@@ -42,13 +42,11 @@ extension ApplePayConfiguration {
     }
 
     private static func merchantIdentifier(_ text: String) throws(InvalidSetting) -> String {
-        guard text.hasPrefix("merchant."), (10...255).contains(text.utf8.count),
-            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
-            throw InvalidSetting(
-                "is not a merchant identifier", hint: "write it like merchant.com.example.shop")
-        }
-        return text
+        try checked(
+            text,
+            text.hasPrefix("merchant.") && (10...255).contains(text.utf8.count)
+                && text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            "is not a merchant identifier", hint: "write it like merchant.com.example.shop")
     }
 
     private static func domain(_ text: String) throws(InvalidSetting) -> String {
@@ -61,14 +59,12 @@ extension ApplePayConfiguration {
     }
 
     private static func displayName(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...maximumDisplayNameCharacters).contains(text.count), text.utf8.count <= 256,
-            text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
-        else {
-            throw InvalidSetting(
-                "is empty or longer than \(maximumDisplayNameCharacters) characters",
-                hint: "write the name of the business")
-        }
-        return text
+        try checked(
+            text,
+            (1...maximumDisplayNameCharacters).contains(text.count) && text.utf8.count <= 256
+                && text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }),
+            "is empty or longer than \(maximumDisplayNameCharacters) characters",
+            hint: "write the name of the business")
     }
 
     private static func address(_ text: String) throws(InvalidSetting) -> String {

@@ -45,32 +45,9 @@ package enum ConfigurationLoader {
         configuration.apps = apps
         let secretFiles =
             draft.secretFiles(folder, environment) + SecretFiles.files(of: businesses) + apps.map(\.keyFile)
-        configuration.warnings =
-            purpose == .server
-            ? SecretFiles.warnings(about: secretFiles) + warnings
-                + businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970()) : []
-        if purpose == .server { configuration.warnings += configuration.warningsAboutSpelling(in: file) }
-        if purpose == .server { configuration.warnings += configuration.warningsAboutDraining(in: file) }
-        if !configuration.api.tokens.isEmpty, configuration.adminListen == .off, purpose == .server {
-            configuration.warnings.append(
-                ConfigurationProblem(
-                    at: .file(file), "has tokens in \"api\", but no admin listener that serves them",
-                    hint: "set adminListen to an address"))
-        }
-        if configuration.api.hasInbox, configuration.api.tokens.isEmpty, purpose == .server {
-            configuration.warnings.append(
-                ConfigurationProblem(
-                    at: .file(file), "has \"inbox\" in \"api\", but no token to open it with",
-                    hint: "issue one with balloon token issue --may read,send"))
-        }
-        if !configuration.api.tokens.isEmpty, purpose == .server,
-            configuration.gateway.replyLifetime > configuration.store.deduplicationWindow
-        {
-            configuration.warnings.append(
-                ConfigurationProblem(
-                    at: .file(file),
-                    "has a \"giveUpAfterHours\" greater than its \"deduplicationHours\": a repeated request of the API can send a message"
-                        + " again that was sent late", hint: "make deduplicationHours at least as great"))
+        if purpose == .server {
+            configuration.warnings = SecretFiles.warnings(about: secretFiles) + warnings
+            configuration.addWarnings(in: file)
         }
         return configuration
     }
@@ -199,34 +176,50 @@ package enum ConfigurationLoader {
 }
 
 extension ServerConfiguration {
-    /// A warning when a stop would drain for a shorter time than the configuration says.
-    fileprivate func warningsAboutDraining(in file: String) -> [ConfigurationProblem] {
-        guard let drainDelay, drainDelay > StopTimes(shutdownTime).longestDrain else { return [] }
-        // At most 5 seconds of `shutdownSeconds`, and at most half of it, are for the end of a stop.
-        let enough = min(drainDelay * 4, drainDelay * 2 + .seconds(5))
-        return [
-            ConfigurationProblem(
-                at: .file(file),
+    /// Adds the warnings that the settings alone give.
+    fileprivate mutating func addWarnings(in file: String) {
+        warnings += businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970())
+        for (file, key, text) in [(file, "mspID", mspID)] + businesses.map(\.spelledIdentifier) {
+            guard let doubt = SettingFormat.doubt(about: text) else { continue }
+            warn(
+                file, "has a \"\(key)\" \(doubt.reason), which Apple's requests would not match",
+                hint: doubt.hint)
+        }
+        if let drainDelay, drainDelay > StopTimes(shutdownTime).longestDrain {
+            // At most 5 seconds of `shutdownSeconds`, and at most half of it, are for the end of a stop.
+            let enough = min(drainDelay * 4, drainDelay * 2 + .seconds(5))
+            warn(
+                file,
                 "has a \"drainDelaySeconds\" that is more than half of the time for requests: a stop drains for a shorter time",
-                hint: "make shutdownSeconds at least \(enough.components.seconds), or lower drainDelaySeconds"
-            )
-        ]
+                hint:
+                    "make shutdownSeconds at least \(enough.components.seconds), or lower drainDelaySeconds")
+        }
+        if api.tokens.isEmpty {
+            guard api.hasInbox else { return }
+            return warn(
+                file, "has \"inbox\" in \"api\", but no token to open it with",
+                hint: "issue one with balloon token issue --may read,send")
+        }
+        if adminListen == .off {
+            warn(
+                file, "has tokens in \"api\", but no admin listener that serves them",
+                hint: "set adminListen to an address")
+        }
+        if gateway.replyLifetime > store.deduplicationWindow {
+            warn(
+                file,
+                "has a \"giveUpAfterHours\" greater than its \"deduplicationHours\": a repeated request of the API can send a message"
+                    + " again that was sent late", hint: "make deduplicationHours at least as great")
+        }
     }
 
-    /// A warning for each identifier that is spelled otherwise than Apple's requests spell it.
-    fileprivate func warningsAboutSpelling(in file: String) -> [ConfigurationProblem] {
-        let identifiers =
-            [(file: file, key: "mspID", text: mspID)]
-            + businesses.map {
-                ("\($0.directory)/\($0.slug).json", "businessID", $0.businessID.rawValue)
-            }
-        return identifiers.compactMap { file, key, text in
-            SettingFormat.doubt(about: text).map { doubt in
-                ConfigurationProblem(
-                    at: .file(file),
-                    "has a \"\(key)\" \(doubt.reason), which Apple's requests would not match",
-                    hint: doubt.hint)
-            }
-        }
+    private mutating func warn(_ file: String, _ reason: String, hint: String) {
+        warnings.append(ConfigurationProblem(at: .file(file), reason, hint: hint))
+    }
+}
+
+extension BusinessConfiguration {
+    fileprivate var spelledIdentifier: (file: String, key: String, text: String) {
+        ("\(directory)/\(slug).json", "businessID", businessID.rawValue)
     }
 }

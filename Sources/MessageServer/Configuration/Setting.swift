@@ -16,6 +16,14 @@ struct Setting: Sendable, Equatable {
     }
 }
 
+/// Returns the text of a setting if it is valid.
+func checked(
+    _ text: String, _ isValid: Bool, _ reason: String, hint: String
+) throws(InvalidSetting) -> String {
+    guard isValid else { throw InvalidSetting(reason, hint: hint) }
+    return text
+}
+
 /// The reason why a setting's text is invalid.
 struct InvalidSetting: Error, Equatable {
     let reason: String

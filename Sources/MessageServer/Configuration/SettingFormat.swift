@@ -6,11 +6,9 @@ import BusinessMessages
 enum SettingFormat {
     /// An Apple identifier: 1 to 512 bytes of visible ASCII.
     static func identifier(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...512).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw InvalidSetting(
-                "is not an identifier", hint: "copy it from Apple Business Register, without blanks")
-        }
-        return text
+        try checked(
+            text, (1...512).contains(text.utf8.count) && text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            "is not an identifier", hint: "copy it from Apple Business Register, without blanks")
     }
 
     /// What Apple's requests would not match in an identifier that resembles a UUID, and what to do; nil for a UUID
@@ -56,21 +54,18 @@ enum SettingFormat {
 
     /// A name for people: 1 to 200 bytes.
     static func name(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...200).contains(text.utf8.count) else {
-            throw InvalidSetting("is empty or longer than 200 bytes", hint: "write a short name")
-        }
-        return text
+        try checked(
+            text, (1...200).contains(text.utf8.count),
+            "is empty or longer than 200 bytes", hint: "write a short name")
     }
 
     /// The header `msp-agent`: 1 to 64 printable ASCII characters, which is as many as Apple logs.
     static func agent(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
-            text.first != " ", text.last != " "
-        else {
-            throw InvalidSetting(
-                "is not 1 to 64 printable ASCII characters", hint: "write a short name such as Balloon")
-        }
-        return text
+        try checked(
+            text,
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+                && text.first != " " && text.last != " ",
+            "is not 1 to 64 printable ASCII characters", hint: "write a short name such as Balloon")
     }
 
     /// A listener's address.
@@ -107,11 +102,9 @@ enum SettingFormat {
 
     /// The inspector's token; the problem does not quote it.
     static func inspectorToken(_ text: String) throws(InvalidSetting) -> String {
-        guard text.utf8.count >= 16, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw InvalidSetting(
-                "is not a token of at least 16 visible ASCII characters", hint: "use openssl rand -hex 16")
-        }
-        return text
+        try checked(
+            text, text.utf8.count >= 16 && text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            "is not a token of at least 16 visible ASCII characters", hint: "use openssl rand -hex 16")
     }
 
     /// The public URL of this server.
@@ -158,10 +151,9 @@ enum SettingFormat {
 
     /// The path of a file or directory: not empty, and without a zero byte.
     static func path(_ text: String) throws(InvalidSetting) -> String {
-        guard !text.isEmpty, !text.utf8.contains(0) else {
-            throw InvalidSetting("is not a path", hint: "write the path of a file or directory")
-        }
-        return text
+        try checked(
+            text, !text.isEmpty && !text.utf8.contains(0),
+            "is not a path", hint: "write the path of a file or directory")
     }
 
     /// The MSP's secret in standard Base64; Apple's secrets have at least 16 bytes.
@@ -176,13 +168,9 @@ enum SettingFormat {
 
     /// A business's name in commands: 1 to 64 of `a-z`, `0-9` and `-`.
     static func slug(_ text: String) throws(InvalidSetting) -> String {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isSlugByte) else {
-            throw InvalidSetting(
-                "has a name that is not a slug",
-                hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json"
-            )
-        }
-        return text
+        try checked(
+            text, (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isSlugByte),
+            "has a name that is not a slug", hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json")
     }
 }
 

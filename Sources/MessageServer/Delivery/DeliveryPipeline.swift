@@ -127,14 +127,12 @@ struct DeliveryPipeline: Sendable {
     private func finishWithPerson(
         _ delivery: Delivery, _ event: InboundEvent, _ stages: inout DeliveryStages
     ) async throws {
-        if let signIns, delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure,
-            let signIn = try await signIns.recorded(event)
-        {
-            try await store.recordSignIn(delivery, signIn)
-        } else if let payments, delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure,
-            let payment = try await payments.recorded(event)
-        {
-            try await store.recordPayment(delivery, payment)
+        if delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure {
+            if let signIn = try await signIns?.recorded(event) {
+                try await store.recordSignIn(delivery, signIn)
+            } else if let payment = try await payments?.recorded(event) {
+                try await store.recordPayment(delivery, payment)
+            }
         }
         try await finish(delivery, .withPerson, &stages)
     }
@@ -145,10 +143,13 @@ struct DeliveryPipeline: Sendable {
         guard !delivery.isReplyFailure, delivery.kind.map({ $0 == .authentication }) ?? true else {
             return nil
         }
-        if let event = delivery.event { return event }
-        guard let message = try? JSONDocument(delivery.message, limits: .stored) else { return nil }
-        return InboundEvent.decode(
-            message: message, id: delivery.id, business: delivery.business, customer: delivery.customer,
+        return try? delivery.event ?? decoded(delivery)
+    }
+
+    private static func decoded(_ delivery: Delivery) throws(JSONError) -> InboundEvent {
+        InboundEvent.decode(
+            message: try JSONDocument(delivery.message, limits: .stored), id: delivery.id,
+            business: delivery.business, customer: delivery.customer,
             attributes: MessageAttributes(delivery.attributes))
     }
 
@@ -158,10 +159,7 @@ struct DeliveryPipeline: Sendable {
     {
         if let event = delivery.event { return event }
         stages.begin(.decode)
-        let event = InboundEvent.decode(
-            message: try JSONDocument(delivery.message, limits: .stored), id: delivery.id,
-            business: delivery.business, customer: delivery.customer,
-            attributes: MessageAttributes(delivery.attributes))
+        let event = try Self.decoded(delivery)
         stages.kind = event.kind
         return event
     }
@@ -655,11 +653,12 @@ extension RefusedAnswer {
     ///
     /// Its problems may quote the answer; its reason, which is logged, quotes nothing.
     fileprivate init(_ refusal: AnswerRefusal) {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.array { writer in
-            for problem in refusal.problems.prefix(Self.maximumProblems) { problem.write(to: &writer) }
+        let problems = JSONWriter.value(reservingCapacity: 256) { writer in
+            writer.array { writer in
+                for problem in refusal.problems.prefix(Self.maximumProblems) { problem.write(to: &writer) }
+            }
         }
-        self.init(reason: refusal.reason, problems: writer.finish())
+        self.init(reason: refusal.reason, problems: problems)
     }
 
     private static let maximumProblems = 100

@@ -74,15 +74,12 @@ package final class AuditLog: Sendable {
     ///
     /// A failed write is only logged, because the change was already made.
     func record(_ entry: Entry) async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                do throws(SystemError) { try Self.append(entry.line, to: path) } catch {
-                    logger.error(
-                        "a change could not be written to the audit log",
-                        metadata: ["command": "\(entry.command)", "error": "\(error)"])
-                }
-                continuation.resume()
-            }
+        do throws(SystemError) {
+            try await queue.run { [path] () throws(SystemError) in try Self.append(entry.line, to: path) }
+        } catch {
+            logger.error(
+                "a change could not be written to the audit log",
+                metadata: ["command": "\(entry.command)", "error": "\(error)"])
         }
     }
 
@@ -94,15 +91,12 @@ package final class AuditLog: Sendable {
 
     /// Removes the lines that are older than `auditDays`.
     func removeOld(now: Timestamp = .now()) async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                do throws(SystemError) {
-                    try removeLines(before: now.advanced(by: .seconds(-86_400 * days())))
-                } catch {
-                    logger.warning("old lines of the audit log stay", metadata: ["error": "\(error)"])
-                }
-                continuation.resume()
+        do throws(SystemError) {
+            try await queue.run { [self] () throws(SystemError) in
+                try removeLines(before: now.advanced(by: .seconds(-86_400 * days())))
             }
+        } catch {
+            logger.warning("old lines of the audit log stay", metadata: ["error": "\(error)"])
         }
     }
 

@@ -90,9 +90,10 @@ struct ReplyFiles: Sendable {
             changed.append(new ?? Array(attachment.text))
         }
         guard isChanged else { return message }
-        var writer = JSONWriter(reservingCapacity: 1024)
-        writer.array { writer in for attachment in changed { writer.raw(attachment) } }
-        return root.replacing(members: ["attachments": writer.finish()])
+        let list = JSONWriter.value(reservingCapacity: 1024) { writer in
+            writer.array { writer in for attachment in changed { writer.raw(attachment) } }
+        }
+        return root.replacing(members: ["attachments": list])
     }
 }
 
@@ -127,7 +128,5 @@ struct StoredFileNamed: Error, Equatable {
 
 /// Runs blocking disk work outside the cooperative pool.
 func onDisk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(with: Swift.Result { try work() }) }
-    }
+    try await DispatchQueue.global().run(work)
 }

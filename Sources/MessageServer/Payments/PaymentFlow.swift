@@ -215,9 +215,8 @@ final class PaymentFlow: Sendable {
         answer: [UInt8], isSuccess: Bool
     ) {
         // The error is dropped, because the device gets the same failure as for an unreadable payment.
-        let payload = try? await onDisk({ [requests] in try requests.find(found.name) })?.paymentPayload
         let reason: PaymentFailure =
-            switch payload?.payment.standing {
+            switch try? await payload(found)?.payment.standing {
             case .unpaid, .returned: failure
             case .paid: .paid
             case .unclear: .otherAttempt
@@ -233,7 +232,7 @@ final class PaymentFlow: Sendable {
         let clock = clock
         let begun = clock.now()
         let shippingMethod = callback.shippingMethod?.identifier
-        let decryption = found.business.applePay.decryption
+        let decryption = found.business.section.decryption
         var token: PaymentTokens.Opened?
         if let decryption {
             do { token = try await open(callback, id, found, with: decryption) } catch {
@@ -299,8 +298,7 @@ final class PaymentFlow: Sendable {
         _ callback: PaymentCallback, _ id: String, _ found: Found,
         with decryption: ApplePayConfiguration.Decryption
     ) async throws -> PaymentTokens.Opened? {
-        let payload = try await onDisk({ [requests] in try requests.find(found.name) })?.paymentPayload
-        if payload?.payment.attempts.contains(where: { $0.id == id }) == true { return nil }
+        if try await payload(found)?.payment.attempts.contains(where: { $0.id == id }) == true { return nil }
         return try await tokens.open(callback, for: id, with: decryption, at: clock.now()).get()
     }
 
@@ -311,11 +309,7 @@ final class PaymentFlow: Sendable {
         guard let sheet = PaymentSheet(json: payload.payment.shown.sheet) else {
             return await settle(attempt.id, .notCalled, callback, found, nil)
         }
-        let call = PaymentHandlerCall(
-            business: found.business.id, customer: found.customer,
-            message: payload.message,
-            requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
-            sheet: sheet, attempt: attempt, decryptedToken: token?.json)
+        let call = handlerCall(callback, found, payload, sheet, attempt, token)
         let departure = OnceFlag()
         // This task is not cancelled after its departure: only the call itself can say what it charged.
         let task = Task { @concurrent [self] in await outcome(of: call, departure, found) }
@@ -413,9 +407,7 @@ final class PaymentFlow: Sendable {
         let told = try? await requests.update(found.name) { [self] request, _ -> Bool? in
             // Close inside the update: a later post then reads what is recorded here.
             guard let isDelivered = close(id, shared) else { return nil }
-            guard var payload = request?.paymentPayload else { return isDelivered }
-            payload.payment.tell(id, isDelivered: isDelivered, at: clock.now())
-            request?.set(payload)
+            request?.changePayment { $0.tell(id, isDelivered: isDelivered, at: clock.now()) }
             return isDelivered
         }
         // The update did not run when the store is closed.
@@ -477,17 +469,10 @@ final class PaymentFlow: Sendable {
     ) async -> Update? {
         let clock = clock
         do {
-            guard
-                let payload = try await onDisk({ [requests] in try requests.find(found.name) })?
-                    .paymentPayload,
-                payload.payment.acceptsUpdates(at: clock.now()),
+            guard let payload = try await payload(found), payload.payment.acceptsUpdates(at: clock.now()),
                 let sheet = PaymentSheet(json: payload.payment.newest.sheet)
             else { return nil }
-            let call = PaymentHandlerCall(
-                business: found.business.id, customer: found.customer,
-                message: payload.message,
-                requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
-                sheet: sheet, attempt: nil)
+            let call = handlerCall(callback, found, payload, sheet, nil)
             let chosen = callback.kind == .shippingMethodUpdate ? callback.shippingMethod?.identifier : nil
             if let chosen, !sheet.shippingMethods.contains(where: { $0.identifier == chosen }) { return nil }
             let update = try await handlers.update(call)
@@ -515,11 +500,7 @@ final class PaymentFlow: Sendable {
         let clock = clock
         do {
             return try await requests.update(found.name) { request, _ in
-                guard var payload = request?.paymentPayload,
-                    payload.payment.propose(sheet, at: clock.now())
-                else { return false }
-                request?.set(payload)
-                return true
+                request?.changePayment { $0.propose(sheet, at: clock.now()) ? true : nil } ?? false
             }
         } catch {
             log("payment update not recorded", key: found, "\(error)")
@@ -531,9 +512,7 @@ final class PaymentFlow: Sendable {
     private func resolve(_ sheet: Payment.Shown, isSent: Bool, _ found: Found) async {
         do {
             try await requests.update(found.name) { request, _ in
-                guard var payload = request?.paymentPayload else { return }
-                payload.payment.resolve(sheet, isSent: isSent)
-                request?.set(payload)
+                request?.changePayment { $0.resolve(sheet, isSent: isSent) }
             }
         } catch {
             log(
@@ -579,21 +558,30 @@ final class PaymentFlow: Sendable {
 
     private func track(_ callback: PaymentCallback, _ found: Found) async -> Answer {
         let isTracked = await clock.run(within: timings.answer) { [self] isDecided -> Bool? in
-            guard
-                let payload = try? await onDisk({ [requests] in try requests.find(found.name) })?
-                    .paymentPayload, let sheet = PaymentSheet(json: payload.payment.shown.sheet)
+            guard let payload = try? await payload(found),
+                let sheet = PaymentSheet(json: payload.payment.shown.sheet)
             else { return nil }
-            let call = PaymentHandlerCall(
-                business: found.business.id, customer: found.customer,
-                message: payload.message,
-                requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
-                sheet: sheet, attempt: payload.payment.paid)
+            let call = handlerCall(callback, found, payload, sheet, payload.payment.paid)
             do { try await handlers.track(call) } catch { return nil }
             return isDecided.claim() ? true : nil
         }
         // The device cannot react to a failure, so it gets 200 and the failure is logged.
         if isTracked == nil { log("order tracking not accepted by the handler", key: found, "failed") }
         return .ok
+    }
+
+    private func payload(_ found: Found) async throws -> PaymentPayload? {
+        try await onDisk { [requests] in try requests.find(found.name) }?.paymentPayload
+    }
+
+    private func handlerCall(
+        _ callback: PaymentCallback, _ found: Found, _ payload: PaymentPayload, _ sheet: PaymentSheet,
+        _ attempt: PaymentAttempt?, _ token: PaymentTokens.Opened? = nil
+    ) -> PaymentHandlerCall {
+        PaymentHandlerCall(
+            business: found.business.id, customer: found.customer, message: payload.message,
+            requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
+            sheet: sheet, attempt: attempt, decryptedToken: token?.json)
     }
 
     private func enter() -> Bool {

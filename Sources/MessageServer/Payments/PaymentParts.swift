@@ -68,7 +68,7 @@ struct PaymentParts: Sendable {
         if !sheet.shippingMethods.isEmpty, !callbacks.contains(.shippingMethodUpdate) {
             return .refused(reason: Self.noShipping)
         }
-        let drawn = Drawn(paths: business.applePay.paths, slug: business.slug)
+        let drawn = Drawn(paths: business.section.paths, slug: business.slug)
         let existing = try await requests.update(of: entry.id) { request, _ in request }
         let (identifier, key) = (
             existing?.requestIdentifier ?? drawn.identifier, existing?.paymentPayload?.key ?? drawn.key
@@ -79,11 +79,11 @@ struct PaymentParts: Sendable {
         guard let base = settings.base(of: key) else { return .refused(reason: Self.noMerchant) }
         let endpoints = Endpoints(
             base: base, callbacks: callbacks,
-            identifier: business.applePay.paths == .constant ? identifier : nil)
+            identifier: business.section.paths == .constant ? identifier : nil)
         let session: IssuedSession
         do throws(MerchantSessionFailure) {
             session = try await self.session(
-                existing?.paymentPayload?.session, business.applePay.merchant, endpoints.paymentGateway,
+                existing?.paymentPayload?.session, business.section.merchant, endpoints.paymentGateway,
                 sessions)
         } catch {
             if error.isRetryable { throw SessionMissing(failure: error) }
@@ -105,7 +105,7 @@ struct PaymentParts: Sendable {
         return .message(
             Self.message(
                 document.root, endpoints, session, identifier: identifier,
-                merchant: business.applePay.merchant.merchantIdentifier))
+                merchant: business.section.merchant.merchantIdentifier))
     }
 
     /// Returns the session of an earlier attempt to send, or a new session when that one is missing or
@@ -222,28 +222,18 @@ struct PaymentParts: Sendable {
         _ root: JSONValue, _ endpoints: Endpoints, _ session: IssuedSession, identifier: String,
         merchant: String
     ) -> [UInt8] {
-        guard let interactiveData = root["interactiveData"], let data = interactiveData["data"],
-            let payment = data["payment"], let request = payment["paymentRequest"],
-            let applePay = request["applePay"]
-        else { return Array(root.text) }
+        guard let payment = payment(of: root), let request = payment["paymentRequest"] else {
+            return Array(root.text)
+        }
         let filled = payment.replacing(members: [
             "endpoints": endpoints.json, "merchantSession": session.json,
-            "paymentRequest": request.replacing(members: [
-                "applePay": applePay.replacing(members: ["merchantIdentifier": text(merchant)])
-            ]),
+            "paymentRequest": request.replacing(
+                members: ["merchantIdentifier": text(merchant)], at: "applePay"),
         ])
-        return root.replacing(members: [
-            "interactiveData": interactiveData.replacing(members: [
-                "data": data.replacing(members: [
-                    "payment": filled, "requestIdentifier": text(identifier),
-                ])
-            ])
-        ])
+        return root.replacing(
+            members: ["payment": filled, "requestIdentifier": text(identifier)], at: "interactiveData", "data"
+        )
     }
 
-    private static func text(_ value: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.string(value)
-        return writer.finish()
-    }
+    private static func text(_ value: String) -> [UInt8] { JSONWriter.value { $0.string(value) } }
 }

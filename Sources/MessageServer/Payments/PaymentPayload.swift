@@ -63,6 +63,15 @@ extension OpenRequest {
     /// The payload of a payment; nil for a sign-in, and when the payload is damaged.
     var paymentPayload: PaymentPayload? { kind == .payment ? PaymentPayload(payload) : nil }
 
+    /// Changes the payment of a request, unless `change` returns nil; nil also when the request has no payment
+    /// that can be read.
+    @discardableResult
+    mutating func changePayment<Result>(_ change: (inout Payment) -> Result?) -> Result? {
+        guard var payload = paymentPayload, let result = change(&payload.payment) else { return nil }
+        set(payload)
+        return result
+    }
+
     /// Replaces the request's payload.
     mutating func set(_ payload: PaymentPayload) {
         set(payload: payload.json, deadline: payload.payment.endsAt, isBusy: payload.payment.isBusy)

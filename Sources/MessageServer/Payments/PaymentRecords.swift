@@ -13,13 +13,12 @@ import Payments
 /// its identifier. The server acts on the open request
 /// only; the lines are for accounting, and at the start for the transactions that were used.
 final class PaymentRecords: Sendable {
-    private static let prefix = "payments-"
-    private let directory: String
+    let files: DayFiles
     private let logger: Logger
     private let queue = DispatchQueue(label: "balloon.payments")
 
     init(dataDirectory: String, logger: Logger) {
-        directory = dataDirectory + "/payments"
+        files = DayFiles(directory: dataDirectory + "/payments", prefix: "payments-")
         self.logger = logger
     }
 
@@ -54,31 +53,14 @@ final class PaymentRecords: Sendable {
     /// A failure is only logged, because the open request has the state too.
     func append(_ line: Line, of request: OpenRequest, slug: String) async {
         guard request.keepsRecords else { return }
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            queue.async { [self] in
-                do { try write(line, slug) } catch {
-                    logger.error(
-                        "a payment could not be recorded; balloon payments list shows an earlier state of it",
-                        metadata: [
-                            "business": "\(slug)", "attempt": "\(line.attempt.id)", "error": "\(error)",
-                        ])
-                }
-                continuation.resume()
+        do {
+            try await queue.run { [files] in
+                try files.append(line.json, at: line.at, slug, isSynced: true)
             }
-        }
-    }
-
-    private func write(_ line: Line, _ slug: String) throws {
-        let folder = directory + "/" + slug
-        try Directory.make(folder)
-        let path = "\(folder)/\(Self.prefix)\(line.at.rfc3339.prefix(10)).jsonl"
-        let isNew = !Directory.exists(path)
-        let file = try File(path, for: .appending)
-        try file.appendLine(line.json)
-        try file.synchronize()
-        if isNew {
-            try Directory.synchronize(folder)
-            try Directory.synchronize(directory)
+        } catch {
+            logger.error(
+                "a payment could not be recorded; balloon payments list shows an earlier state of it",
+                metadata: ["business": "\(slug)", "attempt": "\(line.attempt.id)", "error": "\(error)"])
         }
     }
 
@@ -86,13 +68,9 @@ final class PaymentRecords: Sendable {
     func transactions(
         of slug: String, since start: Timestamp
     ) throws -> [(transaction: String, attempt: String, at: Timestamp)] {
-        let folder = directory + "/" + slug
-        guard Directory.exists(folder) else { return [] }
-        let first = start.rfc3339.prefix(10)
         var found: [(transaction: String, attempt: String, at: Timestamp)] = []
-        for name in try Directory.names(in: folder)
-        where name.hasPrefix(Self.prefix) && name.dropFirst(Self.prefix.count).prefix(10) >= first {
-            let text = try File(folder + "/" + name, for: .reading).readAll()
+        for path in try files.paths(slug, since: start) {
+            let text = try File(path, for: .reading).readAll()
             for line in text.split(separator: 0x0A) {
                 // Skip an incomplete line: a crash during the first write about an attempt prevents the call.
                 guard let root = (try? JSONDocument(Array(line)))?.root,
@@ -107,18 +85,4 @@ final class PaymentRecords: Sendable {
 
     /// Runs `change` while no line is appended.
     func excluding(_ change: () -> Void) { queue.sync(execute: change) }
-
-    /// Removes the files of a business that are older than `days`.
-    func sweep(_ slug: String, keeping days: Int, at now: Timestamp) throws {
-        let folder = directory + "/" + slug
-        guard Directory.exists(folder) else { return }
-        let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
-        for name in try Directory.names(in: folder)
-        where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
-            // Dates of this form sort as texts.
-            if name.dropFirst(Self.prefix.count).prefix(10) < first {
-                try Directory.remove(folder + "/" + name)
-            }
-        }
-    }
 }

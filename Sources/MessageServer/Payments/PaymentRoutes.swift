@@ -91,7 +91,7 @@ struct PaymentRoutes: Sendable {
     private static func page(
         _ identifier: String, _ business: PaymentSettings.Business, _ standing: Payment.Standing
     ) -> HTTPResponse {
-        if let address = business.applePay.fallbackURL {
+        if let address = business.section.fallbackURL {
             let separator = address.contains("?") ? "&" : "?"
             return HTTPResponse(
                 .found,

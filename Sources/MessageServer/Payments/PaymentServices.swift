@@ -30,7 +30,7 @@ struct PaymentServices: Sendable {
             logger: logger)
         let tokens = PaymentTokens()
         let now = clock.now()
-        for business in settings.all where business.applePay.decryption != nil {
+        for business in settings.all where business.section.decryption != nil {
             let start = now.advanced(by: .zero - PaymentTokens.lifetime)
             for use in try records.transactions(of: business.slug, since: start) {
                 tokens.remember(use.transaction, of: use.attempt, at: use.at)
@@ -99,7 +99,7 @@ struct PaymentServices: Sendable {
 
     private func remove(_ business: PaymentSettings.Business) {
         do {
-            try records.sweep(business.slug, keeping: business.applePay.recordsDays, at: .now())
+            try records.files.sweep(business.slug, keeping: business.section.recordsDays, at: .now())
         } catch {
             logger.warning(
                 "old payment records not removed; the next day removes them",

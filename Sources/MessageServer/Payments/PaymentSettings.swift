@@ -1,34 +1,14 @@
-import BusinessMessages
 import Payments
 
 /// The settings `applePay` of all businesses in the configuration in effect.
-struct PaymentSettings: Sendable {
-    /// A business that takes payments.
-    struct Business: Sendable {
-        let id: BusinessID
-        let slug: String
-        let name: String
-        let applePay: ApplePayConfiguration
-    }
+typealias PaymentSettings = BusinessSections<ApplePayConfiguration>
 
-    private let configuration: CurrentConfiguration
-
-    init(_ configuration: CurrentConfiguration) { self.configuration = configuration }
+extension BusinessSections<ApplePayConfiguration> {
+    init(_ configuration: CurrentConfiguration) { self.init(configuration, \.applePay) }
 
     init(_ businesses: [BusinessConfiguration] = [], publicURL: String? = nil) {
         self.init(CurrentConfiguration(businesses, publicURL: publicURL))
     }
-
-    /// The settings of a business; nil when it takes no payments.
-    subscript(business: BusinessID) -> Business? { configuration[business].flatMap { Business($0) } }
-
-    /// The settings of the business with this slug; nil when it takes no payments.
-    func business(slug: String) -> Business? {
-        configuration.businesses.first { $0.slug == slug }.flatMap { Business($0) }
-    }
-
-    /// All businesses that take payments.
-    var all: [Business] { configuration.businesses.compactMap { Business($0) } }
 
     /// Whether the server decrypts the payment tokens of any business.
     var decryptsTokens: Bool { configuration.businesses.contains { $0.applePay?.decryption != nil } }
@@ -57,12 +37,5 @@ struct PaymentSettings: Sendable {
     /// Whether any business has a file with which Apple verifies its domain.
     var hasDomainAssociation: Bool {
         configuration.businesses.contains { $0.applePay?.domainAssociation != nil }
-    }
-}
-
-extension PaymentSettings.Business {
-    fileprivate init?(_ business: BusinessConfiguration) {
-        guard let applePay = business.applePay else { return nil }
-        self.init(id: business.businessID, slug: business.slug, name: business.name, applePay: applePay)
     }
 }

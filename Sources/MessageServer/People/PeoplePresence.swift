@@ -74,21 +74,12 @@ package final class PeoplePresence: Sendable {
 
     /// Changes the presence of a business's people; durable when it returns.
     package func change(_ business: BusinessID, to presence: Presence) async throws(SystemError) {
-        let result = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.write(business, presence)) }
+        try await queue.run { [self] () throws(SystemError) in
+            var all = state.withLock { $0 }
+            all[business] = presence == .open ? nil : presence
+            try AtomicFile.write(Self.json(all) + [UInt8(ascii: "\n")], to: file)
+            state.withLock { [all] in $0[business] = all[business] }
         }
-        try result.get()
-    }
-
-    private func write(_ business: BusinessID, _ presence: Presence) -> Result<Void, SystemError> {
-        var all = state.withLock { $0 }
-        all[business] = presence == .open ? nil : presence
-        do throws(SystemError) { try AtomicFile.write(Self.json(all) + [UInt8(ascii: "\n")], to: file) } catch
-        {
-            return .failure(error)
-        }
-        state.withLock { $0[business] = all[business] }
-        return .success(())
     }
 
     private static func json(_ all: [BusinessID: Presence]) -> [UInt8] {

@@ -39,14 +39,13 @@ struct DecisionLog: Sendable {
     }
 
     private static let maximumWaiting = 10_000
-    private static let prefix = "decisions-"
-    private let directory: String
+    let files: DayFiles
     private let logger: Logger
     private let waiting: AsyncStream<Decision>
     private let queue: AsyncStream<Decision>.Continuation
 
     init(dataDirectory: String, logger: Logger) {
-        directory = dataDirectory + "/retention"
+        files = DayFiles(directory: dataDirectory + "/retention", prefix: "decisions-")
         self.logger = logger
         (waiting, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
     }
@@ -60,32 +59,10 @@ struct DecisionLog: Sendable {
     /// Writes decisions until the log is finished; blocks its thread while it writes.
     func run() async {
         for await decision in waiting {
-            do { try write(decision) } catch {
+            do { try files.append(decision.line, at: decision.at, decision.slug) } catch {
                 logger.warning(
                     "an answer to the App Store could not be recorded; it was sent",
                     metadata: ["app": "\(decision.slug)", "error": "\(error)"])
-            }
-        }
-    }
-
-    private func write(_ decision: Decision) throws {
-        let folder = directory + "/" + decision.slug
-        let day = decision.at.rfc3339.prefix(10)
-        try Directory.make(folder)
-        let file = try File("\(folder)/\(Self.prefix)\(day).jsonl", for: .appending)
-        try file.appendLine(decision.line)
-    }
-
-    /// Removes the files of an app that are older than `days`.
-    func sweep(_ slug: String, keeping days: Int, at now: Timestamp) throws {
-        let folder = directory + "/" + slug
-        guard Directory.exists(folder) else { return }
-        let first = Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000).rfc3339.prefix(10)
-        for name in try Directory.names(in: folder)
-        where name.hasPrefix(Self.prefix) && name.hasSuffix(".jsonl") {
-            // Dates of this form sort as texts.
-            if name.dropFirst(Self.prefix.count).prefix(10) < first {
-                try Directory.remove(folder + "/" + name)
             }
         }
     }

@@ -97,7 +97,7 @@ final class RetentionRoutes: Sendable {
 
     private func sweep() {
         for app in apps.all {
-            do { try decisions.sweep(app.slug, keeping: app.decisionDays, at: .now()) } catch {
+            do { try decisions.files.sweep(app.slug, keeping: app.decisionDays, at: .now()) } catch {
                 logger.warning(
                     "could not delete old records of answers to the App Store; they are deleted later",
                     metadata: ["app": "\(app.slug)", "error": "\(error)"])

@@ -48,7 +48,7 @@ struct SignInAudit: Sendable {
         guard let authorization,
             String(decoding: authorization.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme
         else { return false }
-        let token = settings.business(slug: slug)?.authentication.auditToken
+        let token = settings.business(slug: slug)?.section.auditToken
         let given = SHA256.hash(authorization.dropFirst(scheme.utf8.count).drop { $0 == 0x20 })
         let isEqual = constantTimeEquals(SHA256.hash(token?.bytes ?? []), given)
         return token != nil && isEqual

@@ -135,7 +135,7 @@ final class SignInFlow: Sendable {
     private func callback(
         _ text: [UInt8], of business: SignInSettings.Business, before deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Answer {
-        let provider = business.authentication.provider
+        let provider = business.section.provider
         let callback: SignInCallback
         do throws(SignInFailure) { callback = try SignInCallback(text) } catch { throw .provider(error) }
         let claim = RequestClaim(.signIn, named: RequestName(of: callback.state), of: business.id)
@@ -174,7 +174,7 @@ final class SignInFlow: Sendable {
         guard let result = SignInResult(identity) else {
             throw .provider(.answerRefused(.userinfo, .notJSON))
         }
-        let value = business.authentication.asksToConfirm ? Self.randomValue() : nil
+        let value = business.section.asksToConfirm ? Self.randomValue() : nil
         let isRecorded = try await update(claim) { request, now in
             request?.record(result.json, confirmation: value.map(Self.hash), at: now) ?? false
         }

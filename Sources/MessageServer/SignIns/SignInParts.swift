@@ -51,7 +51,7 @@ struct SignInParts: Sendable {
         }
         let parts = Parts(
             message: document.root, oauth2: oauth2, identifier: identifier,
-            authentication: business.authentication)
+            authentication: business.section)
         do {
             if Self.isClassic(oauth2) { return try await completeClassic(parts, entry) }
             guard let redirectURI = settings.redirectURI(of: business.slug) else {
@@ -166,26 +166,12 @@ struct SignInParts: Sendable {
     }
 
     private static func message(_ root: JSONValue, with members: [String: [UInt8]]) -> [UInt8] {
-        guard let interactiveData = root["interactiveData"], let data = interactiveData["data"],
-            let authenticate = data["authenticate"], let oauth2 = authenticate["oauth2"]
-        else { return Array(root.text) }
-        let filled = authenticate.replacing(members: ["oauth2": oauth2.replacing(members: members)])
-        return root.replacing(members: [
-            "interactiveData": interactiveData.replacing(members: [
-                "data": data.replacing(members: ["authenticate": filled])
-            ])
-        ])
+        root.replacing(members: members, at: "interactiveData", "data", "authenticate", "oauth2")
     }
 
     private static func list(_ values: [String]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.array { writer in for value in values { writer.string(value) } }
-        return writer.finish()
+        JSONWriter.value { $0.array { writer in for value in values { writer.string(value) } } }
     }
 
-    private static func text(_ value: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.string(value)
-        return writer.finish()
-    }
+    private static func text(_ value: String) -> [UInt8] { JSONWriter.value { $0.string(value) } }
 }

@@ -37,7 +37,7 @@ struct SignInReleases: Sendable {
             let identifier = authentication.interaction.requestIdentifier,
             let business = settings[event.business]
         else { return .none }
-        let provider = business.authentication.provider
+        let provider = business.section.provider
         if authentication.version == .one {
             // Without a client of version 1, the handler sent the request with its own key, and the server
             // has no request.
@@ -104,7 +104,7 @@ struct SignInReleases: Sendable {
         // Without the key, which only a damaged file lacks, nothing proves the token.
         guard let payload = ClassicSignInPayload(payload) else { return .unproven }
         let exchanged = await client.exchange(
-            classicToken: token, scalar: payload.scalar, at: business.authentication.provider,
+            classicToken: token, scalar: payload.scalar, at: business.section.provider,
             before: .now + Self.classicTime)
         switch exchanged {
         case .success(let result): return SignInResult(result) ?? .failed(code: "502")
@@ -124,7 +124,7 @@ struct SignInReleases: Sendable {
     func recorded(_ event: InboundEvent) async throws -> RecordedSignIn? {
         guard case .result(let result) = try await meaning(of: event) else { return nil }
         guard case .signedIn(let identity) = result else { return RecordedSignIn(result: result.name) }
-        let recordsSubject = settings[event.business]?.authentication.recordsSubject ?? false
+        let recordsSubject = settings[event.business]?.section.recordsSubject ?? false
         return RecordedSignIn(
             result: result.name, issuer: identity.issuer, subject: recordsSubject ? identity.subject : nil)
     }

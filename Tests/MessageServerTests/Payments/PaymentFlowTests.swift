@@ -498,8 +498,8 @@ import Testing
                     at: now.advanced(by: .seconds(-days * 86_400)), requestIdentifier: "r",
                     customer: Under.customer, currency: "USD", attempt: attempt), of: request, slug: "fish")
         }
-        try records.sweep("fish", keeping: 30, at: now)
-        try records.sweep("unknown", keeping: 30, at: now)
+        try records.files.sweep("fish", keeping: 30, at: now)
+        try records.files.sweep("unknown", keeping: 30, at: now)
         let names = try Directory.names(in: directory.file("payments/fish")).sorted()
         #expect(
             names == ["2026-10-27", "2026-10-28", "2026-11-26"].map { "payments-\($0).jsonl" }, "\(names)")

@@ -345,9 +345,9 @@ func text(_ response: HTTPResponse) -> String { String(decoding: response.body, 
         func later(_ days: Int) -> Timestamp {
             Timestamp(milliseconds: now.milliseconds + Int64(days) * 86_400_000)
         }
-        try endpoint.decisions.sweep("shop", keeping: 30, at: later(30))
+        try endpoint.decisions.files.sweep("shop", keeping: 30, at: later(30))
         #expect(Directory.exists(path))
-        try endpoint.decisions.sweep("shop", keeping: 30, at: later(31))
+        try endpoint.decisions.files.sweep("shop", keeping: 30, at: later(31))
         #expect(!Directory.exists(path))
     }
 }
