@@ -13,15 +13,15 @@ package actor ChildSession {
     /// The maximum number of noise lines of a process that `handlers logs` shows.
     ///
     /// A noise line is a line on standard output that is not a protocol message.
-    private static let maximumKeptNoise = 20
+    static let maximumKeptNoise = 20
     /// The maximum number of noise lines before the handshake; a program that writes more is not a handler.
-    private static let maximumNoiseBeforeHandshake = 50
+    static let maximumNoiseBeforeHandshake = 50
     /// The time that a call waits for the end of the process after writing the call failed.
     ///
     /// If the process ends in this time, the call fails with `ended`, otherwise with `notReading`.
     private static let patienceForEnd = Duration.seconds(5)
     /// The length of a pause in reading from a child that writes too many lines.
-    private static let floodPause = Duration.milliseconds(100)
+    static let floodPause = Duration.milliseconds(100)
     /// The maximum bytes for the child that may wait in memory because it does not read its input.
     private static let maximumPendingBytes = 8 << 20
 
@@ -34,45 +34,45 @@ package actor ChildSession {
     let logger: Logger
     private let loop: DescriptorLoop
     private let timings: ChildTimings
-    private var process: SpawnedProcess?
+    var process: SpawnedProcess?
     private var input: PipeWriter?
-    private var output: PipeReader?
-    private var errors: PipeReader?
-    private var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
-    private var relay: StandardErrorRelay
+    var output: PipeReader?
+    var errors: PipeReader?
+    var splitter = LineSplitter(maximumBytes: ProtocolVersion.maximumLineBytes)
+    var relay: StandardErrorRelay
     /// The host that accepts messages which the program sends without an event.
-    private let host: HandlerHost?
+    let host: HandlerHost?
     /// The file that records the process id; nil when there is no scratch directory.
     private let orphan: OrphanProcessFile?
-    private var repliesInFlight = 0
-    private var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
+    var repliesInFlight = 0
+    var pending: [Int: CheckedContinuation<Answer, Never>] = [:]
     /// The pending calls that may charge a customer; the process is not killed as long as there is one.
     private var charging: Set<Int> = []
     private var chargeWaiters: [CheckedContinuation<Void, Never>] = []
     private var refusesCharges = false
     private var nextID = 1
     private var isStopped = false
-    private var isIntroduced = false
+    var isIntroduced = false
     private var isChecking = false
-    private var heard = 0
-    private(set) var noiseCount = 0
+    var heard = 0
+    var noiseCount = 0
     /// The beginning of the first noise line; it is not logged, because it may contain customer text.
-    package private(set) var firstNoise: String?
+    package internal(set) var firstNoise: String?
     /// The number of answers whose id matched no open call.
-    package private(set) var strayAnswerCount = 0
+    package internal(set) var strayAnswerCount = 0
     /// Counts all lines that are not the answer to a pending call.
-    private var unaskedRate = FloodGauge()
-    private var isFlooding = false
+    var unaskedRate = FloodGauge()
+    var isFlooding = false
     /// Whether the child is being killed because it writes no protocol messages; its further lines are
     /// ignored.
-    private var isCondemned = false
+    var isCondemned = false
     private var isWatched = false
     private var exit: SpawnedProcess.Exit?
     private var exitWaiters: [CheckedContinuation<SpawnedProcess.Exit, Never>] = []
 
     /// The maximum number of calls of the program, such as messages without an event, that may wait for the
     /// disk.
-    private static let maximumReplies = 256
+    static let maximumReplies = 256
 
     /// Prepares one run of the program, which ``start(_:)`` starts.
     ///
@@ -261,146 +261,11 @@ package actor ChildSession {
         }
     }
 
-    private func settle(_ id: Int, _ answer: Answer) {
+    func settle(_ id: Int, _ answer: Answer) {
         pending.removeValue(forKey: id)?.resume(returning: answer)
         guard charging.remove(id) != nil, charging.isEmpty else { return }
         for waiter in chargeWaiters { waiter.resume() }
         chargeWaiters = []
-    }
-
-    private func takeLog(_ bytes: [UInt8]) {
-        if relay.take(bytes) { errors?.pause(for: Self.floodPause) }
-    }
-
-    private func take(_ bytes: [UInt8]) {
-        heard += 1
-        for piece in splitter.take(bytes) where !isCondemned {
-            switch piece {
-            case .line(let line):
-                if !take(line: line), unaskedRate.add() { slowDown() }
-            case .tooLong:
-                logger.warning(
-                    "handler wrote a line that is too long; dropping it",
-                    metadata: ["maximum_bytes": "\(ProtocolVersion.maximumLineBytes)"])
-            }
-        }
-    }
-
-    /// Handles a line; returns whether the line answered a pending call.
-    private func take(line: [UInt8]) -> Bool {
-        switch RPCMessage(line: line) {
-        case .result(let id, let result): return answer(id, .success(result))
-        case .failure(let id, let failure): return answer(id, .failure(.refused(failure)))
-        case .notification(Method.log, let params): log(params)
-        case .notification: break
-        case .request(let id, Method.reply, let params): reply(id, params)
-        case .request(let id, Method.withdrawPayment, let params): withdrawPayment(id, params)
-        case .request(let id, _, _):
-            refuse(id, RPCFailure(code: RPCFailure.Code.unknownMethod, message: "unknown method"))
-        case nil:
-            // Without this the event would wait for its deadline, and be answered in the same way again.
-            if let damaged = DamagedAnswer(line: line), pending[damaged.id] != nil {
-                return answer(damaged.id, .failure(.refused(damaged.failure)))
-            }
-            noise(line)
-        }
-        return false
-    }
-
-    /// Pauses reading, because reading a flood of lines at full speed would use the server's processor time.
-    private func slowDown() {
-        output?.pause(for: Self.floodPause)
-        guard !isFlooding else { return }
-        isFlooding = true
-        logger.warning("handler floods standard output; reading it slowly")
-    }
-
-    /// Accepts a message that the handler sends without an event.
-    ///
-    /// The handler gets its answer when the message is on disk.
-    private func reply(_ id: JSONValue, _ params: JSONValue) {
-        let call: ReplyCall
-        do throws(HandlerProtocolError) { call = try ReplyCall(params) } catch {
-            return refuse(id, RPCFailure(error))
-        }
-        ask(id) { host in
-            let message = try await host.send(call.message, to: call.customer, key: call.key)
-            return RPCLine.result(id: id) { $0.field("messageId", message.rawValue) }
-        }
-    }
-
-    /// Ends a payment request, and answers the handler when the end is on disk.
-    private func withdrawPayment(_ id: JSONValue, _ params: JSONValue) {
-        guard let identifier = params["requestIdentifier"]?.string else {
-            return refuse(id, RPCFailure(HandlerProtocolError.malformed("requestIdentifier")))
-        }
-        ask(id) { host in
-            let isWithdrawn = try await host.withdrawPayment(identifier)
-            return RPCLine.result(id: id) { $0.field("withdrawn", isWithdrawn) }
-        }
-    }
-
-    /// Answers a call of the handler with the result of `answer`, unless too many such calls wait.
-    private func ask(
-        _ id: JSONValue, _ answer: @escaping @Sendable (HandlerHost) async throws -> [UInt8]
-    ) {
-        guard let host, repliesInFlight < Self.maximumReplies else {
-            return refuse(
-                id, RPCFailure(code: RPCFailure.Code.busy, message: "busy", retryAfter: .seconds(1)))
-        }
-        repliesInFlight += 1
-        // This task is never cancelled; it ends when the change is on disk.
-        Task {
-            let line: [UInt8]
-            do {
-                line = try await answer(host)
-            } catch {
-                line = RPCLine.failure(
-                    id: id, RPCFailure((error as? HandlerHostError) ?? HandlerHostError.notStored))
-            }
-            repliesInFlight -= 1
-            notify(line)
-        }
-    }
-
-    private func refuse(_ id: JSONValue, _ failure: RPCFailure) {
-        notify(RPCLine.failure(id: id, failure))
-    }
-
-    private func answer(_ id: Int, _ answer: Answer) -> Bool {
-        guard pending[id] != nil else {
-            strayAnswerCount += 1
-            // Do not warn: answers to cancelled events and repeated answers are common.
-            logger.debug("handler answered a call that is not pending")
-            return false
-        }
-        settle(id, answer)
-        return true
-    }
-
-    private func log(_ params: JSONValue) {
-        let level = params["level"]?.string.flatMap { Logger.Level(rawValue: $0) } ?? .info
-        relay.take(Array("[\(level.rawValue)] \(params["message"]?.string ?? "")\n".utf8))
-    }
-
-    private func noise(_ line: [UInt8]) {
-        guard !line.isEmpty else { return }
-        noiseCount += 1
-        let beginning = String(decoding: line.prefix(200), as: UTF8.self)
-        if noiseCount <= Self.maximumKeptNoise { relay.keep("[warning] no protocol message: \(beginning)") }
-        if noiseCount == 1 {
-            firstNoise = beginning
-            // Before the handshake the process knows no customer, so the line may be quoted.
-            let quoted = isIntroduced ? "" : beginning
-            logger.warning(
-                "handler wrote a line to standard output that is not a protocol message",
-                metadata: ["line": "\(quoted)"])
-        }
-        guard !isIntroduced, noiseCount > Self.maximumNoiseBeforeHandshake else { return }
-        // Ignore all later lines, so that the process is killed and the warning logged only once.
-        isCondemned = true
-        logger.warning("handler wrote many lines but no protocol message; killing it")
-        process?.signalGroup(TerminationSignal.final)
     }
 
     private func ended(_ exit: SpawnedProcess.Exit) {

@@ -44,7 +44,7 @@ package enum EventCall {
         writer.key("state")
         if let state = context.state.json { writer.value(state) } else { writer.object { _ in } }
         if !context.files.isEmpty {
-            writer.array("files") { writer in for file in context.files { write(file, to: &writer) } }
+            writer.list("files", context.files) { file, writer in write(file, to: &writer) }
         }
         writer.list("history", latest(context.conversation.entries)) { entry, writer in
             write(entry, to: &writer)
@@ -63,9 +63,7 @@ package enum EventCall {
         writer.field("seq", context.seq)
         if context.isReplay { writer.field("replay", true) }
         writer.field("unrecognizedReason", context.unrecognizedReason?.rawValue)
-        writer.list("capabilities", event.attributes.capabilities.tokens) { capability, writer in
-            writer.string(capability.rawValue)
-        }
+        writer.list("capabilities", event.attributes.capabilities.tokens.map(\.rawValue))
         writer.field("locale", bounded(event.attributes.locale))
         writer.field("intent", bounded(event.attributes.intent))
         writer.field("group", bounded(event.attributes.group))

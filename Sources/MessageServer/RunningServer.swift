@@ -14,36 +14,36 @@ package final class RunningServer: Sendable {
     let configuration: CurrentConfiguration
     let store: Store
     let registry: HandlerRegistry
-    private let making: HandlerBuilder
+    let making: HandlerBuilder
     let pipelines: Pipelines
-    private let signInFlow: SignInFlow
-    private let payments: PaymentServices
+    let signInFlow: SignInFlow
+    let payments: PaymentServices
     /// The routes that answer the App Store's questions about retention messages; nil without an app.
-    private let retention: RetentionRoutes?
+    let retention: RetentionRoutes?
     /// The landing page; nil when it is off.
     private let onboarding: OnboardingRoutes?
-    private let retaining = Mutex<[Task<Void, Never>]>([])
+    let retaining = Mutex<[Task<Void, Never>]>([])
     let sweep: AttachmentSweep
     let retentionSweep: RetentionSweep
-    private let sweeping = Mutex<[Task<Void, Never>]>([])
+    let sweeping = Mutex<[Task<Void, Never>]>([])
     let http: HTTPServer
     /// The admin listener, with shards of its own, so that operators' requests delay no webhook; nil when it is off.
-    private let admin: HTTPServer?
+    let admin: HTTPServer?
     /// The inspector's listener; nil when it is off.
-    private let inspector: Inspector?
+    let inspector: Inspector?
     private let boundAdmin: BoundAddress
-    private let api: BusinessAPI
-    private let events: EventHub
-    private let typing: TypingIndicators
-    private let tls: TLSCredentials?
-    private let logger: Logger
-    private let isDraining: DrainFlag
+    let api: BusinessAPI
+    let events: EventHub
+    let typing: TypingIndicators
+    let tls: TLSCredentials?
+    let logger: Logger
+    let isDraining: DrainFlag
     private let hasStarted: DrainFlag
-    private let labels: BusinessLabels
-    private let merchantCertificates: MerchantCertificates
-    private let readinessWatch: ReadinessWatch
-    private let reloads = ReloadResult()
-    private let work = Mutex<Task<Void, Never>?>(nil)
+    let labels: BusinessLabels
+    let merchantCertificates: MerchantCertificates
+    let readinessWatch: ReadinessWatch
+    let reloads = ReloadResult()
+    let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
@@ -342,261 +342,5 @@ package final class RunningServer: Sendable {
                 "admin listener not started; set adminListen to a free address or to off",
                 metadata: ["reason": "\(error)"])
         }
-    }
-
-    /// Reloads the businesses, and the certificate and its key for new connections.
-    ///
-    /// An unusable configuration is logged as an error, and the businesses are replaced all together or not
-    /// at all. The certificate is reloaded even then. Only handlers whose own section changed are restarted,
-    /// without losing or reordering events. Calls must not overlap; returns when the new handlers are
-    /// started.
-    package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
-        do throws(ConfigurationError) {
-            let wanted = try load()
-            let new = try making.make(wanted) { registry[$0]?.fingerprint }
-            let newOfApps = try making.makeForApps(wanted) { retention?.fingerprint(of: $0) }
-            if isDraining.isSet { return }
-            // Before the wait for old handlers, so that a removed secret or token is not valid meanwhile.
-            configuration.replace(with: wanted)
-            api.access.replace(with: wanted.api, businesses: wanted.businesses)
-            applySettings()
-            await http.apply(configuration.http, toListener: 0)
-            reloadCertificate()
-            await retention?.change(to: wanted.apps, handlers: newOfApps)
-            let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
-            reloads.isSuccess = true
-            log(change, configuration.initial.settingsThatNeedRestart(comparedTo: wanted))
-        } catch {
-            reloads.isSuccess = false
-            for problem in error.problems {
-                logger.error(
-                    "configuration not reloaded; the old configuration stays in effect",
-                    metadata: ["problem": "\(problem)"])
-            }
-            reloadCertificate()
-        }
-    }
-
-    /// Passes the configuration in effect to the parts that know no configuration, or derive something from it.
-    ///
-    /// Every other part reads the setting at the time of use.
-    private func applySettings() {
-        let configuration = configuration.value
-        let (businesses, limits) = (configuration.businesses, configuration.limits)
-        pipelines.gateway.apply(GatewayConfiguration(configuration))
-        store.apply(configuration.store.configuration(directory: configuration.dataDirectory))
-        do throws(StoreError) { try store.checkLedger() } catch {
-            logger.error(
-                "the ledger of erasures cannot be used; erasures and backups are refused",
-                metadata: ["error": "\(error)"])
-        }
-        store.keepIndex(!configuration.api.tokens.isEmpty || businesses.removeMessages)
-        store.limitReferences(
-            slots: limits.referenceConcurrency, share: limits.referenceShare(among: businesses.count))
-        let quotas = businesses.compactMap { business in
-            business.maximumPendingMessages.map { (business.businessID, $0) }
-        }
-        store.limitPending(
-            Dictionary(quotas) { first, _ in first },
-            others: max(1, configuration.store.maximumPendingDeliveries / 4))
-        let attachments = configuration.attachments
-        pipelines.deliveries.attachments.slots.resize(
-            to: attachments.concurrency, share: attachments.share(among: businesses.count))
-        labels.change(to: businesses)
-        merchantCertificates.change(to: businesses)
-        payments.forbidCoreDumps()
-    }
-
-    private func log(_ change: HandlerRegistry.Change, _ needRestart: [String]) {
-        logger.notice(
-            "configuration reloaded",
-            metadata: [
-                "added": "\(change.added.joined(separator: ","))",
-                "replaced": "\(change.replaced.joined(separator: ","))",
-                "removed": "\(change.removed.joined(separator: ","))", "unchanged": "\(change.unchanged)",
-            ])
-        guard !needRestart.isEmpty else { return }
-        logger.warning(
-            "some changes of the configuration take effect only after a restart",
-            metadata: ["keys": "\(needRestart.joined(separator: ","))"]
-        )
-    }
-
-    private func reloadCertificate() {
-        guard let tls else { return }
-        do {
-            try tls.reload()
-            logger.notice("certificate reloaded")
-        } catch {
-            logger.error("certificate not reloaded", metadata: ["reason": "\(error)"])
-        }
-    }
-
-    /// The time limit for a stop that begins now.
-    package var shutdownTime: Duration { configuration.shutdownTime }
-
-    /// The work that would remain unfinished if the process ended now.
-    package var leftover: Leftover {
-        Leftover(
-            connections: http.connectionCount + (admin?.connectionCount ?? 0),
-            handlerCalls: registry.callCount,
-            pendingDeliveries: store.statistics.pendingDeliveries, queuedReplies: store.queuedReplyCount)
-    }
-
-    /// Stops within `limit`, even when a handler, a download, a reload or the disk hangs; returns false when
-    /// work remained unfinished.
-    ///
-    /// New connections are refused. Requests and deliveries in flight may finish within `grace`: by default
-    /// until five seconds before the limit, or until half of a limit below ten seconds. Then deliveries are
-    /// cancelled, handlers are shut down, and the store is synced and closed.
-    @discardableResult
-    package func stop(within limit: Duration, grace: Duration? = nil) async -> Bool {
-        let times = StopTimes(limit, grace: grace)
-        return await Task { await stop(times) }.value(within: limit) ?? false
-    }
-
-    /// Records that the process was asked to stop; from then on, no delivery counts an attempt or a crash.
-    package func recordStop() { store.recordStop() }
-
-    private func stop(_ times: StopTimes) async -> Bool {
-        isDraining.set()
-        recordStop()
-        let isInherited = configuration.inheritedSockets["public"] != nil
-        // Without an explicit delay, drain only for a prober. The connections of an inherited socket wait for the
-        // next process.
-        let probed = !isInherited && readinessWatch.isAsked() ? ServerConfiguration.defaultDrainDelay : .zero
-        let delay = configuration.drainDelay ?? probed
-        if delay > .zero {
-            // A load balancer sends connections until it has seen the 503 of /readyz. A cancelled wait ends early.
-            try? await Task.sleep(for: min(delay, times.longestDrain))
-        }
-        // Work that waits for the disk resumes after a restart: the stop does not wait for it.
-        if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
-        events.stop()
-        inspector?.levers.end()
-        // A program whose wait ends here repeats its request, and the next process returns the outcome.
-        pipelines.sender.outcomes.stopWaiting()
-        async let adminStop: Void? = admin?.stop(within: times.grace)
-        async let inspectorStop: Void? = inspector?.stop(within: .zero)
-        let signInEnd = Task { [signInFlow] in
-            let left = times.graceLeft
-            // A cancelled sleep means that all requests were answered.
-            guard (try? await Task.sleep(for: max(left / 2, left - .seconds(1)))) != nil else { return }
-            // Cancel the callbacks now, so that browsers get an answer before their connections close.
-            signInFlow.stop()
-        }
-        // A client with an open connection may be sending its next request.
-        await http.stop(within: times.graceLeft, idle: isInherited || delay > .zero ? .seconds(1) : .zero)
-        signInEnd.cancel()
-        signInFlow.stop()
-        _ = await (adminStop, inspectorStop)
-        // Workers end when the store stops leasing; leased deliveries may still finish.
-        store.stopLeasing()
-        registry.stopWaiting()
-        pipelines.watch.stop()
-        typing.stop()
-        payments.stop()
-        sweeping.withLock { for task in $0 { task.cancel() } }
-        await endRetention()
-        let haveEnded = await endDeliveries(times)
-        let left = store.statistics.pendingDeliveries
-        if left > 0 {
-            logger.notice(
-                "stopping with unfinished deliveries; the next start resumes them",
-                metadata: ["count": "\(left)"])
-        }
-        let queued = store.queuedReplyCount
-        if queued > 0 {
-            logger.notice(
-                "stopping with unsent replies; the next start sends them", metadata: ["count": "\(queued)"])
-        }
-        await store.close()
-        return haveEnded
-    }
-
-    /// Writes the queued decisions about retention messages, and ends the tasks that read states and delete
-    /// records.
-    private func endRetention() async {
-        retention?.finish()
-        let tasks = retaining.withLock { $0 }
-        // The first task ends by itself when the queued decisions are written.
-        for task in tasks.dropFirst() { task.cancel() }
-        for task in tasks { _ = await task.value(within: .seconds(1)) }
-    }
-
-    /// Waits for the deliveries and shuts down the handlers; false when a delivery does not end even after
-    /// its cancellation.
-    private func endDeliveries(_ times: StopTimes) async -> Bool {
-        let task = work.withLock { $0 } ?? Task {}
-        let isInTime = await task.value(within: times.graceLeft) != nil
-        if !isInTime { task.cancel() }
-        // Shutting down a handler releases the deliveries that wait for it.
-        async let handlers: Void = registry.shutdown(within: times.handlersLeft)
-        async let appHandlers: Void? = retention?.shutdown(within: times.handlersLeft)
-        let haveEnded = isInTime ? true : await task.value(within: times.cancelledLeft) != nil
-        await handlers
-        await appHandlers
-        return haveEnded
-    }
-}
-
-/// Divides the time of a shutdown among its steps.
-///
-/// A step gets the time that earlier steps did not use. The last five seconds, or half of a limit below ten
-/// seconds, are reserved for cancelled deliveries, for handlers and for closing the store.
-struct StopTimes: Sendable {
-    /// The time for requests and deliveries to finish.
-    let grace: Duration
-    private let limit: Duration
-    private let reserve: Duration
-    private let began = ContinuousClock.now
-
-    init(_ limit: Duration, grace: Duration? = nil) {
-        self.limit = limit
-        reserve = min(limit / 2, .seconds(5))
-        self.grace = grace ?? limit - reserve
-    }
-
-    /// The longest drain: the rest of the time is for requests and deliveries.
-    var longestDrain: Duration { grace / 2 }
-    var graceLeft: Duration { max(.zero, grace - elapsed) }
-    /// The time that is left until handlers are cancelled and their child processes killed.
-    var handlersLeft: Duration { max(.zero, limit - elapsed - reserve * 2 / 5) }
-    /// The time that is left for cancelled deliveries to end: slightly more than for the handlers they wait for.
-    var cancelledLeft: Duration { handlersLeft + reserve / 5 }
-
-    private var elapsed: Duration { .now - began }
-}
-
-/// Whether the last reload of the configuration succeeded; true before the first.
-private final class ReloadResult: Sendable {
-    private let flag = Atomic(true)
-
-    var isSuccess: Bool {
-        get { flag.load(ordering: .relaxed) }
-        set { flag.store(newValue, ordering: .relaxed) }
-    }
-}
-
-/// A flag that is set once, when the server has started or begins to drain.
-final class DrainFlag: Sendable {
-    private let flag = Atomic(false)
-
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-    func set() { flag.store(true, ordering: .relaxed) }
-}
-
-/// Creates the answers to requests that are refused while they are read, and reports each as stage `read`.
-private final class RefusedReads: Sendable {
-    private let observer: any StageObserver
-    private let references = Mutex(ReferenceSequence())
-
-    init(_ observer: any StageObserver) { self.observer = observer }
-
-    @Sendable func describe(_ refusal: HTTPRefusal) -> HTTPContent {
-        let reference = references.withLock { $0.next() }
-        let result = StageEvent.Result.refused(status: refusal.status.code, reason: refusal.reason)
-        observer.observe(StageEvent(stage: .read, result: result, nanoseconds: 0, reference: reference.text))
-        return HTTPContent(text: "\(refusal.status.reason) (reference \(reference.text))\n")
     }
 }

@@ -163,25 +163,6 @@ package struct Payment: Hashable, Sendable {
     /// The attempt that paid the request.
     package var paid: PaymentAttempt? { attempts.first { $0.state == .succeeded } }
 
-    /// The state of a request's money, as the customer is told.
-    package enum Standing: Sendable {
-        /// No attempt has charged.
-        case unpaid
-        /// A charge may have existed, and was reversed.
-        case returned
-        /// The request is paid.
-        case paid
-        /// A charge may exist that the device does not show.
-        case unclear
-    }
-
-    /// The present standing.
-    package var standing: Standing {
-        if paid != nil { return .paid }
-        if attempts.contains(where: { !$0.state.admitsAnother }) { return .unclear }
-        return attempts.contains { $0.state == .reversed } ? .returned : .unpaid
-    }
-
     /// The attempts that the handler is asked to reverse.
     package var reversals: [PaymentAttempt] {
         attempts.filter { $0.state == .uncertain || $0.state == .reversing }

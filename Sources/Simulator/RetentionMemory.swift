@@ -168,14 +168,12 @@ struct RetentionMemory {
     private var imageList: Answer {
         .json(
             JSONWriter.object { writer in
-                writer.array("imageIdentifiers") { list in
-                    for (id, image) in images.sorted(by: { $0.key.text < $1.key.text }) {
-                        list.object { writer in
-                            writer.field("imageIdentifier", id.text)
-                            writer.field("imageState", image.state.rawValue)
-                            writer.field("imageSize", image.size.rawValue)
-                        }
-                    }
+                writer.objects("imageIdentifiers", images.sorted(by: { $0.key.text < $1.key.text })) {
+                    element, writer in
+                    let (id, image) = element
+                    writer.field("imageIdentifier", id.text)
+                    writer.field("imageState", image.state.rawValue)
+                    writer.field("imageSize", image.size.rawValue)
                 }
             })
     }
@@ -183,13 +181,11 @@ struct RetentionMemory {
     private var messageList: Answer {
         .json(
             JSONWriter.object { writer in
-                writer.array("messageIdentifiers") { list in
-                    for (id, message) in messages.sorted(by: { $0.key.text < $1.key.text }) {
-                        list.object { writer in
-                            writer.field("messageIdentifier", id.text)
-                            writer.field("messageState", message.state.rawValue)
-                        }
-                    }
+                writer.objects("messageIdentifiers", messages.sorted(by: { $0.key.text < $1.key.text })) {
+                    element, writer in
+                    let (id, message) = element
+                    writer.field("messageIdentifier", id.text)
+                    writer.field("messageState", message.state.rawValue)
                 }
             })
     }

@@ -234,9 +234,7 @@ package struct SimulatedCustomer: Sendable {
     }
 
     private func quoted(_ text: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.string(text)
-        return writer.finish()
+        JSONWriter.value { $0.string(text) }
     }
 }
 

@@ -126,7 +126,7 @@ extension DeviceOffer {
                 writer.field("template", dynamic?["template"]?.string)
                 writer.field("version", dynamic?["version"]?.string)
                 writer.field("private", dynamic?["data"]?["private"])
-                writer.array("selections") { writer in for answer in answers { writer.selection(answer) } }
+                writer.list("selections", answers) { answer, writer in writer.selection(answer) }
             }
         }
     }

@@ -36,7 +36,7 @@ package struct DeviceSheet: Sendable {
         writer.object { writer in
             writer.key("total")
             write(sums.total, to: &writer)
-            writer.array("lineItems") { writer in for item in sums.lineItems { write(item, to: &writer) } }
+            writer.list("lineItems", sums.lineItems) { item, writer in write(item, to: &writer) }
             writer.objects("shippingMethods", sums.shippingMethods) { method, writer in
                 writer.field("identifier", method.identifier)
                 writer.field("label", method.label)

@@ -205,13 +205,9 @@ final class Phone: Sendable {
                 writer.field("name", business.name)
                 writer.field("handler", business.handler.summary)
             }
-            writer.list("devices", DeviceOptions.Device.allCases) { device, writer in
-                writer.string(device.rawValue)
-            }
+            writer.list("devices", DeviceOptions.Device.allCases.map(\.rawValue))
             writer.list("misbehaviour", gateway.rules.map(\.description))
-            writer.list("endpoints", GatewayEndpoint.allCases) { endpoint, writer in
-                writer.string(endpoint.rawValue)
-            }
+            writer.list("endpoints", GatewayEndpoint.allCases.map(\.rawValue))
         }
     }
 
@@ -240,16 +236,14 @@ final class Phone: Sendable {
     private func customers() throws -> [UInt8] {
         let list = try book.all.map { try json(of: $0) }
         return JSONWriter.object(reservingCapacity: 1024) { writer in
-            writer.array("customers") { writer in for customer in list { writer.raw(customer) } }
+            writer.list("customers", list) { customer, writer in writer.raw(customer) }
         }
     }
 
     private func json(of customer: PhoneCustomer) throws -> [UInt8] {
         let slug = try running.businesses.first { $0.businessID == customer.business }?.slug
         let last = try lastLine(of: customer.id, customer.business)
-        var writer = JSONWriter()
-        customer.write(to: &writer, slug: slug ?? "", last: last)
-        return writer.finish()
+        return JSONWriter.value { customer.write(to: &$0, slug: slug ?? "", last: last) }
     }
 
     /// Adds a customer with the device of a scenario; returns the identity.

@@ -77,7 +77,7 @@ final class PhoneBook: Sendable {
     private func write(_ customers: [PhoneCustomer]) throws(SystemError) {
         let json = JSONWriter.object(reservingCapacity: 4096) { writer in
             writer.field("format", 1)
-            writer.array("customers") { writer in for customer in customers { customer.write(to: &writer) } }
+            writer.list("customers", customers) { customer, writer in customer.write(to: &writer) }
         }
         try AtomicFile.write(json + [UInt8(ascii: "\n")], to: path)
     }

@@ -73,9 +73,7 @@ struct PhoneCustomer: Sendable, Equatable {
             writer.field("intent", intent)
             writer.field("group", group)
             guard let last else { return }
-            writer.list("capabilities", device.capabilities.tokens) { capability, writer in
-                writer.string(capability.rawValue)
-            }
+            writer.list("capabilities", device.capabilities.tokens.map(\.rawValue))
             writer.field("last", last)
         }
     }

@@ -118,9 +118,7 @@ struct ScenarioRun {
             data["requestIdentifier"] != nil
         else { return message }
         func quoted(_ text: String) -> [UInt8] {
-            var writer = JSONWriter()
-            writer.string(text)
-            return writer.finish()
+            JSONWriter.value { $0.string(text) }
         }
         var members = ["data": data.replacing(members: ["requestIdentifier": quoted(request)])]
         if outer["sessionIdentifier"] != nil { members["sessionIdentifier"] = quoted(offer.session) }
