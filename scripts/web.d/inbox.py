@@ -180,6 +180,8 @@ class Tests(Suite):
         page.see("Connection lost")
         assert page.script("return document.querySelector('#text').value") == "A draft that stays"
         self.picture(page, "lost-phone")
+        found = page.violations(self.axe)
+        assert not found, found
         self.server.start()
         page.wait("the connection", "!document.body.innerText.includes('Connection lost')", seconds=40)
         self.server.write("Are you there again?", "lost01")
@@ -190,6 +192,8 @@ class Tests(Suite):
         page.script("document.querySelector('#text').focus()")
         page.keys("Enter")
         page.see("Try again")
+        found = page.violations(self.axe)
+        assert not found, found
         # The unsent text stays with its conversation while another conversation is open.
         page.script("document.querySelector('.row:not([aria-current])').click()")
         page.wait("another thread", "!document.querySelector('.thread-title h2')?.innerText.includes('lost01')")
@@ -328,6 +332,9 @@ class Tests(Suite):
         page.see("Waits for a person")
         ben = Person(self.page("Ben", PHONE))
         ben.do("learn what a colleague knows of the case", [row("How do I return it?")])
+        ben.page.see("Note: Wants the money back")
+        ben.do("continue where the colleague stopped", [press("Claim")])
+        ben.page.see("You have this conversation")
         ben.page.see("Note: Wants the money back")
         ben.do("find out why a reply was not sent", [press("Back to the list"), press("Mine"), row("Customer refuse")])
         ben.page.see("Refused by Apple (400)")
@@ -533,6 +540,10 @@ class Tests(Suite):
         self.server.write("Hello", "axe001")
         self.server.write("Loved \u201cWhat can we do for you?\u201d", "axe001")
         self.server.simulate("text", "--text", "help", "--capabilities", "LIST", customer="axe001")
+        path = f"/v1/businesses/fish/conversations/{self.conversation('axe001')}"
+        self.server.dev("/misbehaviour", "PUT", {"rules": ["message=400,times=1"]})
+        self.server.call(f"{path}/messages", "POST", {"text": "A refused message", "person": {"id": "ben"}}, **{"Idempotency-Key": "axe", "Prefer": "wait=20"})
+        self.server.call(f"{path}/release", "POST", {"to": "waiting", "note": "Ask for the receipt."})
         found, seen = [], set()
         for size, metrics in SIZES.items():
             for scheme in ("light", "dark"):
@@ -540,6 +551,14 @@ class Tests(Suite):
                 check = self.checker(page, size, scheme, found)
                 page.find("#token")
                 check("sign-in")
+                page.allowed = [r"401 \(Unauthorized\)", LOST]
+                page.type("#token", "bln_wrong")
+                page.type("#name", "Axel")
+                page.keys("Enter")
+                page.see("The server does not know this token")
+                check("sign-in-refused")
+                self.set(page, "#token", "")
+                self.set(page, "#name", "")
                 self.sign_in(page, "Axel")
                 page.wait("rows", "document.querySelector('.row')")
                 check("queue")
@@ -556,6 +575,10 @@ class Tests(Suite):
                 for mode in reversed(tables["modes"]):
                     page.press_button(mode)
                     check(f"composer-{mode.split()[0].lower()}")
+                page.type("#text", "https://example.com/returns")
+                page.find(".as-link:not([hidden])")
+                check("composer-link")
+                self.set(page, "#text", "")
                 for state, [shown, *more] in tables["offers"].items():
                     self.bring(page, state, tables["offers"])
                     check(f"state-{state}")

@@ -179,7 +179,8 @@ export class List {
     say(row.time, waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
     row.time.classList.toggle("late", isOverdue(waits));
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
-    say(row.why, one.state === "waiting" ? sentence(one.reason || one.note || "") : "");
+    const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
+    say(row.why, one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
     say(row.state, isOverdue(waits) ? "Overdue" : desk.view === "all" ? person : "");
     row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
   }

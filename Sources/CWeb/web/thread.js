@@ -295,7 +295,7 @@ export class Thread {
     const download = canLoad ? async (index) => (await this.#desk.api.send("GET", path + index)).blob() : undefined;
     const retry = line.retry && button("Try again", { class: "plain" }, () => line.retry());
     const drop = line.drop && button("Remove", { class: "plain" }, () => line.drop());
-    return element("li", { class: `line ${isOwn ? "own" : "other"}${isLast ? " last" : ""}${line.state ? " pending" : ""}` },
+    return element("li", { class: `line ${isOwn ? "own" : "other"}${isLast ? " last" : ""}` },
       isFirst ? element("p", { class: "author" }, element("bdi", {}, author)) : element("p", { class: "visually-hidden" }, element("bdi", {}, author)),
       element("div", { class: "contents" },
         line.reactions?.length > 0 && element("p", { class: "reactions", "aria-label": `The customer reacted with ${line.reactions.join(" ")}`, role: "img" }, line.reactions.join(" ")),
