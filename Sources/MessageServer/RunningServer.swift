@@ -140,10 +140,6 @@ package final class RunningServer: Sendable {
             flow: signInFlow,
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
-        let logLevelRoutes =
-            logLevels.map {
-                LogLevelRoute(levels: $0, registry: registry, audit: audit, logger: logger).routes
-            } ?? []
         let boundAdmin = BoundAddress()
         let listeners = ListenerConnections(admin: boundAdmin)
         let status = StatusRoute(
@@ -151,6 +147,9 @@ package final class RunningServer: Sendable {
             registry: registry, connections: listeners,
             minimumFreeBytes: { current.store.minimumFreeBytes })
         var scope = OperationScope(store, logger: logger)
+        scope.running = RunningOperations(
+            registry: registry, watch: pipelines.watch, sender: pipelines.sender, levels: logLevels,
+            logger: logger, status: status.status)
         scope.isServed = { registry.contains($0) }
         scope.configureErasure = { [files = pipelines.deliveries.attachments.files] settings in
             settings.excludingPayments = { payments.excludingRecords($0) }
@@ -177,14 +176,8 @@ package final class RunningServer: Sendable {
                     configuration.dataDirectory, inherited: configuration.inheritedSockets["control"], scope,
                     audit: audit,
                     others: health(.operators { HostRule(.loopback) })
-                        + HandlerRoutes.make(registry, audit: audit)
-                        + PeopleRoutes.make(registry, pipelines.watch, audit: audit)
-                        + [
-                            SendRoute(sender: pipelines.sender, registry: registry).route,
-                            DeliveryRoute(store: store, registry: registry, watch: observer).route,
-                            status.route,
-                        ]
-                        + logLevelRoutes, describeRefusal: RefusedReads(logged).describe),
+                        + [DeliveryRoute(store: store, registry: registry, watch: observer).route],
+                    describeRefusal: RefusedReads(logged).describe),
             shards: configuration.limits.shards, logger: logger)
         listeners.serve(with: http)
         let access = APIAccess(

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
@@ -39,6 +40,14 @@ struct ControlSocket {
             throw CommandFailure.noAnswer(url: terminalText(path))
         }
         return try Self.content(answer)
+    }
+
+    /// Performs an operation of the running server, and returns the answer as the server wrote it; throws when no server listens.
+    func ask<Request, Result>(
+        _ operation: ControlOperation<Request, Result>, _ request: Request, timeout: Duration = .seconds(60)
+    ) async throws -> [UInt8] {
+        let body = operation.method == .get ? [] : operation.request.json(request)
+        return try await ask(operation.method.rawValue, operation.path, body, timeout: timeout)
     }
 
     /// Posts `body` and returns the body of a 200; nil when no server listens.

@@ -27,7 +27,7 @@ struct DeliveryInquiry {
                 return nil
             }
             guard let body else { return nil }
-            guard let answer = DeliveryAnswer(body) else {
+            guard let answer = DeliveryAnswer.form.value(body) else {
                 throw CommandFailure.malformed(
                     path: target, reason: "has an answer that this version of balloon cannot read")
             }

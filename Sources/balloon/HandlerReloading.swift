@@ -97,9 +97,8 @@ final class HandlerReloading {
             metadata: ["business": "\(slug)", "file": "\(file)"])
         Task {
             do {
-                let question = JSONWriter.object { $0.field("business", slug) }
                 _ = try await ControlSocket(data: data).ask(
-                    "POST", "/handlers/restart", question, timeout: ControlSocket.restartTimeout)
+                    Operations.restartHandler, slug, timeout: ControlSocket.restartTimeout)
             } catch {
                 logger.warning(
                     "the handler could not be restarted after its file changed; the earlier process continues",

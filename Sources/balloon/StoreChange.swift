@@ -90,7 +90,7 @@ enum StoreChange {
         let store = try Store.open(
             StoreConfiguration(directory: data), logger: LogOptions.start())
         do {
-            var done: (result: Result, entry: AuditLog.Entry)?
+            var done: (result: Result, entry: AuditLog.Entry?)?
             if confirms(store) {
                 let result = try await operation.perform(
                     request,
@@ -98,7 +98,7 @@ enum StoreChange {
                 done = (result, operation.entry(by: .user(FileOwner.realUser), request, result, store))
             }
             await store.close()
-            if let done { append(done.entry, data) }
+            if let entry = done?.entry { append(entry, data) }
             return done?.result
         } catch {
             await store.close()

@@ -3,25 +3,16 @@ import BalloonPOSIX
 
 /// One parameter of an operation's path, query or header, with the values that it accepts.
 struct APIParameter: Sendable {
-    /// The accepted values.
-    enum Format: Sendable, Equatable {
-        /// 1 to `maximumBytes` bytes of UTF-8.
-        case text(maximumBytes: Int)
-        /// An identifier of 1 to `maximumBytes` bytes of UTF-8 without control characters, as messages contain it.
-        case identifier(maximumBytes: Int)
-        case integer(ClosedRange<Int>)
-        /// One of these words.
-        case choice([String])
-        /// An instant (RFC 3339 §5.6).
-        case time
-        /// `true` or `false`.
-        case flag
-        /// A SHA-256 in lower-case hexadecimal, such as the name of a conversation's file.
-        case hash
-        /// 1 to 200 visible ASCII characters.
-        case key
-        /// Any value of a header field.
-        case field
+    /// The values that a parameter accepts.
+    struct Format: Sendable {
+        let schema: JSONSchema
+        /// The accepted values in words, for error texts.
+        let description: String
+        /// A decoded `+` is a space (WHATWG URL §5.1), but the author of an identifier with `+` means a plus sign: the search
+        /// would find nothing.
+        var refusesPlus = false
+        /// Whether a decoded value is accepted.
+        let accepts: @Sendable (String) -> Bool
     }
 
     let name: String
@@ -52,50 +43,57 @@ struct APIParameter: Sendable {
 }
 
 extension APIParameter.Format {
-    /// Whether a decoded value is accepted.
-    func accepts(_ value: String) -> Bool {
-        switch self {
-        case .text(let maximum): (1...maximum).contains(value.utf8.count)
-        case .identifier(let maximum):
+    private static let filled: JSONSchema = #"{"type":"string","minLength":1}"#
+
+    /// 1 to `maximum` bytes of UTF-8.
+    static func text(maximumBytes maximum: Int) -> Self {
+        Self(schema: filled, description: "1 to \(maximum) bytes of UTF-8") {
+            (1...maximum).contains($0.utf8.count)
+        }
+    }
+
+    /// An identifier of 1 to `maximum` bytes of UTF-8 without control characters, as messages contain it.
+    static func identifier(maximumBytes maximum: Int) -> Self {
+        Self(
+            schema: filled,
+            description: "an identifier of 1 to \(maximum) bytes without control characters",
+            refusesPlus: true
+        ) { value in
             (1...maximum).contains(value.utf8.count) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-        case .integer(let range): integer(value).map(range.contains) ?? false
-        case .choice(let words): words.contains(value)
-        case .time: Timestamp(rfc3339: value) != nil
-        case .flag: value == "true" || value == "false"
-        case .hash: value.utf8.count == 64 && value.utf8.allSatisfy(isLowerHexDigit)
-        case .key: IdempotencyKey.isValid(value)
-        case .field: true
         }
     }
 
-    /// Whether a parameter of a query is accepted.
-    ///
-    /// A decoded `+` is a space (WHATWG URL §5.1), but the author of an identifier with `+` means a plus sign: the
-    /// search would find nothing.
-    func accepts(_ parameter: HTTPQuery.Parameter) -> Bool {
-        if case .identifier = self, parameter.hasPlus { return false }
-        return accepts(parameter.value)
-    }
-
-    /// The accepted values in words, for error texts.
-    var description: String {
-        switch self {
-        case .text(let maximum): "1 to \(maximum) bytes of UTF-8"
-        case .identifier(let maximum): "an identifier of 1 to \(maximum) bytes without control characters"
-        case .integer(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
-        case .choice(let words): "one of \(words.joined(separator: ", "))"
-        case .time: "an instant as in RFC 3339, such as 2026-11-22T20:00:00Z"
-        case .flag: "true or false"
-        case .hash: "64 hexadecimal digits in lower case"
-        case .key: "1 to 200 visible ASCII characters"
-        case .field: "a text"
+    /// A number of digits only, without a sign, which `Int` would accept.
+    static func integer(_ range: ClosedRange<Int>) -> Self {
+        Self(
+            schema: .integer(range),
+            description: "a number from \(range.lowerBound) to \(range.upperBound)"
+        ) { value in
+            value.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int(value).map(range.contains) ?? false
         }
     }
 
-    /// Parses a number of digits only; nil for other texts, such as a number with a sign, which `Int` would accept.
-    private func integer(_ value: String) -> Int? {
-        value.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(value) : nil
+    /// One of these words.
+    static func choice(_ words: [String]) -> Self {
+        Self(
+            schema: .choice(words, type: "string"), description: "one of \(words.joined(separator: ", "))",
+            accepts: words.contains)
     }
+
+    /// An instant (RFC 3339 §5.6).
+    static let time = Self(
+        schema: .time, description: "an instant as in RFC 3339, such as 2026-11-22T20:00:00Z"
+    ) { Timestamp(rfc3339: $0) != nil }
+    static let flag = Self(schema: .flag, description: "true or false") { $0 == "true" || $0 == "false" }
+    /// A SHA-256, such as the name of a conversation's file.
+    static let hash = Self(schema: .hash, description: "64 hexadecimal digits in lower case") {
+        $0.utf8.count == 64 && $0.utf8.allSatisfy(isLowerHexDigit)
+    }
+    static let key = Self(
+        schema: #"{"type":"string","pattern":"^[!-~]{1,200}$"}"#,
+        description: "1 to 200 visible ASCII characters", accepts: IdempotencyKey.isValid)
+    /// Any value of a header field.
+    static let field = Self(schema: .text, description: "a text") { _ in true }
 }
 
 private func isLowerHexDigit(_ byte: UInt8) -> Bool {

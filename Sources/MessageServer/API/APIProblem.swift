@@ -14,37 +14,17 @@ import BalloonJSON
 /// The log line about the failure has the same `reference`. A problem with the body has `pointer`, `line` and
 /// `column`; a problem with the query or path has `parameter`.
 struct APIProblem: Error, Sendable, Equatable {
-    /// The kinds of problems; the raw value is the heading in the manual's page.
-    enum Kind: String, Sendable, CaseIterable {
-        case badRequest = "bad-request"
-        case unknownParameter = "unknown-parameter"
-        case badParameter = "bad-parameter"
-        case badJSON = "bad-json"
-        case unknownMember = "unknown-member"
-        case badMember = "bad-member"
-        case badCursor = "bad-cursor"
-        case unauthenticated
-        case rightMissing = "right-missing"
-        case notFound = "not-found"
-        case methodNotAllowed = "method-not-allowed"
-        case notAcceptable = "not-acceptable"
-        case conflict
-        case closed
-        case claimed
-        case changed
-        case tooLarge = "too-large"
-        case unsupportedMediaType = "unsupported-media-type"
-        case rangeNotSatisfiable = "range-not-satisfiable"
-        case misdirected
-        case unprocessable
-        case notShowable = "not-showable"
-        case keyReused = "key-reused"
-        case digestMismatch = "digest-mismatch"
-        case tooManyRequests = "too-many-requests"
-        case tooManyFailures = "too-many-failures"
-        case internalError = "internal-error"
-        case unavailable
-        case indexLoading = "index-loading"
+    /// One kind of problems.
+    struct Kind: Sendable, Equatable {
+        /// The heading in the manual's page.
+        let rawValue: String
+        let status: HTTPStatus
+        /// The problem in one line, the same for every occurrence (RFC 9457 §3.1.3).
+        let title: String
+
+        fileprivate init(_ rawValue: String, _ status: HTTPStatus, _ title: String) {
+            (self.rawValue, self.status, self.title) = (rawValue, status, title)
+        }
     }
 
     /// A place in the body of a request.
@@ -146,63 +126,50 @@ struct APIProblem: Error, Sendable, Equatable {
 }
 
 extension APIProblem.Kind {
-    var status: HTTPStatus {
-        switch self {
-        case .badRequest, .unknownParameter, .badParameter, .badJSON, .unknownMember, .badMember, .badCursor,
-            .digestMismatch:
-            .badRequest
-        case .unauthenticated: .unauthorized
-        case .rightMissing: .forbidden
-        case .notFound: .notFound
-        case .methodNotAllowed: .methodNotAllowed
-        case .notAcceptable: .notAcceptable
-        case .conflict, .closed, .claimed: .conflict
-        case .changed: .preconditionFailed
-        case .tooLarge: .contentTooLarge
-        case .unsupportedMediaType: .unsupportedMediaType
-        case .rangeNotSatisfiable: .rangeNotSatisfiable
-        case .misdirected: .misdirectedRequest
-        case .unprocessable, .notShowable, .keyReused: .unprocessableContent
-        case .tooManyRequests, .tooManyFailures: .tooManyRequests
-        case .internalError: .internalServerError
-        case .unavailable, .indexLoading: .serviceUnavailable
-        }
-    }
-
-    /// The problem in one line, the same for every occurrence (RFC 9457 §3.1.3).
-    var title: String {
-        switch self {
-        case .badRequest: "The request is malformed"
-        case .unknownParameter: "The operation has no such parameter"
-        case .badParameter: "The value of a parameter is invalid"
-        case .badJSON: "The body is not a JSON object"
-        case .unknownMember: "The body has an unknown member"
-        case .badMember: "The value of a member is missing or invalid"
-        case .badCursor: "The cursor is altered, or belongs to another list"
-        case .unauthenticated: "The request has no valid token"
-        case .rightMissing: "The token does not have the right for this operation"
-        case .notFound: "The resource does not exist"
-        case .methodNotAllowed: "The resource does not support the method"
-        case .notAcceptable: "The operation has no answer of an accepted media type"
-        case .conflict: "The state of the resource does not allow the operation"
-        case .closed: "The customer has closed the conversation"
-        case .claimed: "Another person has the conversation"
-        case .changed: "The resource has changed"
-        case .tooLarge: "The request is too large"
-        case .unsupportedMediaType: "The body has an unsupported media type"
-        case .rangeNotSatisfiable: "The range is outside the resource"
-        case .misdirected: "Host does not name this listener"
-        case .unprocessable: "The content of the request is refused"
-        case .notShowable: "The customer's device cannot show the message"
-        case .keyReused: "An earlier request with the key had another body"
-        case .digestMismatch: "The content has another digest than Content-Digest"
-        case .tooManyRequests: "There were too many requests"
-        case .tooManyFailures: "The address has sent too many invalid tokens"
-        case .internalError: "The server failed"
-        case .unavailable: "The server cannot answer at the moment"
-        case .indexLoading: "The index of conversations is being read"
-        }
-    }
+    static let badRequest = Self("bad-request", .badRequest, "The request is malformed")
+    static let unknownParameter = Self(
+        "unknown-parameter", .badRequest, "The operation has no such parameter")
+    static let badParameter = Self("bad-parameter", .badRequest, "The value of a parameter is invalid")
+    static let badJSON = Self("bad-json", .badRequest, "The body is not a JSON object")
+    static let unknownMember = Self("unknown-member", .badRequest, "The body has an unknown member")
+    static let badMember = Self("bad-member", .badRequest, "The value of a member is missing or invalid")
+    static let badCursor = Self(
+        "bad-cursor", .badRequest, "The cursor is altered, or belongs to another list")
+    static let unauthenticated = Self("unauthenticated", .unauthorized, "The request has no valid token")
+    static let rightMissing = Self(
+        "right-missing", .forbidden, "The token does not have the right for this operation")
+    static let notFound = Self("not-found", .notFound, "The resource does not exist")
+    static let methodNotAllowed = Self(
+        "method-not-allowed", .methodNotAllowed, "The resource does not support the method")
+    static let notAcceptable = Self(
+        "not-acceptable", .notAcceptable, "The operation has no answer of an accepted media type")
+    static let conflict = Self(
+        "conflict", .conflict, "The state of the resource does not allow the operation")
+    static let closed = Self("closed", .conflict, "The customer has closed the conversation")
+    static let claimed = Self("claimed", .conflict, "Another person has the conversation")
+    static let changed = Self("changed", .preconditionFailed, "The resource has changed")
+    static let tooLarge = Self("too-large", .contentTooLarge, "The request is too large")
+    static let unsupportedMediaType = Self(
+        "unsupported-media-type", .unsupportedMediaType, "The body has an unsupported media type")
+    static let rangeNotSatisfiable = Self(
+        "range-not-satisfiable", .rangeNotSatisfiable, "The range is outside the resource")
+    static let misdirected = Self("misdirected", .misdirectedRequest, "Host does not name this listener")
+    static let unprocessable = Self(
+        "unprocessable", .unprocessableContent, "The content of the request is refused")
+    static let notShowable = Self(
+        "not-showable", .unprocessableContent, "The customer's device cannot show the message")
+    static let keyReused = Self(
+        "key-reused", .unprocessableContent, "An earlier request with the key had another body")
+    static let digestMismatch = Self(
+        "digest-mismatch", .badRequest, "The content has another digest than Content-Digest")
+    static let tooManyRequests = Self("too-many-requests", .tooManyRequests, "There were too many requests")
+    static let tooManyFailures = Self(
+        "too-many-failures", .tooManyRequests, "The address has sent too many invalid tokens")
+    static let internalError = Self("internal-error", .internalServerError, "The server failed")
+    static let unavailable = Self(
+        "unavailable", .serviceUnavailable, "The server cannot answer at the moment")
+    static let indexLoading = Self(
+        "index-loading", .serviceUnavailable, "The index of conversations is being read")
 }
 
 extension HTTPRefusal {

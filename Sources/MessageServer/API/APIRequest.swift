@@ -76,7 +76,8 @@ struct APIRequest: Sendable {
             guard seen.insert(name).inserted || known.isRepeatable else {
                 throw APIProblem(.badParameter, "the parameter is given twice", parameter: name)
             }
-            guard known.format.accepts(parameter) else {
+            guard known.format.accepts(parameter.value), !(known.format.refusesPlus && parameter.hasPlus)
+            else {
                 let hint = parameter.hasPlus ? "; write a plus sign as %2B, because + is a space" : ""
                 throw APIProblem(
                     .badParameter, "the value is not \(known.format.description)\(hint)", parameter: name)

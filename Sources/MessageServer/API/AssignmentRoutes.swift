@@ -23,22 +23,26 @@ struct AssignmentRoutes: Sendable {
         "An ETag of the conversation; if it is no longer the current one, the answer is 412.")
 
     func routes() -> [APIRoute] {
-        let body = APIRoute.Body.json(maximumBytes: 64 << 10)
+        func body(_ schema: JSONSchema, isRequired: Bool = true) -> APIRoute.Body {
+            .json(maximumBytes: 64 << 10, schema, isRequired: isRequired)
+        }
         return [
             APIRoute(
-                .post, Self.path + "/claim", may: .send, body: body, "Claim a conversation for a person",
+                .post, Self.path + "/claim", may: .send, headers: [Self.ifMatch], body: body(.claim),
+                "Claim a conversation for a person",
                 .conversation
-            ) { try await change($0, Self.claim($0)) }.describing(body: .claim, headers: [Self.ifMatch]),
+            ) { try await change($0, Self.claim($0)) },
             APIRoute(
-                .post, Self.path + "/release", may: .send, body: body,
+                .post, Self.path + "/release", may: .send, headers: [Self.ifMatch], body: body(.release),
                 "Release a conversation to its handler, or let it wait for another person", .conversation
-            ) { try await change($0, Self.release($0)) }.describing(body: .release, headers: [Self.ifMatch]),
+            ) { try await change($0, Self.release($0)) },
             APIRoute(
-                .post, Self.path + "/close", may: .send, body: body, "Close a conversation", .conversation
+                .post, Self.path + "/close", may: .send, headers: [Self.ifMatch],
+                body: body(.empty, isRequired: false), "Close a conversation", .conversation
             ) { request in
                 if !request.body.isEmpty { _ = try request.object([]) }
                 return try await change(request, .close)
-            }.describing(body: .empty, headers: [Self.ifMatch]),
+            },
         ]
     }
 

@@ -58,7 +58,7 @@ final class BusinessAPI: Sendable {
         let body: HTTPRoute.Body =
             switch operation.body {
             case .none: .collected(maximumBytes: 0)
-            case .json(let maximum): .collected(maximumBytes: maximum)
+            case .json(let maximum, _, _): .collected(maximumBytes: maximum)
             case .pulled(let maximum): .pulled(maximumBytes: maximum())
             }
         return HTTPRoute(

@@ -14,23 +14,19 @@ import MessageStore
 enum BusinessRoutes {
     static func make(_ registry: HandlerRegistry, _ store: Store) -> [APIRoute] {
         [
-            APIRoute(.get, "/v1/businesses", may: .read, "List the businesses of the token", .businesses) {
+            APIRoute(
+                .get, "/v1/businesses", may: .read, "List the businesses of the token",
+                businesses.form(named: "Businesses").schema
+            ) {
                 request in
-                var entries: [(APIBusiness, HandlerStatus?)] = []
+                var entries: [Entry] = []
                 for business in request.access.businesses(of: request.token) {
                     // A business that a reload has just added has no handler yet.
-                    guard let handler = registry[business.id] else {
-                        entries.append((business, nil))
-                        continue
-                    }
-                    entries.append((business, await HandlerStatus(handler)))
+                    var status: HandlerStatus?
+                    if let handler = registry[business.id] { status = await HandlerStatus(handler) }
+                    entries.append((business, status, store))
                 }
-                return APIAnswer { writer in
-                    writer.key("businesses")
-                    writer.array { writer in
-                        for (business, status) in entries { write(business, status, store, to: &writer) }
-                    }
-                }
+                return APIAnswer(json: businesses.json(entries))
             },
             APIRoute(
                 .post, "/v1/businesses/{slug}/handler/restart", may: .operate, "Restart the handler",
@@ -64,29 +60,30 @@ enum BusinessRoutes {
         }
     }
 
-    private static func write(
-        _ business: APIBusiness, _ status: HandlerStatus?, _ store: Store, to writer: inout JSONWriter
-    ) {
-        writer.object { writer in
-            writer.field("slug", business.slug)
-            writer.field("businessID", business.id.rawValue)
-            writer.field("name", business.name)
-            writer.key("handler")
-            writer.object { writer in
-                writer.field("health", status?.health ?? "starting")
-                writer.field("restarts", status?.restarts ?? 0)
-                writer.field("inFlight", status?.inFlight ?? 0)
-                writer.field("pending", store.pendingCount(of: business.id))
-                writer.field("stuck", status?.stuck ?? 0)
-                writer.field("downSeconds", status?.downSeconds)
-            }
-            writer.key("counts")
-            writer.object { writer in
-                let (waiting, person) = store.assignedCounts(of: business.id)
-                writer.field("waiting", waiting)
-                writer.field("person", person)
-                writer.field("deadLetters", store.deadLetterCount(of: business.id))
-            }
-        }
-    }
+    private typealias Entry = (business: APIBusiness, status: HandlerStatus?, store: Store)
+
+    private static let businesses = JSONObjectForm<[Entry]>(written: [
+        JSONField("businesses", .list(entry.form)) { $0 }
+    ])
+    private static let entry = JSONObjectForm<Entry>(written: [
+        JSONField("slug", .text) { $0.business.slug },
+        JSONField("businessID", .business) { $0.business.id }, JSONField("name", .text) { $0.business.name },
+        JSONField(
+            "handler",
+            [
+                JSONField("health", .text) { $0.status?.health ?? "starting" },
+                JSONField("restarts", .integer) { $0.status?.restarts ?? 0 },
+                JSONField("inFlight", .integer) { $0.status?.inFlight ?? 0 },
+                JSONField("pending", .integer) { $0.store.pendingCount(of: $0.business.id) },
+                JSONField("stuck", .integer) { $0.status?.stuck ?? 0 },
+                JSONField("downSeconds", optional: .integer) { $0.status?.downSeconds },
+            ], named: "HandlerStatus"),
+        JSONField(
+            "counts",
+            [
+                JSONField("waiting", .integer) { $0.store.assignedCounts(of: $0.business.id).waiting },
+                JSONField("person", .integer) { $0.store.assignedCounts(of: $0.business.id).person },
+                JSONField("deadLetters", .integer) { $0.store.deadLetterCount(of: $0.business.id) },
+            ]),
+    ])
 }

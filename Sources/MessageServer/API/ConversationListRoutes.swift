@@ -119,7 +119,7 @@ struct ConversationListRoutes: Sendable {
                 // Only the lines show that the customer closed a conversation that its handler has, so
                 // compare the state again.
                 for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {
-                    writer.object { state.write(to: &$0) }
+                    ConversationFacts.form.write(state, &writer)
                 }
             }
             writer.field("searched", searched)

@@ -55,16 +55,17 @@ enum ConversationRoutes {
             },
             APIRoute(
                 .get, path + "/messages/{id}/attachments/{n}", may: .read,
-                "Download an attachment of a message"
-            ) { request, responder in
-                let found = try message(request, conversations)
-                let files = found.attachedFiles
-                guard let index = Int(try request.path("n")), files.indices.contains(index) else {
-                    throw APIProblem(.notFound, "the message has no attachment of this number")
-                }
-                try await AttachmentAnswer(files[index], of: found, index, in: attachments)
-                    .send(to: request, responder)
-            },
+                "Download an attachment of a message", .file,
+                handler: .blocking { request, responder in
+                    let found = try message(request, conversations)
+                    let files = found.attachedFiles
+                    guard let index = Int(try request.path("n")), files.indices.contains(index) else {
+                        throw APIProblem(.notFound, "the message has no attachment of this number")
+                    }
+                    try await AttachmentAnswer(files[index], of: found, index, in: attachments)
+                        .send(to: request, responder)
+                    return nil
+                }),
         ]
     }
 
@@ -228,47 +229,47 @@ struct ConversationFacts {
 
     /// Returns the conversation as an answer with its `ETag`; `store` is the identity of the store.
     func answer(in store: String) -> APIAnswer {
-        var answer = APIAnswer { write(to: &$0) }
+        var answer = APIAnswer(json: Self.members.json(self))
         answer.fields.append(("ETag", Self.tag(assignment, isClosed: isClosed, in: store)))
         return answer
     }
 
-    /// Writes the members of the conversation's object.
-    func write(to writer: inout JSONWriter) {
-        writer.field("id", name)
-        writer.field("customer", lines.last?.customer.rawValue)
-        writer.field("state", state.rawValue)
-        writer.field("since", assignment.since?.rfc3339)
-        if let person = assignment.person {
+    private var last: ConversationLine? { lines.last { !$0.isFilesOnly } }
+    private var inbound: JSONValue? {
+        lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
+    }
+
+    /// The members of a conversation.
+    private static let members = JSONObjectForm<ConversationFacts>(written: [
+        JSONField("id", .hash) { $0.name },
+        JSONField([("customer", .text)]) { $1.field("customer", $0.customer?.rawValue) },
+        JSONField("state", .state) { $0.state },
+        JSONField("since", optional: .time) { $0.assignment.since },
+        JSONField([("person", .person.optional)]) { facts, writer in
+            guard let person = facts.assignment.person else { return }
             writer.key("person")
             writer.object { writer in
                 writer.field("id", person.id)
                 writer.field("name", person.name)
-                writer.field("since", assignment.since?.rfc3339)
+                writer.field("since", facts.assignment.since?.rfc3339)
             }
-        }
-        writer.field("reason", assignment.reason)
-        writer.field("note", assignment.note)
-        writer.field("capabilities", lines.last { $0.capabilities != nil }?.capabilities)
-        let inbound = lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
-        for key in ["locale", "intent", "group"] { writer.field(key, inbound?[key]?.string) }
-        writer.field("lines", lines.last?.sequence)
-        write("last", lines.last { !$0.isFilesOnly }, to: &writer)
-        write("lastInbound", lines.last(where: \.isFromCustomer), to: &writer)
-        writer.field("unansweredSince", unansweredSince?.rfc3339)
-    }
-
-    private func write(_ name: String, _ line: ConversationLine?, to writer: inout JSONWriter) {
-        guard let line else { return }
-        writer.key(name)
-        writer.object { writer in
-            writer.field("seq", line.sequence)
-            writer.field("at", line.at.rfc3339)
-            writer.field("direction", line.direction.rawValue)
-            writer.field("kind", line.kind.rawValue)
-            writer.field("summary", line.summary)
-        }
-    }
+        },
+        JSONField("reason", optional: .text) { $0.assignment.reason },
+        JSONField("note", optional: .text) { $0.assignment.note },
+        JSONField("capabilities", optional: .text) { facts in
+            facts.lines.last { $0.capabilities != nil }?.capabilities
+        },
+        JSONField("locale", optional: .text) { $0.inbound?["locale"]?.string },
+        JSONField("intent", optional: .text) { $0.inbound?["intent"]?.string },
+        JSONField("group", optional: .text) { $0.inbound?["group"]?.string },
+        JSONField([("lines", .count)]) { $1.field("lines", $0.lines.last?.sequence) },
+        JSONField("last", optional: ConversationLine.summarized) { $0.last },
+        JSONField("lastInbound", optional: ConversationLine.summarized) {
+            $0.lines.last(where: \.isFromCustomer)
+        },
+        JSONField("unansweredSince", optional: .time) { $0.unansweredSince },
+    ])
+    static let form = members.form(named: "Conversation")
 
     /// The time of the customer's first message after the last answer, as far as the lines show it.
     ///
@@ -287,6 +288,25 @@ struct ConversationFacts {
 extension ConversationLine {
     /// Whether the customer sent the message on purpose: a typing indicator and a line of results are not.
     fileprivate var isFromCustomer: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping }
+}
+
+extension ConversationLine {
+    fileprivate static let summarized = JSONObjectForm<ConversationLine>(written: [
+        JSONField("seq", .integer) { $0.sequence }, JSONField("at", .time) { $0.at },
+        JSONField("direction", .direction) { $0.direction }, JSONField("kind", .word) { $0.kind },
+        JSONField("summary", .text) { $0.summary },
+    ]).form
+}
+
+extension JSONForm<Assignment.State> {
+    fileprivate static let state = JSONForm(
+        .text, schema: .choice(["handler", "waiting", "person", "closed"]), { .init(rawValue: $0) },
+        \.rawValue)
+}
+
+extension JSONForm<ConversationLine.Direction> {
+    fileprivate static let direction = JSONForm(
+        .text, schema: .choice(["inbound", "outbound"]), { .init(rawValue: $0) }, \.rawValue)
 }
 
 extension ConversationLine {

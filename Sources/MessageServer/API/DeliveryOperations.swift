@@ -27,8 +27,24 @@ struct DeliveryOperations: Sendable {
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
 
+    private static let listed = JSONObjectForm<[ShownDelivery]>(written: [
+        JSONField("deliveries", .list(ShownDelivery.listed.form(named: "ListedDelivery"))) { $0 }
+    ])
+    private static let listedReplies = JSONObjectForm<[ShownReply]>(written: [
+        JSONField("replies", .list(ShownReply.form)) { $0 }
+    ])
+    private typealias Decision = (record: UInt64, result: DeadLetterResult, numbers: RecordNumbers)
+    private static let decision = JSONObjectForm<Decision>(written: [
+        JSONField("record", .integer) { $0.numbers.shown($0.record) },
+        JSONField("result", .result) { $0.result.name },
+        JSONField("as", optional: .integer) { $0.result.replay.map($0.numbers.shown) },
+    ])
+    private static let results = JSONObjectForm<[Decision]>(written: [
+        JSONField("results", .list(decision.form)) { $0 }
+    ])
+
     func routes() -> [APIRoute] {
-        let body = APIRoute.Body.json(maximumBytes: 1 << 16)
+        let body = APIRoute.Body.json(maximumBytes: 1 << 16, .records)
         return [
             APIRoute(
                 .get, Self.deliveries, may: .read,
@@ -43,20 +59,24 @@ struct DeliveryOperations: Sendable {
                     Self.conversation,
                     APIParameter("since", .time, "Deliveries of messages that arrived then or later."),
                     .limit, .cursor,
-                ], "List deliveries, the latest first", .deliveries, answer: list),
+                ], "List deliveries, the latest first", Self.listed.form(named: "Deliveries").schema,
+                answer: list),
             APIRoute(
-                .get, Self.deliveries + "/{record}", may: .read, "Read a delivery", .delivery,
+                .get, Self.deliveries + "/{record}", may: .read, "Read a delivery",
+                ShownDelivery.whole.form(named: "Delivery").schema,
                 answer: delivery),
             APIRoute(
-                .post, Self.deliveries + "/replay", may: .operate, body: body, "Replay dead letters", .results
+                .post, Self.deliveries + "/replay", may: .operate, body: body, "Replay dead letters",
+                Self.results.form(named: "Results").schema
             ) { request in
                 try await decide(request) { try await store.replayDead($0, of: $1) }
-            }.describing(body: .records),
+            },
             APIRoute(
-                .post, Self.deliveries + "/drop", may: .operate, body: body, "Drop dead letters", .results
+                .post, Self.deliveries + "/drop", may: .operate, body: body, "Drop dead letters",
+                Self.results.form(named: "Results").schema
             ) { request in
                 try await decide(request) { try await store.dropDead($0, of: $1) }
-            }.describing(body: .records),
+            },
             APIRoute(
                 .get, Self.replies, may: .operate,
                 query: [
@@ -64,7 +84,8 @@ struct DeliveryOperations: Sendable {
                         "status", .choice(["queued", "refused", "expired", "failed"]),
                         "Replies of this status."),
                     Self.conversation, .limit, .cursor,
-                ], "List queued and unsent replies", .replies, answer: listReplies),
+                ], "List queued and unsent replies", Self.listedReplies.form(named: "Replies").schema,
+                answer: listReplies),
             APIRoute(
                 .post, Self.replies + "/{id}/retry", may: .operate, "Send an unsent reply again", .replyResult
             ) { request in
@@ -101,12 +122,8 @@ struct DeliveryOperations: Sendable {
             query.statuses = JournalEvent.Status(rawValue: status).map { .only($0) } ?? .dead
         }
         let page = try await journalReaders.reading(for: request.token) { try await store.deliveries(query) }
-        var answer = APIAnswer { writer in
-            writer.key("deliveries")
-            writer.array { writer in
-                for event in page.events { Self.write(event, request.numbers, to: &writer) }
-            }
-        }
+        var answer = APIAnswer(
+            json: Self.listed.json(page.events.map { ShownDelivery(event: $0, numbers: request.numbers) }))
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
     }
@@ -119,13 +136,9 @@ struct DeliveryOperations: Sendable {
         case .unknown: throw APIProblem(.notFound)
         case .unread: throw APIProblem.journalUnread
         case .found(let trace):
-            return APIAnswer { writer in
-                Self.writeMembers(trace.event, request.numbers, to: &writer)
-                writer.key("replies")
-                writer.array { writer in
-                    for reply in trace.replies { Self.write(reply, request.numbers, to: &writer) }
-                }
-            }
+            return APIAnswer(
+                json: ShownDelivery.whole.json(
+                    ShownDelivery(event: trace.event, replies: trace.replies, numbers: request.numbers)))
         }
     }
 
@@ -147,18 +160,7 @@ struct DeliveryOperations: Sendable {
             return request.numbers.record(record)
         }
         let results = try await change(records, request.business.id)
-        return APIAnswer { writer in
-            writer.key("results")
-            writer.array { writer in
-                for (record, result) in results {
-                    writer.object { writer in
-                        writer.field("record", request.numbers.shown(record) as Int)
-                        writer.field("result", result.name)
-                        writer.field("as", result.replay.map { request.numbers.shown($0) as Int })
-                    }
-                }
-            }
-        }
+        return APIAnswer(json: Self.results.json(results.map { ($0.record, $0.result, request.numbers) }))
     }
 
     private func listReplies(_ request: APIRequest) async throws -> APIAnswer {
@@ -168,12 +170,9 @@ struct DeliveryOperations: Sendable {
         query.status = request["status"].flatMap(ReplyState.Status.init)
         query.conversation = request["conversation"].flatMap { ConversationDigest($0) }
         let page = try await journalReaders.reading(for: request.token) { try await store.replies(query) }
-        var answer = APIAnswer { writer in
-            writer.key("replies")
-            writer.array { writer in
-                for reply in page.replies { Self.write(reply, request.numbers, to: &writer) }
-            }
-        }
+        var answer = APIAnswer(
+            json: Self.listedReplies.json(
+                page.replies.map { ShownReply(reply: $0, numbers: request.numbers) }))
         answer.fields = request.link(next: page.next.map { "\($0)" })
         return answer
     }
@@ -182,46 +181,63 @@ struct DeliveryOperations: Sendable {
         guard let id = ReplyID(try request.path("id")) else { throw APIProblem(.notFound) }
         return request.numbers.reply(id)
     }
+}
 
-    private static func write(_ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writeMembers(event, numbers, to: &writer)
-            writer.key("replies")
-            writer.array { writer in for reply in event.replies { writer.string(reply.rawValue) } }
-        }
-    }
+/// A delivery as a token sees it.
+private struct ShownDelivery: Sendable {
+    let event: JournalEvent
+    var replies: [JournalReply] = []
+    let numbers: RecordNumbers
 
-    private static func writeMembers(
-        _ event: JournalEvent, _ numbers: RecordNumbers, to writer: inout JSONWriter
-    ) {
-        writer.field("record", numbers.shown(event.record) as Int)
-        writer.field("at", event.at.rfc3339)
-        writer.field("conversation", ConversationFiles.name(of: event.customer))
-        writer.field("message", event.id.rawValue)
-        writer.field("kind", event.isReplyFailure ? event.kind?.rawValue : event.subscription.name)
-        writer.field("status", event.status.rawValue)
-        writer.field("reason", event.reason)
-        writer.field("problems", event.problems)
-        writer.field("attempts", event.attempts)
-        writer.field("next", event.next?.rfc3339)
-        writer.field("replayOf", event.replayOf.map { numbers.shown($0) as Int })
-        writer.field("replayedAs", event.replayedAs.map { numbers.shown($0) as Int })
-    }
+    private static let members: [JSONField<ShownDelivery>] = [
+        JSONField("record", .integer) { $0.numbers.shown($0.event.record) },
+        JSONField("at", .time) { $0.event.at },
+        JSONField("conversation", .hash) { ConversationFiles.name(of: $0.event.customer) },
+        JSONField("message", .message) { $0.event.id },
+        JSONField("kind", optional: .text) {
+            $0.event.isReplyFailure ? $0.event.kind?.rawValue : $0.event.subscription.name
+        },
+        JSONField("status", .word) { $0.event.status },
+        JSONField("reason", optional: .text) { $0.event.reason },
+        JSONField("problems", optional: .value(.list(.answerProblem))) { $0.event.problems },
+        JSONField("attempts", .integer) { $0.event.attempts },
+        JSONField("next", optional: .time) { $0.event.next },
+        JSONField("replayOf", optional: .integer) { $0.event.replayOf.map($0.numbers.shown) },
+        JSONField("replayedAs", optional: .integer) { $0.event.replayedAs.map($0.numbers.shown) },
+    ]
+    static let listed = JSONObjectForm(
+        written: members + [JSONField("replies", .list(.word)) { $0.event.replies }])
+    static let whole = JSONObjectForm(
+        written: members + [
+            JSONField("replies", .list(ShownReply.form)) { delivery in
+                delivery.replies.map { ShownReply(reply: $0, numbers: delivery.numbers) }
+            }
+        ])
+}
 
-    private static func write(_ reply: JournalReply, _ numbers: RecordNumbers, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", numbers.shown(reply.id))
-            writer.field("at", reply.decidedAt.rfc3339)
-            writer.field("conversation", ConversationFiles.name(of: reply.customer))
-            writer.field("message", reply.messageID.rawValue)
-            writer.field("kind", reply.kind.rawValue)
-            writer.field("status", reply.status.rawValue)
-            writer.field("httpStatus", reply.httpStatus)
-            writer.field("reason", reply.reason)
-            writer.field("attempts", reply.attempts)
-            writer.field("next", reply.next?.rfc3339)
-        }
-    }
+/// A reply as a token sees it.
+private struct ShownReply: Sendable {
+    let reply: JournalReply
+    let numbers: RecordNumbers
+
+    static let form = JSONObjectForm<ShownReply>(written: [
+        JSONField("id", JSONForm(.text, schema: .replyID, { $0 }, { $0 })) { $0.numbers.shown($0.reply.id) },
+        JSONField("at", .time) { $0.reply.decidedAt },
+        JSONField("conversation", .hash) { ConversationFiles.name(of: $0.reply.customer) },
+        JSONField("message", .message) { $0.reply.messageID }, JSONField("kind", .word) { $0.reply.kind },
+        JSONField("status", .word) { $0.reply.status },
+        JSONField("httpStatus", optional: .integer) { $0.reply.httpStatus },
+        JSONField("reason", optional: .text) { $0.reply.reason },
+        JSONField("attempts", .integer) { $0.reply.attempts },
+        JSONField("next", optional: .time) { $0.reply.next },
+    ]).form(named: "Reply")
+}
+
+extension JSONForm<String> {
+    fileprivate static let result = JSONForm(
+        .text,
+        schema: .choice(["replayed", "alreadyReplayed", "dropped", "alreadyDropped", "notDead", "unknown"]),
+        { $0 }, { $0 })
 }
 
 extension DeadLetterResult {

@@ -1,21 +1,45 @@
 import BalloonHTTP
 import BalloonJSON
 
-/// The frame of an OpenAPI 3.1 document, in which every operation needs a bearer token.
+/// One operation in an OpenAPI document.
+struct OpenAPIOperation {
+    let method: HTTPMethod
+    let path: String
+    /// The `operationId`.
+    let identifier: String
+    let summary: String
+    var description: String?
+    /// Nil omits the member.
+    var parameters: [OpenAPIParameter]?
+    var body: (type: String, schema: JSONSchema, isRequired: Bool)?
+    /// The successful answers; one without content has no types.
+    var responses: [(status: String, description: String, content: [(type: String, schema: JSONSchema)])]
+}
+
+/// One parameter of an operation in an OpenAPI document.
+struct OpenAPIParameter {
+    let name: String
+    let place: String
+    let schema: JSONSchema
+    let isRequired: Bool
+    var description: String?
+}
+
+/// An OpenAPI 3.1 document, in which every operation needs a bearer token.
 struct OpenAPIDocument {
     let title: String
+    /// The answer of every operation that fails, as JSON.
+    let problem: JSONSchema
+    /// The components beside the schemas, as JSON.
+    var responses: String?
 
-    /// Writes the OpenAPI document of the operations, grouped by path in their order.
-    ///
-    /// `write` writes the members of one operation. `components` writes the members of the object
-    /// `components`.
-    func json<Operation>(
-        of operations: [Operation], at place: (Operation) -> (path: String, method: HTTPMethod),
-        write: (Operation, inout JSONWriter) -> Void, components: (inout JSONWriter) -> Void
-    ) -> [UInt8] {
+    /// The document of these operations, grouped by path in their order.
+    func json(of operations: [OpenAPIOperation]) -> [UInt8] {
         var paths: [String] = []
-        for operation in operations where !paths.contains(place(operation).path) {
-            paths.append(place(operation).path)
+        for operation in operations where !paths.contains(operation.path) { paths.append(operation.path) }
+        var schemas = problem.components
+        for operation in operations {
+            for schema in operation.schemas { schemas.merge(schema.components) { first, _ in first } }
         }
         return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
             writer.field("openapi", "3.1.0")
@@ -24,26 +48,94 @@ struct OpenAPIDocument {
                 writer.field("title", title)
                 writer.field("version", "1")
             }
-            writer.key("security")
-            writer.raw(Array(#"[{"token":[]}]"#.utf8))
+            writer.raw("security", #"[{"token":[]}]"#)
             writer.key("paths")
             writer.object { writer in
                 for path in paths {
                     writer.key(path)
                     writer.object { writer in
-                        for operation in operations where place(operation).path == path {
-                            writer.key(place(operation).method.rawValue.lowercased())
-                            writer.object { write(operation, &$0) }
+                        for operation in operations where operation.path == path {
+                            writer.key(operation.method.rawValue.lowercased())
+                            writer.object { write(operation, to: &$0) }
                         }
                     }
                 }
             }
             writer.key("components")
             writer.object { writer in
-                writer.key("securitySchemes")
-                writer.raw(Array(#"{"token":{"type":"http","scheme":"bearer"}}"#.utf8))
-                components(&writer)
+                writer.raw("securitySchemes", #"{"token":{"type":"http","scheme":"bearer"}}"#)
+                if let responses { writer.raw("responses", responses) }
+                guard !schemas.isEmpty else { return }
+                writer.key("schemas")
+                writer.object { writer in
+                    for (name, json) in schemas.sorted(by: { $0.key < $1.key }) { writer.raw(name, json) }
+                }
             }
         }
+    }
+
+    private func write(_ operation: OpenAPIOperation, to writer: inout JSONWriter) {
+        writer.field("operationId", operation.identifier)
+        writer.field("summary", operation.summary)
+        writer.field("description", operation.description)
+        if let parameters = operation.parameters {
+            writer.key("parameters")
+            writer.array { writer in
+                for parameter in parameters {
+                    writer.object { writer in
+                        writer.field("name", parameter.name)
+                        writer.field("in", parameter.place)
+                        if parameter.isRequired { writer.field("required", true) }
+                        writer.field("description", parameter.description)
+                        writer.raw("schema", parameter.schema.json)
+                    }
+                }
+            }
+        }
+        if let body = operation.body {
+            writer.key("requestBody")
+            writer.object { writer in
+                writer.field("required", body.isRequired)
+                write([(body.type, body.schema)], to: &writer)
+            }
+        }
+        writer.key("responses")
+        writer.object { writer in
+            for response in operation.responses {
+                writer.key(response.status)
+                writer.object { writer in
+                    writer.field("description", response.description)
+                    write(response.content, to: &writer)
+                }
+            }
+            writer.raw("default", problem.json)
+        }
+    }
+
+    private func write(_ content: [(type: String, schema: JSONSchema)], to writer: inout JSONWriter) {
+        guard !content.isEmpty else { return }
+        writer.key("content")
+        writer.object { writer in
+            for (type, schema) in content {
+                writer.key(type)
+                writer.object { writer in
+                    writer.raw("schema", schema.json)
+                    if let example = schema.example { writer.raw("example", example) }
+                }
+            }
+        }
+    }
+}
+
+extension OpenAPIOperation {
+    fileprivate var schemas: [JSONSchema] {
+        responses.flatMap { $0.content.map(\.schema) } + (body.map { [$0.schema] } ?? [])
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func raw(_ name: String, _ json: String) {
+        key(name)
+        raw(json.utf8)
     }
 }

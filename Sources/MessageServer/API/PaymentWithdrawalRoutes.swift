@@ -13,9 +13,8 @@ struct PaymentWithdrawalRoutes: Sendable {
         [
             APIRoute(
                 .post, "/v1/businesses/{slug}/payments/withdraw", may: .send,
-                body: .json(maximumBytes: 4 << 10), "End a payment request before it is paid", .withdrawn,
-                answer: withdraw
-            ).describing(body: .withdrawal)
+                body: .json(maximumBytes: 4 << 10, .withdrawal), "End a payment request before it is paid",
+                .withdrawn, answer: withdraw)
         ]
     }
 

@@ -21,7 +21,7 @@ struct PresenceRoutes: Sendable {
                 return APIAnswer { presence.write(to: &$0) }
             },
             APIRoute(
-                .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10),
+                .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
                 "Set whether people are there", .presence
             ) { request in
                 let business = try business(request)
@@ -41,7 +41,7 @@ struct PresenceRoutes: Sendable {
                     throw APIProblem(.unavailable, "the disk cannot be used")
                 }
                 return APIAnswer { presence.write(to: &$0) }
-            }.describing(body: .presence),
+            },
         ]
     }
 

@@ -15,9 +15,8 @@ struct TypingRoutes: Sendable {
         [
             APIRoute(
                 .post, "/v1/businesses/{slug}/conversations/{c}/typing", may: .send,
-                body: .json(maximumBytes: 4 << 10), "Show the customer that somebody types", .typing,
-                answer: change
-            ).describing(body: .typing)
+                body: .json(maximumBytes: 4 << 10, .typing), "Show the customer that somebody types", .typing,
+                answer: change)
         ]
     }
 

@@ -3,7 +3,7 @@ import BusinessMessages
 import HandlerKit
 
 /// The status of one business's handler, for operators.
-struct HandlerStatus: Sendable {
+package struct HandlerStatus: Sendable {
     let slug: String
     /// `none` for a business that only records.
     let health: String

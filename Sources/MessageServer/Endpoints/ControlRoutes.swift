@@ -12,7 +12,7 @@ import MessageStore
 /// `GET /damage` lists what `POST /repair` would remove. `GET /statistics` answers with the numbers of `StoreStatistics`.
 ///
 /// A service manager may pass a second control socket with the name `control`, so that operators need not be the server's user. The
-/// sockets also serve `SendRoute`, `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
+/// sockets also serve `DeliveryRoute`, and `/livez` and `/readyz` for clients on this machine that do not
 /// trust the public listener's certificate.
 package enum ControlRoutes {
     /// The name of the socket in the data directory; only the directory's owner can reach it (mode 0600).
@@ -46,25 +46,30 @@ package enum ControlRoutes {
     static func make(
         _ scope: OperationScope, jobs: ControlJobs = ControlJobs(), audit: AuditLog? = nil
     ) -> [HTTPRoute] {
-        [
-            Operations.erase.route(scope, jobs, audit), Operations.replay.route(scope, jobs, audit),
-            Operations.drop.route(scope, jobs, audit), Operations.dropPending.route(scope, jobs, audit),
-            Operations.dropReplies.route(scope, jobs, audit),
-            Operations.retryReplies.route(scope, jobs, audit),
-            Operations.claim.route(scope, jobs, audit), Operations.release.route(scope, jobs, audit),
-            Operations.close.route(scope, jobs, audit),
-            Operations.retryReversals.route(scope, jobs, audit),
-            Operations.dropReversals.route(scope, jobs, audit),
-            Operations.rebuild.route(scope, jobs, audit), Operations.trim.route(scope, jobs, audit),
-            Operations.repair.route(scope, jobs, audit),
-            HTTPRoute(.get, "/damage") { _, _ in HTTPResponse(.ok, json: scope.store.repairPreview.json) },
+        func route<Request, Result>(_ operation: ControlOperation<Request, Result>) -> HTTPRoute {
+            operation.route(scope, jobs, audit)
+        }
+        var routes = [
+            route(Operations.erase), route(Operations.replay), route(Operations.drop),
+            route(Operations.dropPending), route(Operations.dropReplies), route(Operations.retryReplies),
+            route(Operations.claim), route(Operations.release), route(Operations.close),
+            route(Operations.retryReversals), route(Operations.dropReversals), route(Operations.rebuild),
+            route(Operations.trim), route(Operations.repair), route(Operations.damage),
+            route(Operations.statistics),
             HTTPRoute(.get, "/jobs/*") { request, responder in
                 let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
                 jobs.wait(for: id, responder)
                 return nil
             },
-            HTTPRoute(.get, "/statistics") { _, _ in HTTPResponse(.ok, json: scope.store.statistics.json) },
         ]
+        guard let running = scope.running else { return routes }
+        routes += [
+            route(Operations.handlers), route(Operations.restartHandler), route(Operations.handlerLogs),
+            route(Operations.people), route(Operations.changePeople), route(Operations.status),
+            route(Operations.send),
+        ]
+        if running.levels != nil { routes += [route(Operations.logLevel), route(Operations.changeLogLevel)] }
+        return routes
     }
 
     /// An identifier for a new job.

@@ -68,8 +68,10 @@ struct DeliveryRoute: Sendable {
                 let handler = registry.all.first { $0.business == question.business }
                 let answer = DeliveryAnswer(trace, waitingFor: handler)
                 watch.setRecord(trace.event.record, for: waiter)
-                if answer.isEnded { return HTTPResponse(.ok, json: answer.json) }
-                guard await wakeups.next() != nil else { return HTTPResponse(.ok, json: answer.json) }
+                if answer.isEnded { return HTTPResponse(.ok, json: DeliveryAnswer.form.json(answer)) }
+                guard await wakeups.next() != nil else {
+                    return HTTPResponse(.ok, json: DeliveryAnswer.form.json(answer))
+                }
             } catch {
                 return Self.unavailable("\(error)")
             }
@@ -91,33 +93,35 @@ package struct DeliveryAnswer: Sendable {
     /// One decided reply to the message.
     package struct Reply: Sendable {
         /// The id of the reply's message.
-        package let id: MessageID
+        package fileprivate(set) var id: MessageID = MessageID("")
         /// The kind of the reply's message.
-        package let kind: Kind
+        package fileprivate(set) var kind: Kind = Kind.unrecognized
         /// The state of the reply.
-        package let status: ReplyState.Status
+        package fileprivate(set) var status: ReplyState.Status = ReplyState.Status.queued
         /// The gateway's HTTP status, if it answered.
-        package let httpStatus: Int?
+        package fileprivate(set) var httpStatus: Int?
         /// The reason why the reply ended; nil when it is unknown.
-        package let reason: String?
+        package fileprivate(set) var reason: String?
         /// The message for Apple, a JSON object.
-        package let message: [UInt8]
+        package fileprivate(set) var message: [UInt8] = []
     }
 
     /// The message's record in the journal.
-    package let record: UInt64
+    package fileprivate(set) var record: UInt64 = 0
     /// The state of the delivery.
-    package let status: JournalEvent.Status
+    package fileprivate(set) var status: JournalEvent.Status = JournalEvent.Status.pending
     /// Whether the delivery and all its replies have ended.
-    package let isEnded: Bool
+    package fileprivate(set) var isEnded: Bool = false
     /// The kind, once the message is decoded.
-    package let kind: Kind?
+    package fileprivate(set) var kind: Kind?
     /// The number of handler calls that have ended.
-    package let attempts: Int
+    package fileprivate(set) var attempts: Int = 0
     /// The reason of the state, if known.
-    package let reason: String?
+    package fileprivate(set) var reason: String?
     /// The decided replies, in order.
-    package let replies: [Reply]
+    package fileprivate(set) var replies: [Reply] = []
+
+    fileprivate init() {}
 
     init(_ trace: Store.Trace, waitingFor handler: BusinessHandler?) {
         record = trace.event.record
@@ -142,35 +146,15 @@ package struct DeliveryAnswer: Sendable {
             + "for the reason, run balloon handlers logs \(handler.slug)"
     }
 
-    /// Parses an answer; nil when it is invalid.
-    package init?(_ json: [UInt8]) {
-        guard let root = (try? JSONDocument(json))?.root,
-            let record = root["record"]?.int.flatMap(UInt64.init(exactly:)),
-            let status = root["status"]?.string.flatMap(JournalEvent.Status.init),
-            let isEnded = root["ended"]?.bool, let replies = root["replies"]?.elements
-        else { return nil }
-        self.record = record
-        self.status = status
-        self.isEnded = isEnded
-        kind = root["kind"]?.string.flatMap(Kind.init)
-        attempts = root["attempts"]?.int ?? 0
-        reason = root["reason"]?.string
-        self.replies = replies.compactMap(Reply.init)
-        guard self.replies.count == replies.count else { return nil }
-    }
-
-    var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 1024) { writer in
-            writer.field("record", Int(clamping: record))
-            writer.field("status", status.rawValue)
-            writer.field("ended", isEnded)
-            writer.field("kind", kind?.rawValue)
-            writer.field("attempts", attempts)
-            writer.field("reason", reason)
-            writer.key("replies")
-            writer.array { writer in for reply in replies { reply.write(to: &writer) } }
-        }
-    }
+    package static let form = JSONObjectForm(
+        DeliveryAnswer(),
+        [
+            JSONField("record", \.record, .record), JSONField("status", \.status, .word),
+            JSONField("ended", \.isEnded, .flag), JSONField("kind", optional: \.kind, .word),
+            JSONField("attempts", \.attempts, .integer, missing: 0),
+            JSONField("reason", optional: \.reason, .text),
+            JSONField("replies", \.replies, .list(Reply.form.form)),
+        ])
 
     /// The path and query of a request for a message's delivery that waits at most `seconds`.
     package static func target(_ message: MessageID, to business: BusinessID, waiting seconds: Int) -> String
@@ -180,25 +164,11 @@ package struct DeliveryAnswer: Sendable {
 }
 
 extension DeliveryAnswer.Reply {
-    fileprivate init?(_ value: JSONValue) {
-        guard let id = value["id"]?.string, let kind = value["kind"]?.string.flatMap(Kind.init),
-            let status = value["status"]?.string.flatMap(ReplyState.Status.init(rawValue:)),
-            let message = value["message"]
-        else { return nil }
-        self.init(
-            id: MessageID(id), kind: kind, status: status, httpStatus: value["httpStatus"]?.int,
-            reason: value["reason"]?.string, message: Array(message.text))
-    }
-
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", id.rawValue)
-            writer.field("kind", kind.rawValue)
-            writer.field("status", status.rawValue)
-            writer.field("httpStatus", httpStatus)
-            writer.field("reason", reason)
-            writer.key("message")
-            writer.raw(message)
-        }
-    }
+    fileprivate static let form = JSONObjectForm(
+        DeliveryAnswer.Reply(),
+        [
+            JSONField("id", \.id, .message), JSONField("kind", \.kind, .word),
+            JSONField("status", \.status, .word), JSONField("httpStatus", optional: \.httpStatus, .integer),
+            JSONField("reason", optional: \.reason, .text), JSONField("message", \.message, .raw),
+        ])
 }

@@ -11,9 +11,9 @@ package struct ReadinessCheck: Sendable, Hashable {
     }
 
     /// The name, constant in every answer.
-    package let name: String
+    package internal(set) var name: String
     /// The current state.
-    package let state: State
+    package internal(set) var state: State
 
     /// Creates a check result.
     package init(_ name: String, _ state: State) {

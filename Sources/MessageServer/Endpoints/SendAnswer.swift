@@ -21,23 +21,27 @@ package struct SendAnswer: Sendable {
         self.result = result
     }
 
-    /// Parses an answer; nil when it is invalid.
-    package init?(_ json: [UInt8]) {
-        guard let root = (try? JSONDocument(json))?.root, let id = root["id"]?.string,
-            let outcome = root["outcome"]?.string
-        else { return nil }
-        self.id = MessageID(id)
-        result = ReplyResult(name: outcome, status: root["status"]?.int, reason: root["reason"]?.string)
-        if result == nil, outcome != ReplyState.Status.queued.rawValue { return nil }
-    }
-
     /// The answer as a JSON object.
     package var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("id", id.rawValue)
-            writer.field("outcome", result?.name ?? ReplyState.Status.queued.rawValue)
-            writer.field("status", result?.status)
-            writer.field("reason", result?.reason)
-        }
+        var writer = JSONWriter()
+        Self.form.write(self, &writer)
+        return writer.finish()
     }
+
+    static let form = JSONForm<SendAnswer>(
+        write: { answer, writer in
+            writer.object { writer in
+                writer.field("id", answer.id.rawValue)
+                writer.field("outcome", answer.result?.name ?? ReplyState.Status.queued.rawValue)
+                writer.field("status", answer.result?.status)
+                writer.field("reason", answer.result?.reason)
+            }
+        },
+        read: { root in
+            guard let id = root["id"]?.string, let outcome = root["outcome"]?.string else { return nil }
+            let result = ReplyResult(
+                name: outcome, status: root["status"]?.int, reason: root["reason"]?.string)
+            guard result != nil || outcome == ReplyState.Status.queued.rawValue else { return nil }
+            return SendAnswer(id: MessageID(id), result: result)
+        })
 }

@@ -47,10 +47,9 @@ package struct SendRequest: Sendable {
         self.takes = takes
     }
 
-    /// Parses a request; nil when it is invalid.
-    init?(_ json: [UInt8]) {
-        guard let root = (try? JSONDocument(json, limits: APIRequest.bodyLimits))?.root,
-            let business = root["business"]?.string,
+    /// Reads a request; nil when it is invalid.
+    init?(_ root: JSONValue) {
+        guard let business = root["business"]?.string,
             let customer = root["customer"]?.string, let message = root["message"],
             // A value inside valid JSON is valid JSON.
             let document = try? JSONDocument(Array(message.text), limits: APIRequest.bodyLimits)
@@ -70,30 +69,31 @@ package struct SendRequest: Sendable {
             isAutomatic: isAutomatic, person: person, takes: root["take"]?.bool ?? false)
     }
 
-    /// The request as a JSON object, as `init(_:)` reads it.
-    package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: message.bytes.count + 512) { writer in
-            writer.field("business", business.rawValue)
-            writer.field("customer", customer.rawValue)
-            writer.field("waitSeconds", Int(wait.components.seconds))
-            writer.field("autoReply", isAutomatic)
-            if let person {
-                writer.key("person")
-                person.write(to: &writer)
-                writer.field("take", takes)
-            }
-            writer.key("files")
-            writer.array { writer in
-                for file in files {
-                    writer.object { writer in
-                        writer.field("path", file.path)
-                        writer.field("name", file.name)
-                        writer.field("mimeType", file.mimeType)
-                    }
+    /// The request as a JSON object.
+    package var json: [UInt8] { Operations.send.request.json(self) }
+
+    /// Writes the members of the request, as `init(_:)` reads them.
+    func write(to writer: inout JSONWriter) {
+        writer.field("business", business.rawValue)
+        writer.field("customer", customer.rawValue)
+        writer.field("waitSeconds", Int(wait.components.seconds))
+        writer.field("autoReply", isAutomatic)
+        if let person {
+            writer.key("person")
+            person.write(to: &writer)
+            writer.field("take", takes)
+        }
+        writer.key("files")
+        writer.array { writer in
+            for file in files {
+                writer.object { writer in
+                    writer.field("path", file.path)
+                    writer.field("name", file.name)
+                    writer.field("mimeType", file.mimeType)
                 }
             }
-            writer.field("message", message.root)
         }
+        writer.field("message", message.root)
     }
 
     /// Returns the message to send; its attachments are still paths of local files, which are uploaded later.

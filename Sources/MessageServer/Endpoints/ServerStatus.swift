@@ -1,4 +1,4 @@
-package import BalloonJSON
+import BalloonJSON
 
 /// The state of a running server for operators, as `GET /status` answers and `balloon status` shows.
 ///
@@ -89,112 +89,81 @@ package struct ServerStatus: Sendable, Equatable {
 }
 
 extension ServerStatus {
-    /// The status as a JSON object.
-    package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 1024 + 192 * businesses.count) { writer in
-            writer.field("version", version)
-            writer.field("uptimeSeconds", uptimeSeconds)
-            writer.field("ready", isReady)
-            writer.key("checks")
-            writer.array { writer in for check in checks { check.write(to: &writer) } }
-            writer.key("businesses")
-            writer.array { writer in for business in businesses { business.write(to: &writer) } }
-            writer.key("connections")
-            writer.array { writer in
-                for listener in listeners {
-                    writer.object { writer in
-                        writer.field("listener", listener.name)
-                        writer.field("count", listener.connections)
-                    }
-                }
-            }
-            writer.key("journal")
-            writer.object { writer in
-                writer.field("bytes", journalBytes)
-                writer.field("waitingBytes", waitingBytes)
-            }
-            writer.key("disk")
-            writer.object { writer in
-                writer.field("freeBytes", freeBytes)
-                writer.field("minimumBytes", minimumFreeBytes)
-            }
-        }
-    }
+    /// The form of a status.
+    package static let form = JSONObjectForm(
+        ServerStatus(version: "", uptimeSeconds: 0, checks: []),
+        [
+            JSONField("version", \.version, .text), JSONField("uptimeSeconds", \.uptimeSeconds, .integer),
+            JSONField("ready", .flag) { $0.isReady },
+            JSONField("checks", \.checks, .list(ReadinessCheck.form.form)),
+            JSONField("businesses", \.businesses, .list(Business.form.form)),
+            JSONField("connections", \.listeners, .list(Listener.form.form), missing: []),
+            JSONField(
+                "journal",
+                [
+                    JSONField("bytes", \.journalBytes, .integer, missing: 0),
+                    JSONField("waitingBytes", \.waitingBytes, .integer, missing: 0),
+                ]),
+            JSONField(
+                "disk",
+                [
+                    JSONField("freeBytes", optional: \.freeBytes, .integer),
+                    JSONField("minimumBytes", \.minimumFreeBytes, .integer, missing: 0),
+                ]),
+        ])
+}
 
-    /// Parses ``json``; nil for another object.
-    package init?(_ root: JSONValue) {
-        guard let version = root["version"]?.string, let uptime = root["uptimeSeconds"]?.int,
-            let checks = root["checks"]?.elements, let businesses = root["businesses"]?.elements
-        else { return nil }
-        self.init(
-            version: version, uptimeSeconds: uptime, checks: checks.compactMap { ReadinessCheck($0) })
-        self.businesses = businesses.compactMap { Business($0) }
-        if let connections = root["connections"]?.elements {
-            listeners = connections.compactMap { value in
-                value["listener"]?.string.map { Listener($0, connections: value["count"]?.int ?? 0) }
-            }
-        }
-        journalBytes = root["journal"]?["bytes"]?.int ?? 0
-        waitingBytes = root["journal"]?["waitingBytes"]?.int ?? 0
-        freeBytes = root["disk"]?["freeBytes"]?.int
-        minimumFreeBytes = root["disk"]?["minimumBytes"]?.int ?? 0
-    }
+extension ServerStatus.Listener {
+    fileprivate static let form = JSONObjectForm(
+        ServerStatus.Listener("", connections: 0),
+        [
+            JSONField("listener", \.name, .text),
+            JSONField("count", \.connections, .integer, missing: 0),
+        ])
 }
 
 extension ServerStatus.Business {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("business", name)
-            writer.field("handler", handler)
-            writer.field("downSeconds", downSeconds)
-            writer.field("restarts", restarts)
-            writer.field("pending", pending)
-            writer.field("oldestSeconds", oldestSeconds)
-            writer.field("deadLetters", deadLetters)
-            writer.field("outbox", outbox)
-            writer.field("waiting", waiting)
-            writer.field("person", person)
-        }
-    }
-
-    fileprivate init?(_ value: JSONValue) {
-        guard let name = value["business"]?.string, let handler = value["handler"]?.string else { return nil }
-        self.init(name, handler: handler)
-        downSeconds = value["downSeconds"]?.int
-        restarts = value["restarts"]?.int
-        pending = value["pending"]?.int ?? 0
-        oldestSeconds = value["oldestSeconds"]?.int
-        deadLetters = value["deadLetters"]?.int ?? 0
-        outbox = value["outbox"]?.int ?? 0
-        waiting = value["waiting"]?.int ?? 0
-        person = value["person"]?.int ?? 0
-    }
+    fileprivate static let form = JSONObjectForm(
+        ServerStatus.Business("", handler: ""),
+        [
+            JSONField("business", \.name, .text), JSONField("handler", \.handler, .text),
+            JSONField("downSeconds", optional: \.downSeconds, .integer),
+            JSONField("restarts", optional: \.restarts, .integer),
+            JSONField("pending", \.pending, .integer, missing: 0),
+            JSONField("oldestSeconds", optional: \.oldestSeconds, .integer),
+            JSONField("deadLetters", \.deadLetters, .integer, missing: 0),
+            JSONField("outbox", \.outbox, .integer, missing: 0),
+            JSONField("waiting", \.waiting, .integer, missing: 0),
+            JSONField("person", \.person, .integer, missing: 0),
+        ])
 }
 
 extension ReadinessCheck {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("name", name)
-            switch state {
-            case .ok: writer.field("state", "ok")
-            case .degraded(let reason):
-                writer.field("state", "degraded")
-                writer.field("reason", reason)
-            case .failing(let reason):
-                writer.field("state", "failing")
-                writer.field("reason", reason)
-            }
-        }
-    }
-
-    fileprivate init?(_ value: JSONValue) {
-        guard let name = value["name"]?.string else { return nil }
-        let reason = value["reason"]?.string ?? ""
-        switch value["state"]?.string {
-        case "ok": self.init(name, .ok)
-        case "degraded": self.init(name, .degraded(reason: reason))
-        case "failing": self.init(name, .failing(reason: reason))
-        default: return nil
-        }
-    }
+    /// `{"name":"handlers","state":"degraded","reason":"1 handler is down: run balloon handlers list"}`.
+    fileprivate static let form = JSONObjectForm(
+        ReadinessCheck("", .ok),
+        [
+            JSONField("name", \.name, .text),
+            JSONField(
+                write: { check, writer in
+                    let (state, reason): (String, String?) =
+                        switch check.state {
+                        case .ok: ("ok", nil)
+                        case .degraded(let reason): ("degraded", reason)
+                        case .failing(let reason): ("failing", reason)
+                        }
+                    writer.field("state", state)
+                    writer.field("reason", reason)
+                },
+                read: { object, check in
+                    let reason = object["reason"]?.string ?? ""
+                    switch object["state"]?.string {
+                    case "ok": check.state = .ok
+                    case "degraded": check.state = .degraded(reason: reason)
+                    case "failing": check.state = .failing(reason: reason)
+                    default: return false
+                    }
+                    return true
+                }),
+        ])
 }

@@ -1,4 +1,3 @@
-import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
 import MessageStore
@@ -11,35 +10,16 @@ struct StatusRoute: Sendable {
     let version: String
     let checks: ReadinessChecks
     let store: Store
-    private let deadReversals: @Sendable () -> [BusinessID: Int]
+    let deadReversals: @Sendable () -> [BusinessID: Int]
     let registry: HandlerRegistry
     let connections: ListenerConnections
     let minimumFreeBytes: @Sendable () -> UInt64
-    private let began = ContinuousClock.now
+    var began = ContinuousClock.now
 
-    init(
-        version: String, checks: ReadinessChecks, store: Store,
-        deadReversals: @escaping @Sendable () -> [BusinessID: Int], registry: HandlerRegistry,
-        connections: ListenerConnections, minimumFreeBytes: @escaping @Sendable () -> UInt64
-    ) {
-        self.version = version
-        self.checks = checks
-        self.store = store
-        self.deadReversals = deadReversals
-        self.registry = registry
-        self.connections = connections
-        self.minimumFreeBytes = minimumFreeBytes
-    }
-
-    var route: HTTPRoute {
-        HTTPRoute(.get, "/status") { _, responder in
-            checks.check { readiness in
-                Task { @concurrent in
-                    responder.respond(HTTPResponse(.ok, json: await status(readiness).json))
-                }
-            }
-            return nil
-        }
+    /// Composes the status outside the shard: the checks may wait for the disk.
+    func status() async -> ServerStatus {
+        await status(
+            await withCheckedContinuation { checked in checks.check { checked.resume(returning: $0) } })
     }
 
     private func status(_ readiness: Readiness) async -> ServerStatus {

@@ -55,69 +55,69 @@ struct InspectorDeliveries: Sendable {
                 return .json(try await trials.run(handler, trace.event, message, times: times))
             }.describing(
                 "Post the message again, or show it to another handler",
-                body: InspectorSchema.object([:], optional: Self.replayMembers),
-                answer: #"{"anyOf":[\#(InspectorSchema.posts),\#(Self.trialSchema)]}"#),
+                body: JSONSchema.object([:], optional: Self.replayMembers),
+                answer: .any(of: [.posts, Self.trialSchema])),
             InspectorRoute(.post, "/dev/v1/trials/{trial}/send", body: .json(maximumBytes: 4096)) { request in
                 let run = try request.object()["run"]?.number(in: 0...99) ?? 0
                 return .json(try await trials.send(request.path("trial"), run: run))
             }.describing(
                 "Send the replies that another handler gave",
-                body: InspectorSchema.object([:], optional: ["run": InspectorSchema.integer(0...99)]),
-                answer: InspectorSchema.object([
-                    "sent": InspectorSchema.list(
-                        InspectorSchema.object(["id": InspectorSchema.text, "outcome": InspectorSchema.text]))
+                body: JSONSchema.object([:], optional: ["run": JSONSchema.integer(0...99)]),
+                answer: JSONSchema.object([
+                    "sent": JSONSchema.list(
+                        JSONSchema.object(["id": JSONSchema.text, "outcome": JSONSchema.text]))
                 ])),
         ]
     }
 
     private static let replayMembers: KeyValuePairs = [
-        "message": InspectorSchema.anyObject, "times": InspectorSchema.integer(1...100),
-        "levers": InspectorSchema.levers,
-        "to": InspectorSchema.object(
+        "message": JSONSchema.anyObject, "times": JSONSchema.integer(1...100),
+        "levers": JSONSchema.levers,
+        "to": JSONSchema.object(
             [:],
             optional: [
-                "program": InspectorSchema.text, "url": InspectorSchema.text, "secret": InspectorSchema.text,
+                "program": JSONSchema.text, "url": JSONSchema.text, "secret": JSONSchema.text,
             ]),
     ]
-    private static let trialSchema = InspectorSchema.object([
-        "trial": InspectorSchema.text,
-        "runs": InspectorSchema.list(
-            InspectorSchema.object(
-                ["outcome": InspectorSchema.text, "ms": InspectorSchema.number],
+    private static let trialSchema = JSONSchema.object([
+        "trial": JSONSchema.text,
+        "runs": JSONSchema.list(
+            JSONSchema.object(
+                ["outcome": JSONSchema.text, "ms": JSONSchema.number],
                 optional: [
-                    "reason": InspectorSchema.text,
-                    "replies": InspectorSchema.list(InspectorSchema.anyObject),
+                    "reason": JSONSchema.text,
+                    "replies": JSONSchema.list(JSONSchema.anyObject),
                     "state": #"{"type":["object","null"]}"#,
-                    "problems": InspectorSchema.list(InspectorSchema.anyObject),
-                    "stderr": InspectorSchema.list(InspectorSchema.text),
+                    "problems": JSONSchema.list(JSONSchema.anyObject),
+                    "stderr": JSONSchema.list(JSONSchema.text),
                 ])),
     ])
-    private static let attemptSchema = InspectorSchema.object(
-        ["number": InspectorSchema.count, "result": InspectorSchema.text],
+    private static let attemptSchema = JSONSchema.object(
+        ["number": JSONSchema.count, "result": JSONSchema.text],
         optional: [
-            "at": InspectorSchema.time, "ms": InspectorSchema.number, "reason": InspectorSchema.text,
-            "state": InspectorSchema.object([
+            "at": JSONSchema.time, "ms": JSONSchema.number, "reason": JSONSchema.text,
+            "state": JSONSchema.object([
                 "before": #"{"type":["object","null"]}"#, "after": #"{"type":["object","null"]}"#,
             ]),
-            "stderr": InspectorSchema.list(InspectorSchema.text),
+            "stderr": JSONSchema.list(JSONSchema.text),
         ])
-    private static let replySchema = InspectorSchema.object(
+    private static let replySchema = JSONSchema.object(
         [
-            "id": InspectorSchema.text, "reply": InspectorSchema.text, "kind": InspectorSchema.text,
-            "status": InspectorSchema.text, "attempts": InspectorSchema.count,
-            "message": InspectorSchema.anyObject, "gateway": InspectorSchema.list(InspectorSchema.anyObject),
-        ], optional: ["reason": InspectorSchema.text])
-    private static let schema = InspectorSchema.object(
+            "id": JSONSchema.text, "reply": JSONSchema.text, "kind": JSONSchema.text,
+            "status": JSONSchema.text, "attempts": JSONSchema.count,
+            "message": JSONSchema.anyObject, "gateway": JSONSchema.list(JSONSchema.anyObject),
+        ], optional: ["reason": JSONSchema.text])
+    private static let schema = JSONSchema.object(
         [
-            "record": InspectorSchema.count, "message": InspectorSchema.anyObject,
-            "event": InspectorSchema.anyObject, "stages": InspectorSchema.list(InspectorSchema.anyObject),
-            "attempts": InspectorSchema.list(attemptSchema),
-            "log": InspectorSchema.list(InspectorSchema.text),
-            "replies": InspectorSchema.list(replySchema), "curl": InspectorSchema.text,
-            "fixture": InspectorSchema.anyObject,
+            "record": JSONSchema.count, "message": JSONSchema.anyObject,
+            "event": JSONSchema.anyObject, "stages": JSONSchema.list(JSONSchema.anyObject),
+            "attempts": JSONSchema.list(attemptSchema),
+            "log": JSONSchema.list(JSONSchema.text),
+            "replies": JSONSchema.list(replySchema), "curl": JSONSchema.text,
+            "fixture": JSONSchema.anyObject,
         ],
         optional: [
-            "headers": InspectorSchema.anyObject, "problems": InspectorSchema.list(InspectorSchema.anyObject),
+            "headers": JSONSchema.anyObject, "problems": JSONSchema.list(JSONSchema.anyObject),
         ])
 
     /// Returns the delivery that a request names, of any business.

@@ -135,7 +135,7 @@ package final class InspectorEvents: StageObserver {
                     fields: Inspector.fields + [("X-Accel-Buffering", "no")])
                 return .stream(head) { writer in try await self.follow(after: after, writer) }
             }.describing(
-                "Follow the stages and the other events", answer: InspectorSchema.text,
+                "Follow the stages and the other events", answer: JSONSchema.text,
                 mediaType: "text/event-stream")
         ]
     }

@@ -34,31 +34,31 @@ struct InspectorHandlers: Sendable {
                     })
             }.describing(
                 "List the handlers with their levers",
-                answer: InspectorSchema.object(["handlers": InspectorSchema.list(Self.schema)])),
+                answer: JSONSchema.object(["handlers": JSONSchema.list(Self.schema)])),
             InspectorRoute(.post, "/dev/v1/handler", body: .json(maximumBytes: 4096)) { request in
                 .json(try await change(try request.object()))
             }.describing(
                 "Slow a handler, stop, start, restart or kill it",
-                body: InspectorSchema.object(
+                body: JSONSchema.object(
                     [:],
                     optional: [
-                        "business": InspectorSchema.text,
-                        "delaySeconds": InspectorSchema.number(upTo: Int(Self.longestDelay)),
-                        "do": InspectorSchema.choice(Action.allCases.map(\.rawValue)),
+                        "business": JSONSchema.text,
+                        "delaySeconds": JSONSchema.number(upTo: Int(Self.longestDelay)),
+                        "do": JSONSchema.choice(Action.allCases.map(\.rawValue)),
                     ]), answer: Self.schema),
         ]
     }
 
-    private static let schema = InspectorSchema.object(
+    private static let schema = JSONSchema.object(
         [
-            "business": InspectorSchema.text, "health": InspectorSchema.text,
-            "inFlight": InspectorSchema.count, "waiting": InspectorSchema.count,
-            "stuck": InspectorSchema.count, "delaySeconds": InspectorSchema.number,
-            "stopped": InspectorSchema.flag,
+            "business": JSONSchema.text, "health": JSONSchema.text,
+            "inFlight": JSONSchema.count, "waiting": JSONSchema.count,
+            "stuck": JSONSchema.count, "delaySeconds": JSONSchema.number,
+            "stopped": JSONSchema.flag,
         ],
         optional: [
-            "restarts": InspectorSchema.count, "process": InspectorSchema.count,
-            "noiseLines": InspectorSchema.count, "downSeconds": InspectorSchema.count,
+            "restarts": JSONSchema.count, "process": JSONSchema.count,
+            "noiseLines": JSONSchema.count, "downSeconds": JSONSchema.count,
         ])
 
     private func change(_ object: JSONValue) async throws -> [UInt8] {

@@ -12,12 +12,12 @@ struct InspectorOverview: Sendable {
             InspectorRoute(.get, "/dev/v1") { _ in .json(overview) }
                 .describing(
                     "Read what the server is",
-                    answer: InspectorSchema.object([
-                        "version": InspectorSchema.text,
-                        "businesses": InspectorSchema.list(
-                            InspectorSchema.object(["slug": InspectorSchema.text, "id": InspectorSchema.text])
+                    answer: JSONSchema.object([
+                        "version": JSONSchema.text,
+                        "businesses": JSONSchema.list(
+                            JSONSchema.object(["slug": JSONSchema.text, "id": JSONSchema.text])
                         ),
-                        "devices": InspectorSchema.list(InspectorSchema.text, 0...0),
+                        "devices": JSONSchema.list(JSONSchema.text, 0...0),
                     ])),
             InspectorRoute(.get, "/dev/v1/customers") { _ in
                 .json(
@@ -27,7 +27,7 @@ struct InspectorOverview: Sendable {
                     })
             }.describing(
                 "List the customers of the phone, of which there are none",
-                answer: InspectorSchema.object(["customers": InspectorSchema.list(InspectorSchema.anyObject)])
+                answer: JSONSchema.object(["customers": JSONSchema.list(JSONSchema.anyObject)])
             ),
         ]
     }

@@ -45,8 +45,8 @@ package struct InspectorRoute: Sendable {
 
     /// Returns this operation with its description for the OpenAPI document; the schemas are JSON.
     package func describing(
-        _ summary: String, query: KeyValuePairs<String, String> = [:], body: String? = nil,
-        answer: String? = nil, mediaType: String = "application/json", status: Int? = nil
+        _ summary: String, query: KeyValuePairs<String, JSONSchema> = [:], body: JSONSchema? = nil,
+        answer: JSONSchema? = nil, mediaType: String = "application/json", status: Int? = nil
     ) -> InspectorRoute {
         var route = self
         route.description = InspectorDescription(
@@ -101,4 +101,20 @@ package struct InspectorRequest: Sendable {
 
     /// The value of a header field.
     package func field(_ name: String) -> String? { request.text(HTTPFieldName(name)) }
+}
+
+/// The description of an operation in the inspector's OpenAPI document.
+package struct InspectorDescription: Sendable {
+    /// A short phrase, such as "List the customers".
+    package let summary: String
+    /// The names and schemas of the query's parameters, all optional.
+    var query: [(name: String, schema: JSONSchema)] = []
+    /// The schema of the request's body; nil when the operation has none.
+    var body: JSONSchema?
+    /// The schema of a successful answer; nil when it has no content.
+    var answer: JSONSchema?
+    /// The media type of a successful answer.
+    var mediaType = "application/json"
+    /// The status of a successful answer.
+    var status = 200
 }

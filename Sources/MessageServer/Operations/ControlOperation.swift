@@ -1,11 +1,19 @@
-import BalloonHTTP
+package import BalloonHTTP
 import BalloonJSON
-import BusinessMessages
-package import Logging
 package import MessageStore
 
-/// One change of a data directory: a job of the running server on its control socket, and of a command when no server runs.
+/// One operation on the control socket; the job of a running server, or of a command when no server runs, if it changes data.
 package struct ControlOperation<Request: Sendable, Result: Sendable>: Sendable {
+    /// The way in which a request is answered.
+    enum Course {
+        /// As a job, whose identifier `job` is in the body: 202 while it runs, 400 with `{"error":"…"}` after a failure.
+        case job
+        /// At the end of the operation: 503 with `{"error":"…"}` after a failure.
+        case direct
+    }
+
+    /// The method on the control socket.
+    package let method: HTTPMethod
     /// The path on the control socket.
     package let path: String
     /// The members of the request's body, beside `job`.
@@ -14,24 +22,57 @@ package struct ControlOperation<Request: Sendable, Result: Sendable>: Sendable {
     package let result: JSONForm<Result>
     /// Whether only a running server can perform it.
     package let needsServer: Bool
-    /// The one implementation.
+    /// The one implementation; a thrown ``ControlRefusal`` is the answer, and has changed nothing.
     package let perform: @Sendable (Request, OperationScope) async throws -> Result
-    private let named: @Sendable (Request, Result?, Store) -> [String]
+    private let course: Course
+    private let maximumBytes: Int
+    private let audited: (@Sendable (Request, Result?, Store, inout AuditLog.Entry) -> Void)?
 
-    /// Creates an operation; `named` returns the conversations for the audit log, by their names in the ledger of erasures,
-    /// with a nil result after a failure.
+    /// Creates a change that is a job; `named` returns the conversations for the audit log, by their names in the ledger of
+    /// erasures, with a nil result after a failure.
     init(
         _ path: String, _ request: JSONObjectForm<Request>, _ result: JSONForm<Result>,
         needsServer: Bool = false,
         named: @escaping @Sendable (Request, Result?, Store) -> [String] = { _, _, _ in [] },
         perform: @escaping @Sendable (Request, OperationScope) async throws -> Result
     ) {
-        self.path = path
-        self.request = request
-        self.result = result
-        self.needsServer = needsServer
-        self.named = named
+        (method, course, self.needsServer) = (.post, .job, needsServer)
+        // The names in a command line of 2 MiB, the limit of Linux, take less.
+        maximumBytes = 16 << 20
+        (self.path, self.request, self.result) = (path, request, result)
+        audited = { wanted, result, store, entry in entry.conversations = named(wanted, result, store) }
         self.perform = perform
+    }
+
+    /// Creates an operation that reads the store.
+    init(
+        reading path: String, _ result: JSONForm<Result>, perform: @escaping @Sendable (Store) -> Result
+    ) where Request == Nothing {
+        (method, course, needsServer, maximumBytes, audited) = (.get, .direct, false, 0, nil)
+        (self.path, request, self.result) = (path, .nothing, result)
+        self.perform = { _, scope in perform(scope.store) }
+    }
+
+    /// Creates an operation of a running server; it is audited, with the business that `changing` returns, if there is `changing`.
+    init(
+        _ method: HTTPMethod, _ path: String, _ request: JSONObjectForm<Request>, _ result: JSONForm<Result>,
+        maximumBytes: Int = 4096, changing: (@Sendable (Request) -> String?)? = nil,
+        perform: @escaping @Sendable (Request, RunningOperations) async throws -> Result
+    ) {
+        (self.method, course, needsServer) = (method, .direct, true)
+        self.maximumBytes = method == .get ? 0 : maximumBytes
+        (self.path, self.request, self.result) = (path, request, result)
+        if let changing {
+            audited = { wanted, _, _, entry in entry.business = changing(wanted) }
+        } else {
+            audited = nil
+        }
+        self.perform = { request, scope in
+            guard let running = scope.running else {
+                throw ControlRefusal(.serviceUnavailable, "no server runs\n")
+            }
+            return try await perform(request, running)
+        }
     }
 
     /// The body of a request for a job.
@@ -48,65 +89,68 @@ package struct ControlOperation<Request: Sendable, Result: Sendable>: Sendable {
         (try? JSONDocument(json)).flatMap { result.read($0.root) }
     }
 
-    /// The line of the audit log; `result` is nil when the operation failed.
+    /// The line of the audit log; nil for an operation that is not audited.
+    ///
+    /// `result` is nil when the operation failed.
     package func entry(
         by author: AuditLog.Author, _ wanted: Request, _ result: Result?, _ store: Store
-    ) -> AuditLog.Entry {
-        var entry = AuditLog.Entry("POST " + path, by: author, result: result == nil ? "failed" : "done")
-        entry.conversations = named(wanted, result, store)
+    ) -> AuditLog.Entry? {
+        guard let audited else { return nil }
+        var entry = AuditLog.Entry(
+            "\(method.rawValue) \(path)", by: author, result: result == nil ? "failed" : "done")
+        audited(wanted, result, store, &entry)
         return entry
     }
 
     /// The route on the control socket.
-    ///
-    /// The answer is the result, 202 while the job runs, or 400 with `{"error":"…"}` after a failure.
     func route(_ scope: OperationScope, _ jobs: ControlJobs, _ audit: AuditLog?) -> HTTPRoute {
-        // The names in a command line of 2 MiB, the limit of Linux, take less.
-        HTTPRoute(.post, path, body: .collected(maximumBytes: 16 << 20)) { request, responder in
+        HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { request, responder in
             let body = Array(request.body)
-            guard let id = ControlJobs.id(in: body), let wanted = self.request.value(body) else {
+            let id = course == .job ? ControlJobs.id(in: body) : ""
+            guard let id, let wanted = self.request.value(body) else {
                 return HTTPResponse(.badRequest, text: "the body is not a request for \(path)\n")
             }
             let author = AuditLog.Author.user(request.peerUser)
-            jobs.run(id, responder) {
-                var (result, answer): (Result?, HTTPResponse)
-                do {
-                    let done = try await perform(wanted, scope)
-                    var writer = JSONWriter(reservingCapacity: 256)
-                    self.result.write(done, &writer)
-                    (result, answer) = (done, HTTPResponse(.ok, json: writer.finish()))
-                } catch {
-                    let refusal = JSONWriter.object { $0.field("error", "\(error)") }
-                    (result, answer) = (nil, HTTPResponse(.badRequest, json: refusal))
-                }
-                await audit?.record(entry(by: author, wanted, result, scope.store))
-                return answer
+            let work = { @Sendable in await self.response(wanted, author, scope, audit) }
+            switch course {
+            case .job: jobs.run(id, responder, work)
+            // Not on a shard: an operation may wait for the disk, or for a handler.
+            case .direct: Task { @concurrent in responder.respond(await work()) }
             }
             return nil
         }
     }
+
+    private func response(
+        _ wanted: Request, _ author: AuditLog.Author, _ scope: OperationScope, _ audit: AuditLog?
+    ) async -> HTTPResponse {
+        var (result, answer): (Result?, HTTPResponse)
+        do {
+            let done = try await perform(wanted, scope)
+            var writer = JSONWriter(reservingCapacity: 1024)
+            self.result.write(done, &writer)
+            (result, answer) = (done, HTTPResponse(.ok, json: writer.finish()))
+        } catch let refusal as ControlRefusal {
+            return refusal.answer
+        } catch {
+            (result, answer) = (
+                nil, ControlRefusal(course == .job ? .badRequest : .serviceUnavailable, error: error).answer
+            )
+        }
+        if let entry = entry(by: author, wanted, result, scope.store) { await audit?.record(entry) }
+        return answer
+    }
 }
 
-/// The store on which operations work, and the effects that only a running server has.
-package struct OperationScope: Sendable {
-    /// The open store.
-    package let store: Store
-    let logger: Logger
-    var isServed: @Sendable (BusinessID) -> Bool = { _ in true }
-    var configureErasure: @Sendable (inout CustomerErasure.Settings) -> Void = { _ in }
-    var forgetUploads: @Sendable () -> Void = {}
-    var decideReversals: @Sendable (ReversalDecision) async throws -> Void = { _ in }
-    var trim: @Sendable () async throws -> TrimReport = { TrimReport() }
+/// The answer to a request on the control socket that is refused.
+package struct ControlRefusal: Error {
+    let answer: HTTPResponse
 
-    init(_ store: Store, logger: Logger) {
-        self.store = store
-        self.logger = logger
-    }
+    /// A refusal in words, for a person.
+    init(_ status: HTTPStatus, _ text: String) { answer = HTTPResponse(status, text: text) }
 
-    /// Creates the scope of a process that has the lock of a data directory.
-    package init(alone store: Store, dataDirectory: String, logger: Logger) {
-        // The command reports failures, so nothing is logged.
-        self.init(store, logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
-        decideReversals = { try await $0.apply(to: store, dataDirectory: dataDirectory, logger: logger) }
+    /// A refusal as `{"error":"…"}`.
+    init(_ status: HTTPStatus, error: Any) {
+        answer = HTTPResponse(status, json: JSONWriter.object { $0.field("error", "\(error)") })
     }
 }

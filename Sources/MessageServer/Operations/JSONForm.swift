@@ -3,31 +3,36 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// The form of a value in JSON: how it is written and read.
+/// The form of a value in JSON: how it is written, read, and described.
 package struct JSONForm<Value>: Sendable {
+    let schema: JSONSchema
     let write: @Sendable (Value, inout JSONWriter) -> Void
     /// Returns nil for JSON of another form.
     let read: @Sendable (JSONValue) -> Value?
 
     init(
-        write: @escaping @Sendable (Value, inout JSONWriter) -> Void,
-        read: @escaping @Sendable (JSONValue) -> Value?
+        _ schema: JSONSchema = "{}", write: @escaping @Sendable (Value, inout JSONWriter) -> Void,
+        read: @escaping @Sendable (JSONValue) -> Value? = { _ in nil }
     ) {
+        self.schema = schema
         self.write = write
         self.read = read
     }
 
     /// A form that is another form of `Inner`.
     init<Inner>(
-        _ inner: JSONForm<Inner>, _ value: @escaping @Sendable (Inner) -> Value?,
-        _ text: @escaping @Sendable (Value) -> Inner
+        _ inner: JSONForm<Inner>, schema: JSONSchema? = nil,
+        _ value: @escaping @Sendable (Inner) -> Value?, _ text: @escaping @Sendable (Value) -> Inner
     ) {
-        self.init(write: { inner.write(text($0), &$1) }, read: { inner.read($0).flatMap(value) })
+        self.init(
+            schema ?? inner.schema, write: { inner.write(text($0), &$1) },
+            read: { inner.read($0).flatMap(value) })
     }
 
     /// A list; every element must have the form.
     static func list<Element>(_ form: JSONForm<Element>) -> JSONForm<[Element]> where Value == [Element] {
         JSONForm(
+            .list(form.schema),
             write: { elements, writer in
                 writer.array { writer in for element in elements { form.write(element, &writer) } }
             },
@@ -40,15 +45,17 @@ package struct JSONForm<Value>: Sendable {
 }
 
 extension JSONForm<String> {
-    static let text = JSONForm(write: { $1.string($0) }, read: \.string)
+    /// A SHA-256 in lower-case hexadecimal.
+    static let hash = JSONForm(.text, schema: .hash, { $0 }, { $0 })
+    static let text = JSONForm(.text, write: { $1.string($0) }, read: \.string)
 }
 
 extension JSONForm<Bool> {
-    static let flag = JSONForm(write: { $1.bool($0) }, read: \.bool)
+    static let flag = JSONForm(.flag, write: { $1.bool($0) }, read: \.bool)
 }
 
 extension JSONForm<Int> {
-    static let integer = JSONForm(write: { $1.int($0) }, read: \.int)
+    static let integer = JSONForm(.count, write: { $1.int($0) }, read: \.int)
 }
 
 extension JSONForm<UInt64> {
@@ -57,7 +64,7 @@ extension JSONForm<UInt64> {
 }
 
 extension JSONForm<Timestamp> {
-    static let time = JSONForm(.text, { Timestamp(rfc3339: $0) }, \.rfc3339)
+    static let time = JSONForm(.text, schema: .time, { Timestamp(rfc3339: $0) }, \.rfc3339)
 }
 
 extension JSONForm<BusinessID> {
@@ -81,8 +88,15 @@ extension JSONForm<ReplyID> {
     static let reply = JSONForm(.text, { ReplyID($0) }, { "\($0)" })
 }
 
+extension JSONForm<JSONValue> {
+    /// A value of a document, with this schema.
+    static func value(_ schema: JSONSchema) -> JSONForm {
+        JSONForm(schema, write: { $1.value($0) }, read: { $0 })
+    }
+}
+
 extension JSONForm<Person> {
-    static let person = JSONForm(write: { $0.write(to: &$1) }, read: { Person($0) })
+    static let person = JSONForm(.anyObject, write: { $0.write(to: &$1) }, read: { Person($0) })
 }
 
 extension JSONForm where Value: RawRepresentable & SendableMetatype, Value.RawValue == String {

@@ -5,15 +5,19 @@ typealias MemberPath<Root, Value> = any WritableKeyPath<Root, Value> & Sendable
 
 /// One member of an object in JSON, or several that are read and written together.
 package struct JSONField<Root>: Sendable {
+    /// The name and the schema of the member; empty for members that are read and written by functions.
+    let described: [(name: String, schema: JSONSchema)]
     let write: @Sendable (Root, inout JSONWriter) -> Void
     /// Reads the member of an object into `Root`; returns false when the object has another form.
     let read: @Sendable (JSONValue, inout Root) -> Bool
 
     /// Members that are written and read by functions.
     init(
+        _ described: [(name: String, schema: JSONSchema)] = [],
         write: @escaping @Sendable (Root, inout JSONWriter) -> Void,
         read: @escaping @Sendable (JSONValue, inout Root) -> Bool = { _, _ in true }
     ) {
+        self.described = described
         self.write = write
         self.read = read
     }
@@ -23,6 +27,7 @@ package struct JSONField<Root>: Sendable {
         _ name: String, _ path: MemberPath<Root, Value>, _ form: JSONForm<Value>
     ) {
         self.init(
+            [(name, form.schema)],
             write: { root, writer in
                 writer.key(name)
                 form.write(root[keyPath: path], &writer)
@@ -41,6 +46,7 @@ package struct JSONField<Root>: Sendable {
         isStrict: Bool = false
     ) {
         self.init(
+            [(name, form.schema.optional)],
             write: { root, writer in
                 guard let value = root[keyPath: path] else { return }
                 writer.key(name)
@@ -59,6 +65,7 @@ package struct JSONField<Root>: Sendable {
         missing: Value, omitted: Value? = nil
     ) {
         self.init(
+            [(name, omitted == nil ? form.schema : form.schema.optional)],
             write: { root, writer in
                 guard root[keyPath: path] != omitted else { return }
                 writer.key(name)
@@ -70,18 +77,47 @@ package struct JSONField<Root>: Sendable {
             })
     }
 
+    /// A member whose value is an object with further members of `Root`; without it, they are read as missing.
+    init(_ name: String, _ fields: [JSONField<Root>], named: String? = nil) {
+        let schema = JSONSchema.object(fields.flatMap(\.described), isClosed: true)
+        self.init(
+            [(name, named.map { schema.named($0) } ?? schema)],
+            write: { root, writer in
+                writer.key(name)
+                writer.object { writer in for field in fields { field.write(root, &writer) } }
+            },
+            read: { object, root in
+                guard let inner = object[name] else { return true }
+                return fields.allSatisfy { $0.read(inner, &root) }
+            })
+    }
+
     /// A flag that is absent when it is false.
     init(flag name: String, _ path: MemberPath<Root, Bool>) {
         self.init(name, path, .flag, missing: false, omitted: false)
     }
 
+    /// A member that is only written.
+    init<Value>(_ name: String, _ form: JSONForm<Value>, _ value: @escaping @Sendable (Root) -> Value) {
+        self.init(
+            [(name, form.schema)],
+            write: { root, writer in
+                writer.key(name)
+                form.write(value(root), &writer)
+            })
+    }
+
     /// A member that is only written; nil omits it.
-    init<Value>(_ name: String, _ form: JSONForm<Value>, _ value: @escaping @Sendable (Root) -> Value?) {
-        self.init(write: { root, writer in
-            guard let value = value(root) else { return }
-            writer.key(name)
-            form.write(value, &writer)
-        })
+    init<Value>(
+        _ name: String, optional form: JSONForm<Value>, _ value: @escaping @Sendable (Root) -> Value?
+    ) {
+        self.init(
+            [(name, form.schema.optional)],
+            write: { root, writer in
+                guard let value = value(root) else { return }
+                writer.key(name)
+                form.write(value, &writer)
+            })
     }
 }
 
@@ -89,19 +125,20 @@ package struct JSONField<Root>: Sendable {
 package struct JSONObjectForm<Value: Sendable>: Sendable {
     private let fields: [JSONField<Value>]
     private let empty: Value?
+    private let limits: JSONLimits
     private let isValid: @Sendable (Value) -> Bool
 
     /// Creates a form; reading begins with `empty`, and refuses a value that `isValid` refuses.
     init(
-        _ empty: Value, _ fields: [JSONField<Value>],
+        _ empty: Value, _ fields: [JSONField<Value>], limits: JSONLimits = JSONLimits(),
         isValid: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) {
-        (self.empty, self.fields, self.isValid) = (empty, fields, isValid)
+        (self.empty, self.fields, self.limits, self.isValid) = (empty, fields, limits, isValid)
     }
 
     /// Creates the form of an object that is only written.
     init(written fields: [JSONField<Value>]) {
-        (self.fields, empty, isValid) = (fields, nil, { _ in false })
+        (self.fields, empty, limits, isValid) = (fields, nil, JSONLimits(), { _ in false })
     }
 
     /// Writes the members of the object.
@@ -121,15 +158,22 @@ package struct JSONObjectForm<Value: Sendable>: Sendable {
         return isValid(value) ? value : nil
     }
 
-    /// Reads JSON; nil when it is not an object of this form. Text that is not JSON has no members.
+    /// Reads JSON; nil when it is not an object of this form.
+    ///
+    /// Text that is not JSON has no members.
     package func value(_ json: [UInt8]) -> Value? {
-        guard let document = try? JSONDocument(json) else { return fields.isEmpty ? empty : nil }
-        return value(document.root)
+        let document = (try? JSONDocument(json, limits: limits)) ?? (try? JSONDocument(Array("{}".utf8)))
+        return document.flatMap { value($0.root) }
     }
 
     /// The form of the whole object, as a member of another one.
-    var form: JSONForm<Value> {
-        JSONForm(
+    var form: JSONForm<Value> { form(named: nil) }
+
+    /// The form of the whole object, whose schema is a component of the document.
+    func form(named name: String?) -> JSONForm<Value> {
+        let schema = JSONSchema.object(fields.flatMap(\.described), isClosed: true)
+        return JSONForm(
+            name.map { schema.named($0) } ?? schema,
             write: { value, writer in writer.object { write(value, to: &$0) } }, read: { value($0) })
     }
 }

@@ -195,7 +195,15 @@ package enum Operations {
         try await scope.store.repairJournal()
     }
 
-    private static func listed<Element: Sendable>(
+    /// Lists the records that ``repair`` would remove.
+    package static let damage = ControlOperation(reading: "/damage", .repair) { $0.repairPreview }
+
+    /// The numbers of `StoreStatistics`.
+    static let statistics = ControlOperation(
+        reading: "/statistics", JSONForm(write: { $1.raw($0.json) })
+    ) { $0.statistics }
+
+    static func listed<Element: Sendable>(
         _ name: String, _ form: JSONForm<Element>
     ) -> JSONForm<[Element]> {
         JSONObjectForm([], [JSONField(name, \.self, .list(form))]).form

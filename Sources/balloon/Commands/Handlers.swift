@@ -7,6 +7,7 @@ import BusinessMessages
 import HandlerBridges
 import HandlerKit
 import Logging
+import MessageServer
 import Simulator
 import Synchronization
 
@@ -28,7 +29,7 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ControlSocket(data: try options.data).ask("GET", "/handlers")
+            let answer = try await ControlSocket(data: try options.data).ask(Operations.handlers, Nothing())
             guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
             options.writeHeader("BUSINESS", "HEALTH", "STATE")
             for handler in handlers {
@@ -68,7 +69,7 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            _ = try await ask("/handlers/restart", business, options)
+            _ = try await ask(Operations.restartHandler, business, options)
             options.write(
                 "\(business) restarted\n",
                 json: jsonLine { writer in
@@ -89,7 +90,7 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ask("/handlers/logs", business, options)
+            let answer = try await ask(Operations.handlerLogs, business, options)
             guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
             for line in lines {
                 let text = line.string ?? ""
@@ -99,12 +100,11 @@ struct Handlers: AsyncParsableCommand {
     }
 
     private static func ask(
-        _ target: String, _ business: String, _ options: ReadingOptions
+        _ operation: ControlOperation<String?, [String]>, _ business: String, _ options: ReadingOptions
     ) async throws -> [UInt8] {
-        let question = JSONWriter.object { $0.field("business", business) }
         do {
             return try await ControlSocket(data: try options.data).ask(
-                "POST", target, question, timeout: ControlSocket.restartTimeout)
+                operation, business, timeout: ControlSocket.restartTimeout)
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with a handler",

@@ -46,8 +46,8 @@ struct JournalCommands: AsyncParsableCommand {
                 StandardStream.error.write(text(damage, isDone: false))
                 return true
             }
-            if resume == nil, let answer = try await ControlSocket.get("/damage", data: data),
-                !confirms(try StoreChange.result(answer, JournalRepair.init))
+            if resume == nil, let answer = try await ControlSocket.get(Operations.damage.path, data: data),
+                !confirms(try StoreChange.result(answer, Operations.damage.answer))
             {
                 return
             }

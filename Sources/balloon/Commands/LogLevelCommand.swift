@@ -2,6 +2,7 @@ import ArgumentParser
 import BalloonJSON
 import BalloonPOSIX
 import Logging
+import MessageServer
 
 /// `balloon log-level`: shows or changes the log level of the running server.
 struct LogLevelCommand: AsyncParsableCommand {
@@ -41,9 +42,9 @@ struct LogLevelCommand: AsyncParsableCommand {
         let answer: [UInt8]
         do {
             if let level {
-                answer = try await socket.ask("POST", "/log-level", body(level))
+                answer = try await socket.ask(Operations.changeLogLevel, change(to: level))
             } else {
-                answer = try await socket.ask("GET", "/log-level")
+                answer = try await socket.ask(Operations.logLevel, Nothing())
             }
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
@@ -54,13 +55,13 @@ struct LogLevelCommand: AsyncParsableCommand {
         options.write(Self.text(root), json: terminalJSON(String(decoding: answer, as: UTF8.self)) + "\n")
     }
 
-    private func body(_ level: String) -> [UInt8] {
-        JSONWriter.object { writer in
-            if level == Self.reset { return writer.field("reset", true) }
-            writer.field("level", level)
-            writer.field("seconds", time)
-            writer.field("business", business)
-        }
+    private func change(to level: String) -> LogLevelChange {
+        var change = LogLevelChange()
+        change.isReset = level == Self.reset
+        guard !change.isReset else { return change }
+        change.level = Logger.Level(rawValue: level)
+        (change.seconds, change.business) = (time, business)
+        return change
     }
 
     /// Returns the answer as a line: `debug for fish for 9 min 58 s, then info`, or `info`.

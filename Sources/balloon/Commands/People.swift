@@ -1,5 +1,6 @@
 import ArgumentParser
 import BalloonJSON
+import MessageServer
 
 /// `balloon people …`: whether the people of a business are available to answer its customers.
 struct People: AsyncParsableCommand {
@@ -17,7 +18,7 @@ struct People: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ControlSocket(data: try options.data).ask("GET", "/people")
+            let answer = try await ControlSocket(data: try options.data).ask(Operations.people, Nothing())
             guard let people = try JSONDocument(answer).root["people"]?.elements else { return }
             options.writeHeader("BUSINESS", "PEOPLE", "CONVERSATIONS")
             for business in people {
@@ -78,13 +79,10 @@ struct People: AsyncParsableCommand {
     private static func change(
         _ business: String, isOpen: Bool, _ text: String?, _ options: ReadingOptions
     ) async throws {
-        let request = JSONWriter.object { writer in
-            writer.field("business", business)
-            writer.field("open", isOpen)
-            writer.field("text", text)
-        }
+        guard let presence = Presence(isOpen: isOpen, text: text) else { return }
         do {
-            _ = try await ControlSocket(data: try options.data).ask("POST", "/people", request)
+            _ = try await ControlSocket(data: try options.data).ask(
+                Operations.changePeople, PeopleChange(business, presence))
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with people",

@@ -42,11 +42,11 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func show(_ socket: ControlSocket, after prefix: String = "") async throws {
-        let answer = try await socket.ask("GET", "/status")
+        let answer = try await socket.ask(Operations.status, Nothing())
         guard !options.json else {
             return StandardStream.output.write(terminalJSON(String(decoding: answer, as: UTF8.self)) + "\n")
         }
-        guard let status = ServerStatus(try JSONDocument(answer).root) else {
+        guard let status = ServerStatus.form.value(try JSONDocument(answer).root) else {
             throw CommandFailure.refused(status: 200, answer: "the answer is not a status")
         }
         StandardStream.output.write(prefix + StatusRendering.text(status, style: .output))

@@ -52,7 +52,7 @@ enum DoctorExamination {
         examine(path, &facts)
         // A server that does not answer is one that does not run.
         if let answer = try? await ControlSocket.get("/status", data: path) {
-            facts.server = (try? JSONDocument(answer)).flatMap { ServerStatus($0.root) }
+            facts.server = ServerStatus.form.value(answer)
         }
         return facts
     }

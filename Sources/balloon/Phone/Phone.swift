@@ -128,7 +128,7 @@ final class Phone: Sendable {
                 let name = try await files.store(reader)
                 return .json(JSONWriter.object { $0.field("file", name) }, .created)
             }.describing(
-                "Store a file for an attachment", body: InspectorSchema.bytes, answer: PhoneSchema.file,
+                "Store a file for an attachment", body: JSONSchema.bytes, answer: PhoneSchema.file,
                 status: 201),
             InspectorRoute(.get, "/dev/v1/misbehaviour") { [self] _ in .json(misbehaviour) }
                 .describing("Read the rules of the simulated gateway", answer: PhoneSchema.rules),
@@ -167,12 +167,12 @@ final class Phone: Sendable {
             ) { [self] request in .json(try await send(request)) }
             .describing(
                 "Post one message of the customer, or several", body: PhoneSchema.newMessage,
-                answer: InspectorSchema.posts),
+                answer: JSONSchema.posts),
             InspectorRoute(
                 .post, "/dev/v1/customers/{id}/answers", body: .json(maximumBytes: Self.maximumAnswerBytes)
             ) { [self] request in .json(try await answer(request)) }
             .describing(
-                "Answer a message of the business", body: PhoneSchema.answer, answer: InspectorSchema.posts),
+                "Answer a message of the business", body: PhoneSchema.answer, answer: JSONSchema.posts),
             InspectorRoute(
                 .post, "/dev/v1/customers/{id}/payments", body: .json(maximumBytes: 65_536)
             ) { [self] request in .json(try await pay(request)) }
@@ -184,13 +184,13 @@ final class Phone: Sendable {
             }.describing(
                 "Read the thread and its queued replies",
                 query: [
-                    "after": InspectorSchema.count, "before": InspectorSchema.count,
-                    "limit": InspectorSchema.integer(1...500), "wait": InspectorSchema.integer(0...25),
+                    "after": JSONSchema.count, "before": JSONSchema.count,
+                    "limit": JSONSchema.integer(1...500), "wait": JSONSchema.integer(0...25),
                 ], answer: PhoneSchema.thread),
             InspectorRoute(.get, "/dev/v1/customers/{id}/messages/{message}/attachments/{n}") { [self] in
                 try attachment($0)
             }.describing(
-                "Read an attachment of the thread", answer: InspectorSchema.bytes,
+                "Read an attachment of the thread", answer: JSONSchema.bytes,
                 mediaType: "application/octet-stream"),
         ]
     }

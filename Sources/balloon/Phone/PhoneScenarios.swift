@@ -32,13 +32,13 @@ struct PhoneScenarios: Sendable {
                 .describing("List the folder's scenarios", answer: PhoneSchema.scenarios),
             InspectorRoute(.get, "/dev/v1/scenarios/{name}") { request in
                 .json(try read(request.path("name")))
-            }.describing("Read a scenario", answer: InspectorSchema.anyObject),
+            }.describing("Read a scenario", answer: JSONSchema.anyObject),
             InspectorRoute(
                 .put, "/dev/v1/scenarios/{name}", body: .json(maximumBytes: Self.maximumBytes)
             ) { request in
                 .json(try write(try request.object(), as: request.path("name")))
             }.describing(
-                "Save a scenario", body: InspectorSchema.anyObject, answer: PhoneSchema.savedScenario),
+                "Save a scenario", body: JSONSchema.anyObject, answer: PhoneSchema.savedScenario),
             InspectorRoute(
                 .post, "/dev/v1/scenarios/play", body: .json(maximumBytes: Self.maximumBytes)
             ) { request in

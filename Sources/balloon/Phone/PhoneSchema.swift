@@ -3,7 +3,7 @@ import MessageServer
 
 /// The JSON schemas of the simulated phone's requests and answers, for the OpenAPI document of the inspector, the page of `balloon dev`.
 enum PhoneSchema {
-    private typealias Schema = InspectorSchema
+    private typealias Schema = JSONSchema
 
     static let overview = Schema.object([
         "version": Schema.text,

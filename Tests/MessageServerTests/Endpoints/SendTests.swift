@@ -35,7 +35,7 @@ import Testing
         let answer = try await post(
             Self.request(#"{"type":"text","body":"Your bread is ready."}"#, to: customer.id), server)
         #expect(answer.status == 200)
-        let outcome = try #require(SendAnswer(answer.body))
+        let outcome = try #require(Operations.send.answer(answer.body))
         #expect(outcome.result == .accepted(status: 200))
         let sent = try #require(server.gateway.messages(for: customer.id).last)
         #expect(sent.id == outcome.id)
@@ -71,7 +71,9 @@ import Testing
                 business: ServerUnderTest.business, customer: customer.id,
                 message: try JSONDocument(Array(#"{"type":"text","body":"x"}"#.utf8)), files: [],
                 wait: .seconds(50), isAutomatic: isAutomatic)
-            #expect(SendAnswer(try await post(request, server).body)?.result == .accepted(status: 200))
+            #expect(
+                Operations.send.answer(try await post(request, server).body)?.result == .accepted(status: 200)
+            )
         }
         #expect(server.gateway.messages(for: customer.id).map(\.isAutomatic) == [true, false, true])
         await server.stop()
@@ -85,7 +87,7 @@ import Testing
         let file = OutboundFile(path: path, mimeType: "text/plain")
         let answer = try await post(
             Self.request(#"{"type":"text","body":"The list"}"#, to: customer.id, files: [file]), server)
-        #expect(SendAnswer(answer.body)?.result == .accepted(status: 200))
+        #expect(Operations.send.answer(answer.body)?.result == .accepted(status: 200))
         let sent = try #require(server.gateway.messages(for: customer.id).last?.message.root)
         #expect(sent["body"]?.string == "The list\u{FFFC}")
         #expect(sent["attachments"].flatMap({ Array($0.elements).first })?["size"]?.string == "3")
@@ -103,9 +105,8 @@ import Testing
     func `a file that a full disk refuses is answered with 503, an unusable file with 400`(
         _ code: Int32, _ status: Int
     ) {
-        let answer = SendRoute.answer(
-            to: SendRefusal.fileUnreadable(SystemError("write", code: code), attachment: 0))
-        #expect(answer.status.code == status)
+        let refusal = ControlRefusal(.fileUnreadable(SystemError("write", code: code), attachment: 0))
+        #expect(refusal.answer.status.code == status)
     }
 
     @Test func `the reason of a failed rebuild is also in the log`() async throws {
@@ -150,10 +151,10 @@ import Testing
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         let text = #"{"type":"text","body":"x"}"#
         let refused = try await post(Self.request(text, to: customer.id), server)
-        #expect(SendAnswer(refused.body)?.result?.status == 400)
+        #expect(Operations.send.answer(refused.body)?.result?.status == 400)
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
         let waiting = try await post(Self.request(text, to: customer.id, wait: .zero), server)
-        let answer = try #require(SendAnswer(waiting.body))
+        let answer = try #require(Operations.send.answer(waiting.body))
         #expect(answer.result == nil)
         // The server continues to retry without a waiting caller.
         let sent = await server.gateway.waitForMessages(customer: customer.id)
@@ -174,12 +175,12 @@ import Testing
         #expect(try await customer.post(customer.message(.close)).status == 200)
         let answer = try await post(
             Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-        #expect(SendAnswer(answer.body)?.result?.name == "dropped")
+        #expect(Operations.send.answer(answer.body)?.result?.name == "dropped")
         // The same holds when the close is further back than the lines that a handler gets.
         for _ in 0..<51 {
             let again = try await post(
                 Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-            #expect(SendAnswer(again.body)?.result?.name == "dropped")
+            #expect(Operations.send.answer(again.body)?.result?.name == "dropped")
         }
         #expect(server.gateway.messages(for: customer.id).count == 1)
         await server.stop()

@@ -35,36 +35,37 @@ enum EventRoutes {
             "after", .text(maximumBytes: 64), "The id of the last event that the caller has.")
         return [
             APIRoute(
-                .get, "/v1/events", may: .read, query: [business, type, after], "Follow what happens",
-                .eventPage
-            ) { request, responder in
-                do throws(APIProblem) {
-                    let filter = try filter(of: request)
-                    let cursor =
-                        (request.field("last-event-id") ?? request["after"])
-                        .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
-                    let format = try EventFormat(accept: request.field("accept"))
-                    let wait = Preference.waitSeconds(request.field("prefer"))
-                    Task {
-                        // The first follower makes the hub read the store's events.
-                        await hub.begin()
-                        do throws(APIProblem) {
-                            switch format {
-                            case .stream: try EventStream(hub, filter, cursor).start(responder)
-                            case .page:
-                                EventPage(
-                                    hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds))
-                                ).start(cursor, responder)
+                .get, "/v1/events", may: .read, query: [business, type, after], headers: headers,
+                "Follow what happens", .events(page: .eventPage),
+                handler: .direct { request, responder in
+                    do throws(APIProblem) {
+                        let filter = try filter(of: request)
+                        let cursor =
+                            (request.field("last-event-id") ?? request["after"])
+                            .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
+                        let format = try EventFormat(accept: request.field("accept"))
+                        let wait = Preference.waitSeconds(request.field("prefer"))
+                        Task {
+                            // The first follower makes the hub read the store's events.
+                            await hub.begin()
+                            do throws(APIProblem) {
+                                switch format {
+                                case .stream: try EventStream(hub, filter, cursor).start(responder)
+                                case .page:
+                                    EventPage(
+                                        hub: hub, filter: filter,
+                                        wait: .seconds(min(wait, maximumWaitSeconds))
+                                    ).start(cursor, responder)
+                                }
+                            } catch {
+                                responder.respond(error)
                             }
-                        } catch {
-                            responder.respond(error)
                         }
+                    } catch {
+                        responder.respond(error)
                     }
-                } catch {
-                    responder.respond(error)
-                }
-                return nil
-            }.describing(headers: headers)
+                    return nil
+                })
         ]
     }
 

@@ -23,7 +23,6 @@ struct SendingRoutes: Sendable {
     /// The maximum number of requests of one token that wait for outcomes.
     static let maximumWaiting = 1024
     private static let business = "/v1/businesses/{slug}"
-    private static let body = APIRoute.Body.json(maximumBytes: 8 << 20)
     private static let query = [
         APIParameter("dryRun", .flag, "With true the message is checked and not sent.")
     ]
@@ -48,21 +47,25 @@ struct SendingRoutes: Sendable {
 
     func routes() -> [APIRoute] {
         [
-            APIRoute(
-                .post, Self.business + "/conversations/{c}/messages", may: .send, query: Self.query,
-                body: Self.body, "Send a message", .sent
-            ) { request, responder in
+            route("/conversations/{c}/messages", .newMessage, "Send a message") { request, responder in
                 let message = try SendingBody(request.body, namesCustomer: false)
                 return try await send(message, to: customer(request), request, responder)
-            }.describing(body: .newMessage, headers: Self.headers, creates: true),
-            APIRoute(
-                .post, Self.business + "/messages", may: .send, query: Self.query, body: Self.body,
-                "Invite a customer", .sent
-            ) { request, responder in
+            },
+            route("/messages", .newInvitation, "Invite a customer") { request, responder in
                 let message = try SendingBody(request.body, namesCustomer: true)
                 return try await send(message, to: message.invited, request, responder)
-            }.describing(body: .newInvitation, headers: Self.headers, creates: true),
+            },
         ]
+    }
+
+    private func route(
+        _ path: String, _ body: JSONSchema, _ summary: String,
+        send: @escaping @Sendable (APIRequest, APIResponder) async throws -> APIAnswer
+    ) -> APIRoute {
+        APIRoute(
+            .post, Self.business + path, may: .send, query: Self.query, headers: Self.headers,
+            body: .json(maximumBytes: 8 << 20, body), summary, .json(.sent, creates: true),
+            handler: .blocking(send))
     }
 
     /// The customer of the conversation in the path.

@@ -18,37 +18,39 @@ struct UploadRoute: Sendable {
 
     var route: APIRoute {
         APIRoute(
-            .post, Self.path, may: .send, body: .pulled(maximumBytes: maximumBytes), "Upload an attachment",
-            .upload
-        ) { request, responder in
-            guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
-            let wanted = try ContentDigest.sha256(request.list("content-digest"))
-            let upload = try Self.onDisk {
-                try uploads.begin(for: request.business.id, token: request.token.name)
+            .post, Self.path, may: .send, headers: [Self.contentDigest],
+            body: .pulled(maximumBytes: maximumBytes), "Upload an attachment",
+            .json(.upload, creates: true), handler: .blocking(upload))
+    }
+
+    private func upload(_ request: APIRequest, _ responder: APIResponder) async throws -> APIAnswer? {
+        guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
+        let wanted = try ContentDigest.sha256(request.list("content-digest"))
+        let upload = try Self.onDisk {
+            try uploads.begin(for: request.business.id, token: request.token.name)
+        }
+        // The client decides how long the upload takes, so stop counting it as in flight.
+        responder.releasePermit()
+        let digest = SHA256Stream()
+        var sizeBytes = 0
+        do {
+            while let piece = try await reader.next() {
+                sizeBytes += piece.count
+                guard sizeBytes <= maximumBytes() else { throw APIProblem(.tooLarge) }
+                if wanted != nil { digest.append(piece) }
+                try Self.onDisk { try upload.append(piece) }
             }
-            // The client decides how long the upload takes, so stop counting it as in flight.
-            responder.releasePermit()
-            let digest = SHA256Stream()
-            var sizeBytes = 0
-            do {
-                while let piece = try await reader.next() {
-                    sizeBytes += piece.count
-                    guard sizeBytes <= maximumBytes() else { throw APIProblem(.tooLarge) }
-                    if wanted != nil { digest.append(piece) }
-                    try Self.onDisk { try upload.append(piece) }
-                }
-            } catch is HTTPStreamError {
-                // The client has disconnected, or was told that the content is too large.
-                return nil
-            }
-            guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
-            if let wanted, digest.bytes != wanted { throw APIProblem(.digestMismatch) }
-            let id = try Self.onDisk { try upload.finish() }
-            return APIAnswer(.created) { writer in
-                writer.field("id", id)
-                writer.field("size", sizeBytes)
-            }
-        }.describing(body: .bytes, headers: [Self.contentDigest], creates: true)
+        } catch is HTTPStreamError {
+            // The client has disconnected, or was told that the content is too large.
+            return nil
+        }
+        guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
+        if let wanted, digest.bytes != wanted { throw APIProblem(.digestMismatch) }
+        let id = try Self.onDisk { try upload.finish() }
+        return APIAnswer(.created) { writer in
+            writer.field("id", id)
+            writer.field("size", sizeBytes)
+        }
     }
 
     private static func onDisk<Result>(_ work: () throws -> Result) throws -> Result {
