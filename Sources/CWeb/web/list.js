@@ -181,7 +181,7 @@ export class List {
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
     say(row.why, one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
-    say(row.state, isOverdue(waits) ? "Overdue" : desk.view === "all" ? person : "");
+    say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person].filter(Boolean).join(" · "));
     row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
   }
 }
