@@ -14,14 +14,16 @@ package enum FreeMemory {
         _ = mallopt(M_MMAP_THRESHOLD, 512 << 10)
     }
 
-    /// Limits the C library to two memory arenas for each processor, in the whole process.
+    /// Limits the C library to one memory arena for two processors, in the whole process.
+    ///
+    /// It has its full effect only before another thread begins.
     ///
     /// The library's own limit is eight for each processor. Each thread that allocates gets an arena, and an
-    /// arena keeps the most memory that it ever needed: after a burst, the resident memory was four times the
-    /// memory in use.
+    /// arena keeps the most memory that it ever needed. Memory that one thread allocates and another frees is then spread
+    /// over all arenas: in a flood, the resident memory was four times the memory in use.
     package static func limitArenas() {
         // This call cannot fail: the option is a known constant.
-        _ = mallopt(M_ARENA_MAX, CInt(clamping: 2 * ProcessorCount.available()))
+        _ = mallopt(M_ARENA_MAX, CInt(clamping: max(1, ProcessorCount.available() / 2)))
     }
 
     /// Returns free memory to the system; called after a single piece of work that needed much memory.

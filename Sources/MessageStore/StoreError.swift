@@ -79,6 +79,15 @@ package enum StoreError: Error, Hashable, Sendable {
     case assignment(AssignmentRefusal)
 }
 
+extension StoreError {
+    /// Runs `body`; an error of the system names the file or folder at `path`.
+    static func naming<Result>(
+        _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(SystemError) { return try body() } catch { throw .unavailable(path: path(), error) }
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     /// One line for an operator: the problem and its place.
     package var description: String {

@@ -26,6 +26,7 @@ import MessageServer
         ])
 
     static func main() async {
+        FreeMemory.limitArenas()
         // A background queue writes the log lines; wait until it has written the last ones. A stop by signal has
         // already waited, within its limit.
         defer {

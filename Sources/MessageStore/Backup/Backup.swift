@@ -81,8 +81,8 @@ package struct Backup {
         _ report: Report, in dataDirectory: String
     ) throws(StoreError) {
         let path = DataDirectory(path: dataDirectory).lastBackup
-        do throws(SystemError) { try AtomicFile.write(report.manifest.content, to: path) } catch {
-            throw .unavailable(path: path, error)
+        try StoreError.naming(path) { () throws(SystemError) in
+            try AtomicFile.write(report.manifest.content, to: path)
         }
     }
 

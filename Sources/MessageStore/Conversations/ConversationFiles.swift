@@ -98,9 +98,8 @@ package struct ConversationFiles: Sendable {
         }
         guard try holds(path) else { return [] }
         let texts = try tail(path, maximum: .max)
-        let header: ConversationHeader
-        do throws(SystemError) { header = try ConversationHeader(of: File(path, for: .reading)) } catch {
-            throw StoreError.unavailable(path: path, error)
+        let header: ConversationHeader = try StoreError.naming(path) { () throws(SystemError) in
+            try ConversationHeader(of: File(path, for: .reading))
         }
         return ConversationLine.merging(
             try parse(texts, lastSequence: header.from + texts.count - 1, path: path))
@@ -117,29 +116,22 @@ package struct ConversationFiles: Sendable {
     }
 
     private func tail(_ path: String, maximum: Int) throws -> [[UInt8]] {
-        let lines: [[UInt8]]
-        let isSound: Bool
-        do throws(SystemError) {
+        let (lines, isSound) = try StoreError.naming(path) { () throws(SystemError) in
             let file = try File(path, for: .reading)
-            let (found, completeBytes) = try ConversationTail.lines(of: file, maximum: maximum)
-            lines = found
-            isSound = try ConversationTail.isSound(file, behind: completeBytes)
-        } catch {
-            throw StoreError.unavailable(path: path, error)
+            let (lines, completeBytes) = try ConversationTail.lines(of: file, maximum: maximum)
+            return (lines, try ConversationTail.isSound(file, behind: completeBytes))
         }
         guard isSound else { throw StoreError.damaged(file: path, line: 0) }
         return lines
     }
 
     func holds(_ path: String) throws -> Bool {
-        do throws(SystemError) { return try Directory.holds(path) } catch {
-            throw StoreError.unavailable(path: path, error)
-        }
+        try StoreError.naming(path) { () throws(SystemError) in try Directory.holds(path) }
     }
 
     private func names(_ folder: String) throws -> [String] {
-        do throws(SystemError) { return try Directory.names(in: directory + folder) } catch {
-            throw StoreError.unavailable(path: directory + folder, error)
+        try StoreError.naming(directory + folder) { () throws(SystemError) in
+            try Directory.names(in: directory + folder)
         }
     }
 }

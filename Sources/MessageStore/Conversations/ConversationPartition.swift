@@ -78,11 +78,9 @@ final class ConversationPartition: Sendable {
                 try pool.beginReplacing(name, adding: entries)
             }
             guard let replacement else { return }
-            let file: AtomicFile.Replacement
-            do throws(SystemError) {
-                file = try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-            } catch {
-                throw .unavailable(path: replacement.path, error)
+            let file: AtomicFile.Replacement = try StoreError.naming(replacement.path) {
+                () throws(SystemError) in
+                try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
             }
             if try withPool({ pool throws(StoreError) in try pool.install(file, of: replacement) }) { return }
         }

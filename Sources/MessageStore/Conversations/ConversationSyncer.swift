@@ -61,8 +61,8 @@ final class ConversationSyncer: Sendable {
         for partition in partitions.all { partition.withUnsynced { $0.beginRound() } }
         return try await cancellingRound {
             try await onQueue { () throws(StoreError) in
-                do throws(SystemError) { try self.disk.synchronizeFileSystem(of: self.directory) } catch {
-                    throw .unavailable(path: self.directory, error)
+                try StoreError.naming(self.directory) { () throws(SystemError) in
+                    try self.disk.synchronizeFileSystem(of: self.directory)
                 }
             }
             for partition in partitions.all { partition.withUnsynced { $0.endRound() } }
@@ -129,9 +129,7 @@ final class ConversationSyncer: Sendable {
 
     private func synchronize(_ folders: Set<String>) throws(StoreError) {
         for folder in folders.sorted() {
-            do throws(SystemError) { try disk.synchronizeDirectory(folder) } catch {
-                throw .unavailable(path: folder, error)
-            }
+            try StoreError.naming(folder) { () throws(SystemError) in try disk.synchronizeDirectory(folder) }
         }
     }
 

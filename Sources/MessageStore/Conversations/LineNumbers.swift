@@ -12,12 +12,12 @@ struct LineNumbers {
 
     init(_ path: String) throws(StoreError) {
         self.path = path
-        do throws(SystemError) {
-            file = try File(path, for: .reading)
-            header = try ConversationHeader(of: file)
-            endBytes = try Self.endOfLines(in: file, before: file.sizeBytes())
-        } catch {
-            throw .unavailable(path: path, error)
+        (file, header, endBytes) = try StoreError.naming(path) { () throws(SystemError) in
+            let file = try File(path, for: .reading)
+            return (
+                file, try ConversationHeader(of: file),
+                try Self.endOfLines(in: file, before: file.sizeBytes())
+            )
         }
     }
 
@@ -26,13 +26,10 @@ struct LineNumbers {
         endingAt end: Int, _ maximum: Int, _ maximumBytes: Int
     ) throws(StoreError) -> ConversationFiles.Page {
         guard end > header.sizeBytes else { return try page([], from: end, to: end) }
-        let lines: [[UInt8]]
-        do throws(SystemError) {
-            lines = try ConversationTail.lines(
+        let lines = try StoreError.naming(path) { () throws(SystemError) in
+            try ConversationTail.lines(
                 of: file, endingAt: end, maximum: maximum, maximumBytes: maximumBytes
             ).lines
-        } catch {
-            throw .unavailable(path: path, error)
         }
         return try page(lines, from: end - lines.reduce(0) { $0 + $1.count + 1 }, to: end)
     }
@@ -118,11 +115,8 @@ struct LineNumbers {
     }
 
     private func read(at offset: Int, count: Int) throws(StoreError) -> [UInt8] {
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try file.read(at: offset, count: count)
-        } catch {
-            throw .unavailable(path: path, error)
+        let bytes: [UInt8] = try StoreError.naming(path) { () throws(SystemError) in
+            try file.read(at: offset, count: count)
         }
         // A conversation's file only grows or is replaced: a shorter one was truncated by another program.
         guard bytes.count == count else { throw .damaged(file: path, line: 0) }

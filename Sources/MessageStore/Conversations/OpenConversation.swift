@@ -72,9 +72,8 @@ struct OpenConversation: Sendable {
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
-        let text: [UInt8]
-        do throws(SystemError) { text = try end.file.read(at: 0, count: end.sizeBytes) } catch {
-            throw .unavailable(path: end.path, error)
+        let text: [UInt8] = try StoreError.naming(end.path) { () throws(SystemError) in
+            try end.file.read(at: 0, count: end.sizeBytes)
         }
         let found = try LineScan.identities(in: text, lastSequence: end.lastSequence, path: end.path)
         known = found
@@ -97,12 +96,9 @@ struct ConversationEnd: Sendable {
     ///
     /// Throws ``StoreError/damaged(file:line:)`` for an invalid line.
     func lines(maximum: Int, maximumBytes: Int) throws(StoreError) -> [ConversationLine] {
-        let texts: [[UInt8]]
-        do throws(SystemError) {
-            (texts, _) = try ConversationTail.lines(
+        let (texts, _) = try StoreError.naming(path) { () throws(SystemError) in
+            try ConversationTail.lines(
                 of: file, endingAt: sizeBytes, maximum: maximum, maximumBytes: maximumBytes)
-        } catch {
-            throw .unavailable(path: path, error)
         }
         return try parse(texts, lastSequence: lastSequence, path: path)
     }
@@ -128,12 +124,9 @@ struct ConversationEnd: Sendable {
     ) throws(StoreError) -> ConversationLine? {
         var end = sizeBytes
         while end > 0, sizeBytes - end < maximumBytes {
-            let part: (lines: [[UInt8]], completeBytes: Int)
-            do throws(SystemError) {
-                part = try ConversationTail.lines(
+            let part = try StoreError.naming(path) { () throws(SystemError) in
+                try ConversationTail.lines(
                     of: file, endingAt: end, maximum: .max, maximumBytes: 1 << 20)
-            } catch {
-                throw .unavailable(path: path, error)
             }
             for line in part.lines.reversed() where line[...].firstPosition(of: text) != nil {
                 guard let line = ConversationLine(line) else { continue }

@@ -260,7 +260,7 @@ extension Store {
         guard let decidedAt = pending.decidedAt, let decision = pending.related.last else { return }
         scheduler.update(delivery.record, of: delivery.conversation) { $0.decidedAt = nil }
         enqueue(
-            outcome, of: delivery, segment: pending.location.segment, decision: decision, at: decidedAt)
+            outcome, of: delivery, decision: decision, at: decidedAt)
     }
 
     /// The number of a business's messages whose delivery has not ended.

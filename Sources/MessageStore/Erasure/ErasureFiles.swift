@@ -28,8 +28,8 @@ struct ErasureFiles: Sendable {
 
     /// The names in a folder; empty when it does not exist.
     func names(in path: String) throws(StoreError) -> [String] {
-        do throws(SystemError) { return try Directory.holds(path) ? Directory.names(in: path) : [] } catch {
-            throw .unavailable(path: path, error)
+        try StoreError.naming(path) { () throws(SystemError) in
+            try Directory.holds(path) ? Directory.names(in: path) : []
         }
     }
 
@@ -83,11 +83,9 @@ struct ErasureFiles: Sendable {
     }
 
     private func change(_ path: String, _ body: () throws(SystemError) -> Void) throws(StoreError) {
-        do throws(SystemError) {
+        try StoreError.naming(path) { () throws(SystemError) in
             try willChange(path)
             try body()
-        } catch {
-            throw .unavailable(path: path, error)
         }
     }
 }

@@ -56,9 +56,7 @@ struct LedgerFile: Sendable {
     func check() throws(StoreError) {
         _ = try read()
         let folder = Directory.parent(of: path)
-        do throws(SystemError) { try Directory.checkWritable(folder) } catch {
-            throw .unavailable(path: folder, error)
-        }
+        try StoreError.naming(folder) { () throws(SystemError) in try Directory.checkWritable(folder) }
     }
 
     /// Replaces the content of the file.

@@ -35,8 +35,8 @@ struct JournalReader {
         self.directory = directory
         var names: [String] = []
         if Directory.exists(directory) {
-            do throws(SystemError) { names = try Directory.names(in: directory) } catch {
-                throw .unavailable(path: directory, error)
+            try StoreError.naming(directory) { () throws(SystemError) in
+                names = try Directory.names(in: directory)
             }
         }
         quarantined = names.filter { $0.hasSuffix(SegmentName.damagedSuffix) }.sorted()
@@ -163,8 +163,6 @@ struct JournalReader {
 
     private func next(_ lines: inout SegmentLines, of segment: UInt64) throws(StoreError) -> SegmentScan.Line?
     {
-        do throws(SystemError) { return try lines.next() } catch {
-            throw .unavailable(path: path(segment), error)
-        }
+        try StoreError.naming(path(segment)) { () throws(SystemError) in try lines.next() }
     }
 }

@@ -68,11 +68,9 @@ struct JournalRecovery {
         for name in names {
             let path = directory + "/" + name
             let original = String(path.dropLast(SegmentName.damagedSuffix.count))
-            do throws(SystemError) {
+            try StoreError.naming(path) { () throws(SystemError) in
                 try Directory.rename(path, to: original)
                 try Directory.synchronize(directory)
-            } catch {
-                throw .unavailable(path: path, error)
             }
             logger.warning(
                 "quarantined journal file restored", metadata: ["file": "\(original)"])
@@ -181,7 +179,7 @@ struct JournalRecovery {
             JournalLine.write(body: header, record: segment, batch: segment, onto: &kept)
         }
         var cutBytes = 0
-        do throws(SystemError) {
+        try StoreError.naming(path(segment)) { () throws(SystemError) in
             let file = try File(path(segment), for: .reading)
             cutBytes = try file.sizeBytes()
             var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
@@ -190,8 +188,6 @@ struct JournalRecovery {
                 kept.append(UInt8(ascii: "\n"))
             }
             try AtomicFile.write(kept, to: path(segment))
-        } catch {
-            throw .unavailable(path: path(segment), error)
         }
         logger.warning(
             "the journal's last batch was incomplete and was removed",
@@ -199,20 +195,16 @@ struct JournalRecovery {
     }
 
     private func remove(_ segment: UInt64) throws(StoreError) {
-        do throws(SystemError) {
+        try StoreError.naming(path(segment)) { () throws(SystemError) in
             try Directory.remove(path(segment))
             try Directory.synchronize(directory)
-        } catch {
-            throw .unavailable(path: path(segment), error)
         }
     }
 
     private func setAside(_ segment: UInt64, suffix: String) throws(StoreError) {
-        do throws(SystemError) {
+        try StoreError.naming(path(segment)) { () throws(SystemError) in
             try Directory.rename(path(segment), to: path(segment) + suffix)
             try Directory.synchronize(directory)
-        } catch {
-            throw .unavailable(path: path(segment), error)
         }
         logger.warning(
             "a journal file without any intact line was quarantined",
@@ -222,8 +214,8 @@ struct JournalRecovery {
     private func access<Result>(
         _ segment: UInt64, _ body: (File) throws(SystemError) -> Result
     ) throws(StoreError) -> Result {
-        do throws(SystemError) { return try body(File(path(segment), for: .reading)) } catch {
-            throw .unavailable(path: path(segment), error)
+        try StoreError.naming(path(segment)) { () throws(SystemError) in
+            try body(File(path(segment), for: .reading))
         }
     }
 }

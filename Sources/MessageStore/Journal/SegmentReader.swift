@@ -34,12 +34,9 @@ final class SegmentReader: Sendable {
 
     /// Reads the bytes of a record's line; throws when the line is unreadable or damaged.
     func bytes(at location: RecordLocation) throws(StoreError) -> [UInt8] {
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            let file = try file(firstRecord: location.segment)
-            bytes = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
-        } catch {
-            throw .unavailable(path: path(firstRecord: location.segment), error)
+        let bytes = try StoreError.naming(path(firstRecord: location.segment)) { () throws(SystemError) in
+            try file(firstRecord: location.segment)
+                .read(at: Int(location.offset), count: Int(location.lengthBytes))
         }
         // A line that is too short or has a wrong checksum is damaged.
         guard bytes.count == Int(location.lengthBytes), JournalLine.isIntact(bytes[...]) else {

@@ -71,7 +71,18 @@ struct SnapshotFile: Sendable {
         // An error is ignored: a snapshot that cannot be removed does not match the changed segments, so no
         // start uses it.
         try? Directory.remove(path)
+        removeTemporary()
         try? Directory.synchronize(Directory.parent(of: path))
+    }
+
+    /// Removes prepared snapshots, also those of killed processes: they name customers who may be erased.
+    func removeTemporary() {
+        let folder = Directory.parent(of: path)
+        // An error is ignored, because a temporary file is never read.
+        for name in (try? Directory.names(in: folder)) ?? []
+        where name.hasPrefix("snapshot.") && name.hasSuffix(".new") {
+            try? Directory.remove(folder + "/" + name)
+        }
     }
 
     private struct Misfit: Error { let reason: String }

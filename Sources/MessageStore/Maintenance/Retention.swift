@@ -199,11 +199,9 @@ final class Retention: Sendable {
     private func remove(_ segment: UInt64) throws(StoreError) {
         let path = directory + "/" + SegmentName.text(firstRecord: segment)
         reader.remove(firstRecord: segment)
-        do throws(SystemError) {
+        try StoreError.naming(path) { () throws(SystemError) in
             try disk.remove(path)
             try disk.synchronizeDirectory(directory)
-        } catch {
-            throw .unavailable(path: path, error)
         }
         journalState.withLedger { $0.remove(segment) }
     }

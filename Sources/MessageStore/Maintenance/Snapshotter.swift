@@ -62,8 +62,9 @@ final class Snapshotter: Sendable {
         interval = configuration.snapshotInterval
     }
 
-    /// Writes a snapshot if the start read many records.
+    /// Removes the temporary files of killed processes, and writes a snapshot if the start read many records.
     func begin(_ recovered: JournalRecovery.Result) {
+        file.removeTemporary()
         state.withLock { $0.messages = recovered.state.index.count }
         guard recovered.lastRecord >= recovered.covered + interval, held.damage.isWhole else { return }
         queue.async { [self] in

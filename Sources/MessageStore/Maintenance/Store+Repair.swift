@@ -86,15 +86,13 @@ extension Store {
         for name in segments {
             let path = folder + "/" + name
             guard let segment = SegmentName.firstRecord(name), Directory.exists(path) else { continue }
-            do throws(SystemError) {
+            try StoreError.naming(path) { () throws(SystemError) in
                 let hasLines = try SegmentLines.blankInvalid(
                     in: path, firstRecord: segment, abandoned: abandoned)
                 if !hasLines {
                     try Directory.remove(path)
                     try Directory.synchronize(folder)
                 }
-            } catch {
-                throw .unavailable(path: path, error)
             }
         }
     }

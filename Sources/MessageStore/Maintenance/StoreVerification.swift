@@ -246,8 +246,6 @@ package struct StoreVerification: Sendable {
 
     private func names(_ path: String) throws(StoreError) -> [String] {
         guard Directory.isDirectory(path) else { return [] }
-        do throws(SystemError) { return try Directory.names(in: path) } catch {
-            throw .unavailable(path: path, error)
-        }
+        return try StoreError.naming(path) { () throws(SystemError) in try Directory.names(in: path) }
     }
 }

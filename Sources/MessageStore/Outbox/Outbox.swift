@@ -14,8 +14,6 @@ final class Outbox: Sendable {
     /// The data of a queued reply besides its place in the queue.
     struct Item: Sendable {
         let place: ReplyText.Place
-        /// The segment of the message that was answered; it is not deleted before the reply has ended.
-        let segment: UInt64
         /// The reply's text, if it is cached.
         var text: ReplyText?
         let isRecovered: Bool

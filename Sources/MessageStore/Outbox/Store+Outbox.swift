@@ -179,7 +179,7 @@ extension Store {
 
     /// Queues the replies of a decided outcome.
     func enqueue(
-        _ outcome: DecidedOutcome, of delivery: Delivery, segment: UInt64, decision: RecordLocation,
+        _ outcome: DecidedOutcome, of delivery: Delivery, decision: RecordLocation,
         at: Timestamp
     ) {
         let entries = outcome.replies.enumerated().map { index, reply in
@@ -192,7 +192,7 @@ extension Store {
                 entry: OutboxQueue.Entry(
                     id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping),
                 item: Outbox.Item(
-                    place: .outcome(decision, event: delivery.location), segment: segment, text: text,
+                    place: .outcome(decision, event: delivery.location), text: text,
                     isRecovered: false, answersFailure: delivery.isReplyFailure)
             )
         }
@@ -217,7 +217,7 @@ extension Store {
                     decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts,
                     due: reply.next.map { min($0, latest) })
                 let item = Outbox.Item(
-                    place: place, segment: state.location.segment, text: nil, isRecovered: true,
+                    place: place, text: nil, isRecovered: true,
                     key: message.key, answersFailure: state.isReplyFailure)
                 outbox.add([(entry, item)], closure: .unknown)
             }
@@ -238,7 +238,7 @@ extension Outbox {
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
             decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)
         let item = Item(
-            place: .own(record.location), segment: record.location.segment, text: text, isRecovered: false,
+            place: .own(record.location), text: text, isRecovered: false,
             key: key, requestDigest: message.requestDigest)
         add([(entry, item)], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
     }

@@ -151,6 +151,18 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
     }
 
+    @Test func `a snapshot that a killed process had prepared is removed`() async throws {
+        try await fill(directory)
+        let left = directory.path + "/snapshot.4711-1.new"
+        try AtomicFile.write(Array("names a customer".utf8), to: left)
+        let store = try directory.open()
+        #expect(!Directory.exists(left))
+        try AtomicFile.write(Array("names a customer".utf8), to: left)
+        await store.snapshotter.discard()
+        #expect(!Directory.exists(left) && !Directory.exists(snapshot))
+        await store.close()
+    }
+
     @Test func `a snapshot made with other settings is not used`() async throws {
         try await fill(directory)
         var configuration = directory.configuration
