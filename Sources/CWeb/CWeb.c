@@ -22,6 +22,9 @@ static const unsigned char inbox_css[] = {
 static const unsigned char phone_css[] = {
 #embed "web/phone.css"
 };
+static const unsigned char phone_sheets_css[] = {
+#embed "web/phone-sheets.css"
+};
 static const unsigned char api_js[] = {
 #embed "web/api.js"
 };
@@ -64,14 +67,14 @@ static const unsigned char phone_detail_js[] = {
 static const unsigned char phone_dialogs_js[] = {
 #embed "web/phone-dialogs.js"
 };
+static const unsigned char phone_extras_js[] = {
+#embed "web/phone-extras.js"
+};
 static const unsigned char phone_form_js[] = {
 #embed "web/phone-form.js"
 };
 static const unsigned char phone_offer_js[] = {
 #embed "web/phone-offer.js"
-};
-static const unsigned char phone_pattern_js[] = {
-#embed "web/phone-pattern.js"
 };
 static const unsigned char phone_scenario_js[] = {
 #embed "web/phone-scenario.js"
@@ -112,6 +115,7 @@ static const struct balloon_file files[] = {
     BALLOON_FILE("bubbles.css", bubbles_css),
     BALLOON_FILE("inbox.css", inbox_css),
     BALLOON_FILE("phone.css", phone_css),
+    BALLOON_FILE("phone-sheets.css", phone_sheets_css),
     BALLOON_FILE("api.js", api_js),
     BALLOON_FILE("bubbles.js", bubbles_js),
     BALLOON_FILE("cards.js", cards_js),
@@ -126,9 +130,9 @@ static const struct balloon_file files[] = {
     BALLOON_FILE("phone-bubbles.js", phone_bubbles_js),
     BALLOON_FILE("phone-detail.js", phone_detail_js),
     BALLOON_FILE("phone-dialogs.js", phone_dialogs_js),
+    BALLOON_FILE("phone-extras.js", phone_extras_js),
     BALLOON_FILE("phone-form.js", phone_form_js),
     BALLOON_FILE("phone-offer.js", phone_offer_js),
-    BALLOON_FILE("phone-pattern.js", phone_pattern_js),
     BALLOON_FILE("phone-scenario.js", phone_scenario_js),
     BALLOON_FILE("phone-session.js", phone_session_js),
     BALLOON_FILE("phone-sheets.js", phone_sheets_js),

@@ -33,6 +33,21 @@ import Testing
         await inspector.server.stop()
     }
 
+    @Test func `a text is compared with a form's expression, and an invalid or undecided one accepts it`()
+        async throws
+    {
+        let inspector = try await InspectorClient(in: TemporaryDirectory())
+        for (expression, text, isValid, matches) in [
+            (#"^\\d{2}$"#, "12", true, true), (#"^\\d{2}$"#, "1", true, false), ("([", "1", false, true),
+            (#"(a)\\1"#, "ab", true, true),
+        ] {
+            let body = #"{"expression":"\#(expression)","text":"\#(text)"}"#
+            let found = try await inspector.json("POST", "/dev/v1/expressions", body)
+            #expect(found["isValid"]?.bool == isValid && found["matches"]?.bool == matches, "\(expression)")
+        }
+        await inspector.server.stop()
+    }
+
     @Test func `a play as a customer ignores earlier replies, and says what differs`() async throws {
         let inspector = try await InspectorClient(in: TemporaryDirectory())
         let body = { (expected: String, customer: String, pace: String) in

@@ -110,7 +110,7 @@ class Page:
         """Waits until the visible button with this label has stopped moving, and clicks it."""
         def find():
             self.wait(f"the button {label!r}",
-                      f"""(() => {{ const found = [...{within}.querySelectorAll("button")].find((one) => one.checkVisibility()
+                      f"""(() => {{ const found = [...({within})?.querySelectorAll("button") ?? []].find((one) => one.checkVisibility()
                       && (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[0]));
                       if (!found || document.getAnimations().some((one) => one.playState === "running" && one.effect?.target?.contains(found))) return false;
                       window.found = found; return true; }})()""", label)

@@ -151,6 +151,11 @@ class Desk:
         if path.endswith("/replay") and body.get("to"):
             return 200, {"trial": "1", "runs": [{"outcome": "handled", "ms": 12.5, "replies": [{"kind": "text", "message": {"type": "text", "body": "Good evening"}}], "stderr": ["it is late"]},
                                                 {"outcome": "failed", "ms": 3, "reason": "the process ended", "stderr": [], "problems": [{"rule": "size", "pointer": "/replies/0", "found": "7 items", "allowed": "at most 5"}]}]}
+        if path == "/dev/v1/expressions":
+            try:
+                return 200, {"isValid": True, "matches": re.fullmatch(body["expression"], body["text"]) is not None}
+            except re.error:
+                return 200, {"isValid": False, "matches": True}
         if path == "/dev/v1/files":
             return 201, {"file": "file-1"}
         if path.startswith("/dev/v1/deliveries/"):

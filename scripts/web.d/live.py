@@ -4,6 +4,7 @@ import base64, json, os, pathlib, re, subprocess, sys, time, urllib.request
 from browser import Failure
 from device import DeviceSuite
 from messages import IMAGES, INVITATION
+from person import Person
 from server import Server, free_port
 from suite import DESK, LOST, PHONE, main
 
@@ -12,7 +13,7 @@ PICTURES = {one["data"]: f"(image {one['identifier']})" for one in IMAGES}
 
 
 class Tests(DeviceSuite):
-    ALL = ["first_screen", "talk", "answers", "answers_by_keys", "invitations", "sign_in", "payment", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
+    ALL = ["first_screen", "tasks", "talk", "answers", "answers_by_keys", "invitations", "sign_in", "payment", "profiles", "files", "levers", "misbehaviour", "handler", "gateway_and_replay", "other_handler", "scenario", "stored_scenarios", "queued", "production", "restart_in_a_form", "parts", "refusals", "figures"]
 
     def serve(self, name):
         if name == "manual":
@@ -91,6 +92,43 @@ class Tests(DeviceSuite):
             self.pages.remove(page)
             page.close()
             self.server.dev("/reset", "POST", {})
+
+    def tasks(self):
+        """Ten tasks of a developer, each done by visible names alone in at most six actions."""
+        page = self.page()
+        person = Person(page)
+
+        def done(task, seen, *steps):
+            person.do(task, steps)
+            page.see(seen, seconds=30)
+
+        tools = ("press", "button", "Tools")
+        done("begin a conversation", "You wrote: hi", ("press", "button", "Write “hi”"))
+        self.server.dev("/misbehaviour", "PUT", {"rules": ["message=400,times=1"]})
+        self.say(page, "Second")
+        page.see("Reply not accepted")
+        done("find out why the second reply was not sent", "Gateway: status 400", ("press", "link", "Show delivery"))
+        page.press_button("Close the details")
+        self.say(page, "list")
+        done("choose rye and tea from the list", 'Got listPicker: ["a", "tea"]',
+             ("press", "button", "Our bread"), ("press", "checkbox", "Rye"), ("press", "radio", "Tea"), ("press", "button", "Send"))
+        self.say(page, "pay here")
+        done("pay", "the payment: paid", ("press", "button", "Tap to pay"), ("press", "button", "Pay"))
+        done("let Apple refuse the next message", "Gateway (1)", tools, ("press", "button", "Gateway"), ("press", "button", "Add"), ("press", "button", "Done"))
+        done("replay a message", "Posted 1 time", ("press", "summary", "Customer 1: hi"), ("press", "link", "Handler"), ("press", "button", "Replay…"), ("press", "button", "Replay"))
+        page.wait("a second answer", "document.querySelector('.lines').innerText.split('You wrote: hi').length === 3", seconds=30)
+        page.press_button("Close the details")
+        done("find out why a request with an expired token is refused", "Compare the MSP ID and the secret",
+             tools, ("press", "button", "Levers"), ("choose", "Token of the request", "Expired"), ("press", "button", "Use"), ("write", "textbox", "Message", "Too late"), ("key", "Enter"))
+        done("send as Apple does again", "Timeline", tools, ("press", "button", "Levers"), ("press", "button", "Set back"))
+        page.wait("no levers", "!document.querySelector('.levers-on').checkVisibility()")
+        done("record a conversation", "balloon scenario run plays this file in CI.",
+             tools, ("press", "button", "Scenario"), ("press", "button", "Record"), ("write", "textbox", "Message", "For the record"), ("key", "Enter"), ("press", "button", "Stop the recording"))
+        page.keys("Escape")
+        self.gone(page)
+        done("write with a Mac", "You wrote: From my Mac",
+             ("press", "button", "New customer"), ("choose", "Device", "Mac"), ("press", "button", "Add"), ("write", "textbox", "Message", "From my Mac"), ("key", "Enter"))
+        done("forget everything", "Only a customer begins a conversation.", tools, ("press", "button", "Reset"), ("press", "button", "Forget"))
 
     def talk(self):
         """Text there and back, tapback, stages, the parts of a delivery, and the deleted conversation."""

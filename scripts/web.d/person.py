@@ -1,7 +1,8 @@
 """A person at a page: acts only on what can be seen, by role and text, and counts the actions."""
 from browser import ELEMENT, Failure
 
-ROLES = {"button": "button, [role=button]", "switch": "[role=switch]", "textbox": "textarea, input:not([type]), input[type=text]", "searchbox": "input[type=search]"}
+ROLES = {"button": "button, [role=button]", "switch": "[role=switch]", "textbox": "textarea, input:not([type]), input[type=text]", "searchbox": "input[type=search]",
+         "link": "a[href]", "summary": "summary", "checkbox": "input[type=checkbox]", "radio": "input[type=radio]", "combobox": "select"}
 
 
 class Person:
@@ -26,6 +27,15 @@ class Person:
 
     def write(self, role, name, text):
         self.page.act(lambda: self.find(role, name), "value", {"text": text})
+
+    def key(self, name):
+        self.page.keys(name)
+
+    def choose(self, name, option):
+        """Chooses an option by its text."""
+        self.find("combobox", name)
+        self.page.script("""const one = window.found; one.value = [...one.options].find((option) => option.text.includes(arguments[0])).value;
+            for (const type of ["input", "change"]) one.dispatchEvent(new Event(type, { bubbles: true }))""", option)
 
     def do(self, task, steps):
         """Does a task; fails when it takes more actions than a person has patience for."""

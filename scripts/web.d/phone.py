@@ -60,8 +60,10 @@ class Tests(DeviceSuite):
         self.show_all()
         for size, metrics in SIZES.items():
             page = self.page(metrics)
-            for text in ["Our bread", "Book a fitting", "Complaint", "Sign in again", "Halibut", "Parcel Locator", "would like to send you messages here.", "seatPicker", "Yes, please"]:
+            for text in ["Our bread", "Book a fitting", "Complaint", "Sign in again", "Halibut", "Parcel Locator", "would like to send you messages here.", "Unknown message", "Yes, please"]:
                 page.see(text)
+            page.script("document.querySelector('.raw summary').click()")
+            page.see("seatPicker")
             for style, height in (("icon", 65), ("small", 85), ("large", 200)):
                 assert page.script(f"return Math.min(...[...document.querySelectorAll('.device-card.{style}')].map((one) => one.offsetHeight))") >= height, style
             cut = page.script("return [...document.querySelectorAll('.device-card')].filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => one.innerText)")
@@ -319,12 +321,6 @@ class Tests(DeviceSuite):
             page.keys("Escape")
             self.gone(page)
         assert page.script("return document.documentElement.scrollWidth") <= 390, "the page is wider than the phone"
-        # A text is accepted when its match costs too many steps; a class costs as much as it has parts.
-        judge = "return import('/assets/v/phone-pattern.js').then((one) => { const it = one.patternOf(arguments[0]); return [!it.broken, it.matches(arguments[1])]; })"
-        for pattern, text, expected in (("[a-z&&[^aeiou]]+", "bcd", [True, True]), ("[a-z&&[^aeiou]]+", "bad", [True, False]), ("(?:(?=[bcd]*).)*x", "a" * 100, [True, False]),
-                                        (f"(?:(?=[{'b' * 2000}]*).)*x", "a" * 1000, [True, True]), (f"(?i)(?:(?=[{'b' * 200}]*).)*x", "a" * 1000, [True, True]),
-                                        (f"[a{'&&a' * 32}]", "b", [True, False]), (f"[a{'&&a' * 33}]", "b", [False, True])):
-            assert page.script(judge, pattern, text) == expected, pattern
 
     def composer(self):
         page = self.page()
@@ -347,7 +343,7 @@ class Tests(DeviceSuite):
         self.picture(page, "files-desk")
         page.press_button("Send")
         body = self.posted("/messages", 3)[2]
-        assert body == {"text": "", "attachments": [{"name": "note.txt", "mimeType": "text/plain", "data": "VHdvIGNvZC4="}, {"name": "large.bin", "mimeType": "application/octet-stream", "file": "file-1"}]}, body
+        assert body == {"text": "", "attachments": [{"name": "note.txt", "data": "VHdvIGNvZC4="}, {"name": "large.bin", "file": "file-1"}]}, body
         assert len(self.posted("/files")[0]) == 1_500_000
         small.unlink()
         large.unlink()
@@ -523,7 +519,7 @@ class Tests(DeviceSuite):
         assert self.posted("/replay")[0] == {"times": 3, "message": {"type": "text"}}
         # A stage of the delivery reads it again 300 ms later; by then the pane is closed.
         self.server.tell(self.stage(66, attempt=2))
-        page.wait("the new stage", "document.querySelectorAll('.stage').length === 10")
+        page.wait("the new stage", "document.querySelectorAll('.stories .stage').length === 10")
         page.keys("Escape")
         page.wait("no detail", "!document.querySelector('.detail-pane').checkVisibility()")
         deep = self.page(PHONE, f"{self.server.origin}/#t={self.server.token}")

@@ -1,6 +1,7 @@
 // Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and close
 // on Escape.
-import { button, element, icon, recall, remember } from "./dom.js";
+import { button, element, icon, remember } from "./dom.js";
+import { hasSingleKeys } from "./frame.js";
 
 /// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed. `place` moves the dialog
 /// and returns what ends the moving.
@@ -59,5 +60,3 @@ export function showKeys(listed) {
       actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
   });
 }
-
-export function hasSingleKeys() { return recall("keys") !== "off"; }

@@ -45,11 +45,21 @@ export function recall(name) {
   try { return sessionStorage.getItem(`balloon.${name}`) ?? undefined; } catch { return undefined; }
 }
 
-/// Loads a module that a page needs only for some of its screens; throws a sentence when the server does not answer.
-export async function whenNeeded(load) {
-  try { return await load(); } catch (cause) {
+/// Loads a module that a page needs only for some of its screens, and their style sheet; throws a sentence when the server does not answer.
+export async function whenNeeded(load, style) {
+  try {
+    if (style && !document.querySelector(`link[href$="/${style}"]`)) await styled(style);
+    return await load();
+  } catch (cause) {
     throw new Error("A part of the page cannot be loaded. Start the server again, and then try once more or reload the page.", { cause });
   }
+}
+
+function styled(name) {
+  return new Promise((resolve, reject) => {
+    const link = element("link", { rel: "stylesheet", href: new URL(name, import.meta.url).pathname, on: { load: resolve, error: () => { link.remove(); reject(new Error(name)); } } });
+    document.head.append(link);
+  });
 }
 
 const shapes = {

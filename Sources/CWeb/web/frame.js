@@ -1,6 +1,5 @@
 // The frame of both pages: notes, the banner of a lost connection, and single keys.
-import { hasSingleKeys } from "./dialogs.js";
-import { element, say } from "./dom.js";
+import { element, recall, say } from "./dom.js";
 
 const noteLasts = 6_000;
 
@@ -30,6 +29,9 @@ export function lostBanner(text, notify) {
   };
   return { node, draw };
 }
+
+/// Whether single letters are keys of the page, which the list of keys can switch off.
+export function hasSingleKeys() { return recall("keys") !== "off"; }
 
 /// Calls the action of a pressed key, except in fields and sheets; `escape` is called in fields too and says whether it did something.
 export function listenToKeys(actions, escape, signal) {

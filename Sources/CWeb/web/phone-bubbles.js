@@ -3,7 +3,6 @@ import { bubble, chosenChip, interaction, list, object, pictureOf, plainContent,
 import { button, element, icon } from "./dom.js";
 import { safe, slot, visible, zoneOf } from "./text.js";
 
-const sheetKinds = ["listPicker", "timePicker", "form", "authentication", "applePay", "app", "invitation"];
 const mostChips = 5;
 
 /// The reason why a device does not show a message; undefined when it does.
@@ -29,7 +28,7 @@ export function nameOf(position, titles) {
 
 /// Whether a tap on the message opens a sheet.
 export function opensSheet(line) {
-  return line.direction === "outbound" && sheetKinds.includes(line.kind) && !line.message?.interactiveDataRef;
+  return line.direction === "outbound" && Object.hasOwn(looks, line.kind) && !line.message?.interactiveDataRef;
 }
 
 /// An amount of money in the customer's way of writing; text that is no number stays as it is.
@@ -75,7 +74,7 @@ function chips(message, hasQuestion, actions) {
 /// An answered question: one line with its answer, which opens nothing.
 function folded(line, message, answer, customer) {
   const { data, received } = interaction(message);
-  const title = text(received.title) || text(object(data.event).title) || defaults[line.kind];
+  const title = text(received.title) || text(object(data.event).title) || looks[line.kind][0];
   const words = answer ? answerWords(line.kind, object(answer.line?.message), customer) : "";
   return element("div", { class: "bubble folded" }, icon("check"), element("span", {},
     element("span", { class: "visually-hidden" }, "Answered: "), element("span", { class: "card-title", dir: "auto" }, safe(title)),
@@ -101,16 +100,10 @@ function answerWords(kind, message, customer) {
   }
 }
 
-/// The words that a bubble of a kind shows when the business gave it none.
-const defaults = {
-  listPicker: "Choose an item", timePicker: "Choose a time", form: "Fill in a form", authentication: "Sign in", applePay: "Pay with Apple Pay",
-  app: "App", invitation: "Invitation",
-};
-
-/// The drawing of a bubble without a picture, and what a tap on it does.
-const signs = { listPicker: "list", timePicker: "clock", form: "file", authentication: "person", applePay: "card", app: "app", invitation: "smile" };
-const taps = {
-  listPicker: "Tap to choose", timePicker: "Tap to choose a time", form: "Tap to fill in", authentication: "Tap to sign in", applePay: "Tap to pay", app: "Tap to open", invitation: "Tap to answer",
+/// How a bubble of a kind looks: its words when the business gave it none, its drawing without a picture, and what a tap does.
+const looks = {
+  listPicker: ["Choose an item", "list", "Tap to choose"], timePicker: ["Choose a time", "clock", "Tap to choose a time"], form: ["Fill in a form", "file", "Tap to fill in"],
+  authentication: ["Sign in", "person", "Tap to sign in"], applePay: ["Pay with Apple Pay", "card", "Tap to pay"], app: ["App", "app", "Tap to open"], invitation: ["Invitation", "smile", "Tap to answer"],
 };
 
 /// The style of a bubble: `icon`, `small` or `large`; Apple Pay is always large, and an app has its own layout.
@@ -144,14 +137,14 @@ function interactive(line, message, actions) {
   const isPay = line.kind === "applePay";
   return element("div", { class: "offer" },
     element("button", { type: "button", class: `bubble device-card ${style}`, on: { click: (event) => actions.open(event.currentTarget) } },
-      image ? pictureOf(image) : !isPay && element("span", { class: "sign" }, icon(signs[line.kind])),
+      image ? pictureOf(image) : !isPay && element("span", { class: "sign" }, icon(looks[line.kind][1])),
       element("span", { class: "device-words" },
         isPay && element("span", { class: "pay-line" }, element("span", { class: "pay-mark" }, "Apple Pay"), element("span", { class: "amount" }, money(object(request.total).amount, text(request.currencyCode)))),
-        element("span", { class: "card-title", dir: "auto" }, safe(title || defaults[line.kind])),
+        element("span", { class: "card-title", dir: "auto" }, safe(title || looks[line.kind][0])),
         subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
         extra.map((part) => element("span", { class: "card-subtitle", dir: "auto" }, safe(part))),
         line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))),
-        element("span", { class: "card-action" }, taps[line.kind]))),
+        element("span", { class: "card-action" }, looks[line.kind][2]))),
     wanted !== undefined && !image && line.kind !== "app" && element("p", { class: "rule" }, `The message has no image “${visible(text(wanted))}”.`));
 }
 
@@ -159,7 +152,7 @@ function interactive(line, message, actions) {
 function reply(line, message, customer, actions) {
   if (line.kind === "quickReply") return [bubble(safe(chosenChip(interaction(message).data) || "Nothing chosen"))];
   if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
-  if (!sheetKinds.includes(line.kind)) return plainContent(line, { isOwn: true, download: actions.download });
+  if (!Object.hasOwn(looks, line.kind)) return plainContent(line, { isOwn: true, download: actions.download });
   const { data, received, reply: bubbleOf, picture } = interaction(message);
   const event = object(data.event);
   const time = list(event.timeslots)[0];
@@ -170,6 +163,6 @@ function reply(line, message, customer, actions) {
   return [element("div", { class: `bubble device-card ${styleOf(line.kind, text(bubbleOf.style))}` },
     image && pictureOf(image),
     element("span", { class: "device-words" },
-      element("span", { class: "card-title", dir: "auto" }, safe(title || defaults[line.kind])),
+      element("span", { class: "card-title", dir: "auto" }, safe(title || looks[line.kind][0])),
       subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle))))];
 }

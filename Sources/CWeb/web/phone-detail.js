@@ -1,13 +1,12 @@
 // One delivery in every part: message, stages, attempts, replies, headers, problems, state; copies and replay.
 import { list, object } from "./bubbles.js";
-import { content } from "./cards.js";
 import { actions, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
-import { stageNames } from "./phone-timeline.js";
+import { deviceContent } from "./phone-bubbles.js";
+import { duration, stageContent, stageTone } from "./phone-timeline.js";
 import { size, visible, when } from "./text.js";
 
 const mostJSON = 400_000;
-const milliseconds = (value) => (Number.isFinite(value) ? `${value < 10 ? value.toFixed(1) : Math.round(value)} ms` : "");
 const json = (value) => JSON.stringify(value, null, 2) ?? "";
 
 /// The lines of a JSON text, each with the JSON pointer of the value that begins on it.
@@ -102,7 +101,7 @@ export class Detail {
     if (this.#record === undefined) return;
     const generation = ++this.#generation;
     try {
-      const answer = await this.#session.delivery(this.#record);
+      const answer = await this.#session.api.read(`/dev/v1/deliveries/${encodeURIComponent(this.#record)}`);
       if (generation !== this.#generation) return;
       const mark = JSON.stringify(answer);
       if (this.#answer === mark) return;
@@ -137,13 +136,10 @@ export class Detail {
     const line = { kind: event.kind ?? "unrecognized", direction: "inbound", message };
     fill(this.#body,
       problems.length > 0 && this.#section("Problems", element("ul", { class: "problem-list" }, problems.map((one) => element("li", {}, element("code", {}, visible(one.pointer) || "/"), ` ${visible(one.message)}`)))),
-      this.#section("Message", this.#prettyAndRaw(content(line), message, problems), { extra: visible(event.kind ?? "") }),
-      this.#section("Stages", element("ol", { class: "stage-list" }, stages.map((stage) => element("li", { class: stage.result === "failed" ? "bad" : null },
-        element("span", { class: "stage-name" }, stageNames[stage.stage] ?? visible(stage.stage ?? ""), stage.attempt > 1 ? ` ${stage.attempt}` : ""),
-        element("span", { class: "stage-result" }, [stage.result, stage.status && `status ${stage.status}`, stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).map((one) => visible(one)).join(" · "), stage.reason && element("span", { class: "stage-reason", dir: "auto" }, `: ${visible(stage.reason)}`)),
-        element("span", { class: "stage-ms" }, milliseconds(stage.ms))))), { extra: milliseconds(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
+      this.#section("Message", this.#shownAndRaw(line, problems), { extra: visible(event.kind ?? "") }),
+      this.#section("Stages", element("ol", { class: "stages" }, stages.map((stage) => element("li", { class: stageTone(stage) }, element("span", { class: "stage" }, stageContent(stage))))), { extra: duration(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
       attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
-        element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, milliseconds(one.ms))),
+        element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, duration(one.ms))),
         list(one.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(list(one.stderr, "string").join("\n"))),
         one.state && this.#state(object(one.state), one.number)))),
       list(answer.log, "string").length > 0 && this.#section("Handler's log", [element("p", { class: "hint" }, "The newest lines of its standard error, also of other deliveries."),
@@ -153,14 +149,17 @@ export class Detail {
     this.#body.scrollTop = top;
   }
 
-  #prettyAndRaw(pretty, raw, problems = []) {
-    const place = element("div", { class: "pretty" }, pretty);
+  #shownAndRaw(line, problems = []) {
+    const shown = element("div", { class: "pretty" }, deviceContent({ ...line, line }, undefined, {}));
+    // The questions are answered on the phone.
+    for (const one of shown.querySelectorAll(".device-card, .chip")) one.disabled = true;
+    const place = element("div", {}, shown);
     const show = (isRaw) => {
-      fill(place, isRaw ? jsonWithProblems(raw, problems) : pretty);
+      fill(place, isRaw ? jsonWithProblems(line.message, problems) : shown);
       for (const [index, one] of [...choice.children].entries()) one.setAttribute("aria-pressed", String(isRaw === (index === 1)));
     };
     const choice = element("div", { class: "tabs two", role: "group", "aria-label": "Form of the message" },
-      button("Pretty", { class: "tab" }, () => show(false)), button("Raw", { class: "tab" }, () => show(true)));
+      button("As shown", { class: "tab" }, () => show(false)), button("JSON", { class: "tab" }, () => show(true)));
     show(problems.length > 0);
     return [choice, place];
   }
@@ -170,9 +169,9 @@ export class Detail {
     const kind = kindOf(message);
     return element("div", { class: "try" },
       element("p", { class: one.status === "failed" ? "failure" : null }, `${visible(one.status ?? "")} `, element("small", {}, visible(one.id ?? ""))),
-      this.#prettyAndRaw(content({ kind, direction: "outbound", message }), message, list(one.problems)),
+      this.#shownAndRaw({ kind, direction: "outbound", message }, list(one.problems)),
       element("ol", { class: "stage-list" }, list(one.gateway).map((attempt) => element("li", { class: attempt.status >= 400 ? "bad" : null },
-        element("details", {}, element("summary", {}, [`Gateway: status ${attempt.status ?? "none"}`, milliseconds(attempt.ms), size(attempt.bytes), when(attempt.at)].filter(Boolean).join(", ")),
+        element("details", {}, element("summary", {}, [`Gateway: status ${attempt.status ?? "none"}`, duration(attempt.ms), size(attempt.bytes), when(attempt.at)].filter(Boolean).join(", ")),
           this.#headers(object(attempt.request).headers), attempt.response && element("pre", { class: "code", tabindex: 0, "aria-label": "Response" }, lines(String(attempt.response))))))));
   }
 
@@ -210,15 +209,15 @@ export class Detail {
       const send = (index) => button("Send these replies", { class: "secondary compact" }, async ({ currentTarget }) => {
         currentTarget.disabled = true;
         try {
-          const { sent } = await this.#session.sendTrial(answer.trial, index);
+          const { sent } = await this.#session.api.change("POST", `/dev/v1/trials/${encodeURIComponent(answer.trial)}/send`, { run: index });
           say(state, `Sent: ${sent.map((one) => one.outcome).join(", ")}`);
         } catch (error) { currentTarget.disabled = false; say(state, visible(error.message)); }
       });
       const runs = list(answer.runs).map((run, index) => element("div", { class: "try" },
-        element("p", { class: run.reason ? "failure" : null }, `Call ${index + 1}: ${visible(run.outcome ?? "")}${run.reason ? `, ${visible(run.reason)}` : ""} `, element("small", {}, milliseconds(run.ms))),
+        element("p", { class: run.reason ? "failure" : null }, `Call ${index + 1}: ${visible(run.outcome ?? "")}${run.reason ? `, ${visible(run.reason)}` : ""} `, element("small", {}, duration(run.ms))),
         list(run.problems).map((one) => element("p", { class: "failure" }, element("code", {}, visible(one.pointer ?? "")), ` ${visible(one.rule ?? "")}: ${visible(one.found ?? "")}; ${visible(one.allowed ?? "")}`)),
         list(run.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of call ${index + 1}` }, lines(list(run.stderr, "string").join("\n"))),
-        list(run.replies).map((one) => element("div", { class: "trial-reply" }, this.#prettyAndRaw(content({ kind: one.kind, direction: "outbound", message: object(one.message) }), object(one.message)))),
+        list(run.replies).map((one) => element("div", { class: "trial-reply" }, this.#shownAndRaw({ kind: one.kind, direction: "outbound", message: object(one.message) }))),
         list(run.replies).length > 0 && send(index)));
       return element("div", { class: "sheet-body" }, state, runs, actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
     });
@@ -261,14 +260,15 @@ export class Detail {
         element("label", { for: "replay-to" }, "To another handler"), to, element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), submit));
     });
     if (!wanted) return undefined;
+    const path = `/dev/v1/deliveries/${encodeURIComponent(this.#record)}/replay`;
     try {
       if (wanted.to) {
         this.#notify("The other handler is called…");
-        const trial = await this.#session.tryHandler(this.#record, wanted);
+        const trial = await this.#session.api.change("POST", path, wanted);
         this.#notify("");
         return await this.#showTrial(trial);
       }
-      const result = await this.#session.replay(this.#record, wanted);
+      const result = await this.#session.api.change("POST", path, { ...wanted, ...this.#session.changedLevers });
       const posts = list(result.posts);
       const failed = posts.find((one) => one.status !== 200);
       this.#notify(failed ? `The webhook answered ${failed.status}` : `Posted ${posts.length || wanted.times} ${(posts.length || wanted.times) === 1 ? "time" : "times"}`, Boolean(failed));

@@ -1,5 +1,5 @@
 // Sheets of the page: a customer's profile, the levers, and the rules of the simulated gateway.
-import { actions, sheet } from "./dialogs.js";
+import { actions, confirm, sheet, showKeys } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { noLevers } from "./phone-session.js";
 import { visible } from "./text.js";
@@ -75,7 +75,7 @@ export function askLevers(session, place) {
 /// Slows, stops, restarts or kills the handler of the chosen customer's business.
 export async function askHandler(session, place) {
   const business = session.customer?.business ?? session.info.businesses[0]?.slug;
-  const { handlers } = await session.handlers();
+  const { handlers } = await session.api.read("/dev/v1/handlers");
   let handler = handlers.find((one) => one.business === business) ?? handlers[0];
   if (!handler) throw new Error("No handler answers this business.");
   const state = element("p", { class: "hint", role: "status" });
@@ -87,7 +87,7 @@ export async function askHandler(session, place) {
   };
   const change = async (body) => {
     fill(problem);
-    try { handler = await session.changeHandler({ business: handler.business, ...body }); } catch (error) { say(problem, visible(error.message)); throw error; } finally { draw(); }
+    try { handler = await session.api.change("POST", "/dev/v1/handler", { business: handler.business, ...body }); } catch (error) { say(problem, visible(error.message)); throw error; } finally { draw(); }
   };
   const act = (label, action) => button(label, { class: "secondary compact" }, () => void change({ do: action() }).catch(() => {}));
   const stop = act("Stop", () => (handler.stopped ? "start" : "stop"));
@@ -122,14 +122,14 @@ export function ruleWords(rule) {
 
 /// Makes the simulated gateway misbehave: a small form for one rule, and the list of the present ones.
 export async function askMisbehaviour(session, place) {
-  let { rules } = await session.misbehaviour();
+  let { rules } = await session.api.read("/dev/v1/misbehaviour");
   return sheet("Misbehaviour of the gateway", (finish) => {
     const problem = element("p", { class: "failure", role: "alert" });
     const present = element("ul", { class: "rules", "aria-label": "Rules" });
     const set = async (wanted) => {
       fill(problem);
       try {
-        await session.setMisbehaviour(wanted);
+        await session.api.change("PUT", "/dev/v1/misbehaviour", { rules: wanted });
         rules = wanted;
         session.info.misbehaviour = wanted;
         draw();
@@ -151,9 +151,9 @@ export async function askMisbehaviour(session, place) {
       number.show(name, first);
       retry.show(faultSelect.value === "status" ? "Retry after seconds" : undefined).required = false;
     };
-    const how = choose("how", "How often", [["", "Every time"], ["times", "At most so many times"], ["every", "Each so many times"]], "times");
+    const how = choose("how", "How often", [["", "Always"], ["times", "First n times"], ["every", "Each n-th time"]], "times");
     const howSelect = how.querySelector("select");
-    const drawCount = () => { count.show(howSelect.value && "Number", howSelect.value === "every" ? 2 : 1); };
+    const drawCount = () => { count.show(howSelect.value && "n", howSelect.value === "every" ? 2 : 1); };
     howSelect.addEventListener("change", drawCount);
     faultSelect.addEventListener("change", drawNumber);
     const form = element("form", { class: "sheet-body" }, present, endpoint, fault, element("div", { class: "field-pair" }, number.node, retry.node), element("div", { class: "field-pair" }, how, count.node), problem,
@@ -173,4 +173,34 @@ export async function askMisbehaviour(session, place) {
     drawCount();
     return form;
   }, { place });
+}
+
+/// Asks whether the server shall forget the customers and the timeline.
+export function askReset() {
+  return confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget", { isDanger: true });
+}
+
+const readingKeys = new Set(["?", "/", "↑ ↓", "Esc"]);
+const keys = [
+  ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
+  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"],
+  ["↑ ↓", "Move in the timeline"], ["Enter", "Open or fold a message of the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
+];
+
+/// Lists the keys; without a phone only those of the timeline and of the details do something.
+export function showPhoneKeys(hasPhone) { return showKeys(hasPhone ? keys : keys.filter(([key]) => readingKeys.has(key))); }
+
+/// The page that asks for the token; `open(token)` is called with one that can be sent.
+export function showToken(page, message, open) {
+  const input = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
+  const form = element("form", { class: "start" },
+    element("h1", {}, "The phone on the desk"), element("p", { class: "lead" }, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
+    element("label", { for: "token" }, "Token"), input, element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const value = input.value.trim().replace(/^.*#t=/u, "");
+    if (/^[\x21-\x7e]+$/u.test(value)) open(value);
+  });
+  fill(page, element("main", { class: "start-page" }, form));
+  input.focus();
 }

@@ -3,7 +3,6 @@ import { interaction, list, object, pictureOf, text } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
 import { nameOf } from "./phone-bubbles.js";
 import { dateOf, dateText, formOf, nextPage, today } from "./phone-offer.js";
-import { patternOf } from "./phone-pattern.js";
 import { safe, visible } from "./text.js";
 
 const inputModes = {
@@ -21,7 +20,7 @@ function inputMode(keyboard) {
 }
 
 /// Fills `body` with the pages of a form one after the other.
-export function formSheet({ message, answer, body, title: sheetTitle }) {
+export function formSheet({ matches, message, answer, body, title: sheetTitle }) {
   const form = formOf(message);
   const { picture } = interaction(message);
   /// The answered pages in their order: `{page, positions?, value?}`.
@@ -74,10 +73,14 @@ export function formSheet({ message, answer, body, title: sheetTitle }) {
     const type = text(page.type);
     const make = { select, picker, datePicker, input }[type];
     if (!make) return showEnd(text(page.title), `The page “${shown}” has the type “${visible(type)}”, which devices do not know.`);
-    const submit = button("Next", { class: "primary" }, () => next());
+    const submit = button("Next", { class: "primary" }, () => void next());
     const part = make(page, (isReady) => { submit.disabled = !isReady; });
-    const next = () => {
-      const given = part.read();
+    let isNext = false;
+    const next = async () => {
+      if (isNext) return;
+      isNext = true;
+      const given = await part.read();
+      isNext = false;
       if (!given) return;
       path.push({ page, ...given });
       values.set(page, given);
@@ -87,7 +90,7 @@ export function formSheet({ message, answer, body, title: sheetTitle }) {
     body.onkeydown = (event) => {
       if (event.key !== "Enter" || event.target.tagName === "BUTTON" || event.target.tagName === "TEXTAREA" || submit.disabled) return;
       event.preventDefault();
-      next();
+      void next();
     };
     const isLast = type !== "select" && nextPage(page, 0) === "" && !form.hasSummary;
     say(submit, isLast ? "Send" : "Next");
@@ -193,7 +196,7 @@ export function formSheet({ message, answer, body, title: sheetTitle }) {
     const isMultiline = text(options.inputType) === "multiline";
     const isRequired = options.required === true;
     const longest = Number.isInteger(options.maximumCharacterCount) && options.maximumCharacterCount > 0 ? options.maximumCharacterCount : isMultiline ? 300 : 30;
-    const pattern = patternOf(text(options.regex));
+    const regex = text(options.regex);
     const attributes = {
       id: "form-input", placeholder: visible(text(options.placeholder)) || (isRequired ? "Required" : "Optional"), inputmode: inputMode(options.keyboardType),
       autocomplete: "off", dir: "auto", required: isRequired, "data-first": true, "aria-describedby": "form-hint",
@@ -206,21 +209,41 @@ export function formSheet({ message, answer, body, title: sheetTitle }) {
     const isReady = () => {
       const { value } = field;
       if (value === "") return !isRequired;
-      return [...value].length <= longest && pattern.matches(value);
+      return [...value].length <= longest && fits;
     };
     const check = () => {
       ready(isReady());
       const length = [...field.value].length;
       say(count, length > longest * 0.7 ? `${length} of ${longest}` : "");
-      say(problem, length > longest ? `At most ${longest} characters.` : field.value && !pattern.matches(field.value) ? "This does not fit the expected form." : text(page.hintText));
+      say(problem, length > longest ? `At most ${longest} characters.` : field.value && !fits ? "This does not fit the expected form." : text(page.hintText));
     };
-    field.addEventListener("input", check);
+    // The server decides, as it does when the answer is sent; while it does not answer, the text passes.
+    let fits = true;
+    let asked;
+    const broken = element("div", {});
+    const ask = () => {
+      check();
+      if (regex === "") return;
+      const question = matches(regex, field.value).catch(() => ({ isValid: true, matches: true })).then((found) => {
+        if (question !== asked) return;
+        fits = found.matches;
+        fill(broken, !found.isValid && rule("The pattern is no regular expression; a device ignores it."));
+        check();
+      });
+      asked = question;
+    };
+    field.addEventListener("input", ask);
+    ask();
     const prefix = isMultiline ? "" : text(options.prefixText);
     const label = (!isMultiline && text(options.labelText)) || text(page.subtitle) || "Answer";
     return {
       nodes: [element("label", { for: "form-input", dir: "auto" }, safe(label)),
-        element("div", { class: "prefixed" }, prefix && element("span", { class: "prefix", dir: "auto" }, safe(prefix)), field), count, problem, pattern.broken && rule(pattern.broken)],
-      check, read: () => (isReady() ? { value: field.value } : undefined),
+        element("div", { class: "prefixed" }, prefix && element("span", { class: "prefix", dir: "auto" }, safe(prefix)), field), count, problem, broken],
+      check,
+      read: async () => {
+        await asked;
+        return isReady() ? { value: field.value } : undefined;
+      },
     };
   }
 

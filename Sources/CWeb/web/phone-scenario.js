@@ -110,7 +110,7 @@ export function showScenario(session, place, scenario = example, record = undefi
       say(state, "Playing…");
       for (const one of plays) one.disabled = true;
       try {
-        const answer = await session.playScenario(JSON.parse(area.value), pace);
+        const answer = await session.api.change("POST", "/dev/v1/scenarios/play", { scenario: JSON.parse(area.value), pace, customer: session.selected });
         const failed = answer.steps.filter((step) => step.verdict !== "passed");
         fill(results, answer.steps.map(row));
         say(state, failed.length === 0 ? `Passed: ${answer.steps.length} steps` : `Failed: ${failed.length} of ${answer.steps.length} steps`);
@@ -143,7 +143,7 @@ function folderOf(session, { load, text, tell }) {
   const store = button("Store", { class: "secondary compact" }, async () => {
     if (!name.value || !name.checkValidity()) { tell("A name has letters, digits, - and _.", true); return name.focus(); }
     try {
-      const saved = await session.saveScenario(name.value, JSON.parse(text()));
+      const saved = await session.api.change("PUT", `/dev/v1/scenarios/${encodeURIComponent(name.value)}`, JSON.parse(text()));
       tell(`Stored ${saved.name} with ${saved.steps} steps.`, false);
       await refresh(saved.name);
     } catch (error) { tell(visible(error.message), true); }
@@ -153,11 +153,11 @@ function folderOf(session, { load, text, tell }) {
   choice.addEventListener("change", async () => {
     if (!choice.value) return;
     name.value = choice.value;
-    try { load(JSON.stringify(await session.scenario(choice.value), null, 2)); } catch (error) { tell(visible(error.message), true); }
+    try { load(JSON.stringify(await session.api.read(`/dev/v1/scenarios/${encodeURIComponent(choice.value)}`), null, 2)); } catch (error) { tell(visible(error.message), true); }
   });
   async function refresh(chosen = "") {
     try {
-      const found = await session.scenarios();
+      const found = await session.api.read("/dev/v1/scenarios");
       row.hidden = !found.folder;
       const labels = list(found.scenarios).map((one) => element("option", { value: one.name }, visible(one.problem ? `${one.name}: ${one.problem}` : `${one.name}, ${one.steps} steps`)));
       fill(choice, element("option", { value: "" }, labels.length > 0 ? "Open a stored scenario…" : "The folder has no scenario"), labels);

@@ -293,29 +293,4 @@ export class Session extends EventTarget {
     this.clearStages();
     await this.reload();
   }
-
-  playScenario(scenario, pace) { return this.api.change("POST", "/dev/v1/scenarios/play", { scenario, pace, customer: this.selected }); }
-
-  scenarios() { return this.api.read("/dev/v1/scenarios"); }
-
-  scenario(name) { return this.api.read(`/dev/v1/scenarios/${encodeURIComponent(name)}`); }
-
-  saveScenario(name, scenario) { return this.api.change("PUT", `/dev/v1/scenarios/${encodeURIComponent(name)}`, scenario); }
-
-  handlers() { return this.api.read("/dev/v1/handlers"); }
-
-  changeHandler(change) { return this.api.change("POST", "/dev/v1/handler", change); }
-
-  misbehaviour() { return this.api.read("/dev/v1/misbehaviour"); }
-
-  setMisbehaviour(rules) { return this.api.change("PUT", "/dev/v1/misbehaviour", { rules }); }
-
-  delivery(record) { return this.api.read(`/dev/v1/deliveries/${encodeURIComponent(record)}`); }
-
-  /// Shows the message to another handler: nothing reaches the customer before `sendTrial`.
-  tryHandler(record, body) { return this.api.change("POST", `/dev/v1/deliveries/${encodeURIComponent(record)}/replay`, body); }
-
-  sendTrial(trial, run) { return this.api.change("POST", `/dev/v1/trials/${encodeURIComponent(trial)}/send`, { run }); }
-
-  replay(record, body) { return this.api.change("POST", `/dev/v1/deliveries/${encodeURIComponent(record)}/replay`, { ...body, ...this.changedLevers }); }
 }

@@ -17,9 +17,9 @@ const paymentSeconds = 30;
 export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
 
 /// Opens the sheet of an entry. `send(choice)` posts the answer and throws a `Problem`; `pay(body)` operates the payment sheet of
-/// a request that the server completed; `place` puts the sheet on the phone.
+/// a request that the server completed; `matches(regex, text)` asks whether a text fits; `place` puts the sheet on the phone.
 /// Resolves with true when the answer was sent.
-export function openSheet(entry, customer, { send, pay, place }) {
+export function openSheet(entry, customer, { send, pay, matches, place }) {
   const line = { ...entry.line, kind: entry.kind };
   const message = object(line.message);
   const { received, data, outer } = interaction(message);
@@ -45,7 +45,7 @@ export function openSheet(entry, customer, { send, pay, place }) {
     };
     const body = element("div", { class: "device-body" });
     try {
-      fill(body, build({ message, customer, answer, pay, alert, finish, body, title }));
+      fill(body, build({ message, customer, answer, pay, matches, alert, finish, body, title }));
     } catch {
       // A part of the message has an unexpected type.
       fill(body, rule("A device cannot show this message: a part of it has an unexpected type."));

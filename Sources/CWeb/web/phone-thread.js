@@ -1,19 +1,17 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
 import { isShown, summary } from "./bubbles.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
-import { confirm, sheet } from "./dialogs.js";
-import { mediaType } from "./media-types.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
-import { dayOf, size, visible, when } from "./text.js";
+import { dayOf, visible, when } from "./text.js";
 
-const inlineFileBytes = 1_000_000;
-const mostFileBytes = 100_000_000;
-const mostFiles = 10;
 const longPress = 450;
-const tapbacks = [["loved", "❤️", "Loved"], ["liked", "👍", "Liked"], ["disliked", "👎", "Disliked"], ["laughed", "😂", "Laughed"], ["emphasized", "‼️", "Emphasized"], ["questioned", "❓", "Questioned"]];
+
 
 /// The status of a business's message. Apple never says that a message was delivered.
 const statusText = { queued: "Being sent…", waiting: "Queued; tried", accepted: "Accepted by Apple", failed: "Not accepted" };
+
+/// The module for files, reactions and the end of a conversation, which is loaded with the first of them.
+const extras = () => whenNeeded(() => import("./phone-extras.js"), "phone-sheets.css");
 
 export class PhoneScreen {
   #session;
@@ -31,6 +29,7 @@ export class PhoneScreen {
   #text = element("textarea", { id: "text", rows: 1, maxlength: 20_000, placeholder: "Message", "aria-label": "Message", dir: "auto" });
   #send = button(icon("send"), { class: "send", "aria-label": "Send" }, () => void this.#sendText());
   #files = [];
+  #adding;
   #fileList = element("ul", { class: "chosen-files", hidden: true });
   #fileInput = element("input", { type: "file", multiple: true, hidden: true, tabindex: -1, "aria-label": "Files" });
   #levers = element("p", { class: "levers-on", hidden: true });
@@ -60,9 +59,9 @@ export class PhoneScreen {
       event.preventDefault();
       void this.#sendText();
     });
-    this.#fileInput.addEventListener("change", () => { this.#addFiles([...this.#fileInput.files]); this.#fileInput.value = ""; });
+    this.#fileInput.addEventListener("change", () => { this.#adding = this.#addFiles([...this.#fileInput.files]); this.#fileInput.value = ""; });
     this.screen.addEventListener("dragover", (event) => event.preventDefault());
-    this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#addFiles([...event.dataTransfer.files]); });
+    this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#adding = this.#addFiles([...event.dataTransfer.files]); });
     this.#grow();
     this.#holdLines();
     // Pictures that load, and new messages, keep a thread at its end that was at its end.
@@ -234,43 +233,37 @@ export class PhoneScreen {
     await this.#try(() => this.#session.post({ kind: isWriting ? "typingStart" : "typingEnd" }));
   }
 
-  #addFiles(files) {
-    for (const file of files) {
-      if (file.size > mostFileBytes) { this.#notify(`${visible(file.name)} has ${size(file.size)}; Messages sends at most 100 MB.`, true); continue; }
-      if (this.#files.length >= mostFiles) { this.#notify(`A message has at most ${mostFiles} files here.`, true); break; }
-      this.#files.push(file);
-    }
-    this.#drawFiles();
+  async #addFiles(files) {
+    await this.#try(async () => {
+      this.#files = (await extras()).withFiles(this.#files, files, (sentence) => this.#notify(sentence, true));
+      await this.#drawFiles();
+    });
     this.#text.focus();
   }
 
-  #drawFiles() {
+  async #drawFiles() {
     this.#fileList.hidden = this.#files.length === 0;
-    fill(this.#fileList, this.#files.map((file) => element("li", {}, icon("file"), element("bdi", {}, visible(file.name)), element("span", { class: "hint" }, size(file.size)),
-      button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(file.name)}` }, () => {
-        this.#files = this.#files.filter((one) => one !== file);
-        this.#drawFiles();
-        this.#text.focus();
-      }))));
+    fill(this.#fileList, this.#files.length > 0 && (await extras()).fileRows(this.#files, (file) => {
+      this.#files = this.#files.filter((one) => one !== file);
+      void this.#drawFiles();
+      this.#text.focus();
+    }));
     this.#grow();
   }
 
   async #sendText() {
+    await this.#adding;
     const text = this.#text.value.trim();
     if ((text === "" && this.#files.length === 0) || this.#isSending) return;
     if (!this.#session.selected) return undefined;
     this.#isSending = true;
     const files = this.#files;
     const isDone = await this.#try(async () => {
-      const attachments = [];
-      for (const file of files) {
-        const mimeType = mediaType(file);
-        attachments.push(file.size > inlineFileBytes ? { name: file.name, mimeType, file: await this.#session.keepFile(file) } : { name: file.name, mimeType, data: await base64(file) });
-      }
+      const attachments = files.length > 0 ? await (await extras()).attachmentsOf(files, this.#session) : [];
       // The customer's text is there at once and is not typed twice.
       if (this.#text.value.trim() === text) this.#text.value = "";
       this.#files = this.#files.filter((one) => !files.includes(one));
-      this.#drawFiles();
+      void this.#drawFiles();
       this.#isWriting = false;
       const lines = text.split("\n").filter((line) => line.trim() !== "");
       // In a shuffled order each line is a message of its own.
@@ -281,7 +274,7 @@ export class PhoneScreen {
     if (!isDone && this.#text.value === "") {
       this.#text.value = text;
       this.#files = files;
-      this.#drawFiles();
+      void this.#drawFiles();
     }
     return undefined;
   }
@@ -309,14 +302,14 @@ export class PhoneScreen {
     if (this.#isOpening || !opensSheet({ ...entry.line, direction: entry.direction, kind: entry.kind })) return;
     this.#isOpening = true;
     try {
-      const { openSheet } = await whenNeeded(() => import("./phone-sheets.js"));
+      const { openSheet } = await whenNeeded(() => import("./phone-sheets.js"), "phone-sheets.css");
       const isSent = await openSheet(entry, this.#session.customer, {
         send: async (choice) => {
           const answer = await this.#session.answer(entry.id, choice);
           const refused = answer.posts?.find((one) => one.status !== 200);
           if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
         },
-        pay: (body) => this.#session.pay(entry.id, body),
+        pay: (body) => this.#session.pay(entry.id, body), matches: (expression, text) => this.#session.api.change("POST", "/dev/v1/expressions", { expression, text }),
         place: (dialog) => this.place(dialog),
       });
       if (isSent) this.#text.focus();
@@ -324,14 +317,15 @@ export class PhoneScreen {
   }
 
   async #react(entry) {
-    const type = await sheet("React", (finish) => element("div", { class: "tapbacks" }, tapbacks.map(([name, sign, label]) => button(sign, { class: "tapback", "aria-label": label }, () => finish(name)))), { place: (dialog) => this.place(dialog) });
-    if (type) await this.#try(() => this.#session.post({ tapback: { type, to: entry.id } }));
+    await this.#try(async () => {
+      const type = await (await extras()).askReaction((dialog) => this.place(dialog));
+      return type && this.#session.post({ tapback: { type, to: entry.id } });
+    });
   }
 
   async deleteConversation() {
     if (!this.#session.selected) return;
-    const isSure = await confirm("Delete the conversation?", "Messages then posts “close” to the business, which may not write again before the customer does.", "Delete");
-    if (isSure) await this.#try(() => this.#session.post({ kind: "close" }));
+    await this.#try(async () => await (await extras()).confirmDelete() && this.#session.post({ kind: "close" }));
   }
 
   /// Keeps a sheet on the screen of the phone; returns what ends this.
@@ -345,11 +339,4 @@ export class PhoneScreen {
     addEventListener("resize", move);
     return () => removeEventListener("resize", move);
   }
-}
-
-async function base64(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
-  return btoa(text);
 }

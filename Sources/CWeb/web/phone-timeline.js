@@ -1,5 +1,5 @@
 // One story for each message, the newest at the end: what it is, how it ended, and its stages inside; at most 200 are in the document.
-import { kindName, summary } from "./bubbles.js";
+import { isTyping, kindName, summary } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
 import { customerName, size, visible } from "./text.js";
 
@@ -8,7 +8,7 @@ const mostStories = 2_000;
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /// The names of the stages for people.
-export const stageNames = {
+const stageNames = {
   read: "Webhook", authenticate: "Token", inflate: "Inflate", envelope: "Envelope", journal: "Journal", resolve: "Resolve", decode: "Decode",
   record: "Record", fetch: "Fetch files", route: "Route", handle: "Handler", finish: "Finish", reply: "Gateway",
 };
@@ -54,7 +54,6 @@ const ends = {
   unhandled: "No answer", withPerson: "With a person", handedOff: "Handed to a person", repeated: "Repeated, ignored", dropped: "Dropped", rejected: "Rejected by the handler", erased: "Erased",
 };
 const uncertain = new Set(["uncertain", "pending", "reversing", "reversed", "unreversed"]);
-const isTyping = (kind) => kind === "typingStart" || kind === "typingEnd";
 
 /// How a message ended: `{words, tone, at}` with the tone `good`, `late`, `bad` or empty; `at` is the stage to look at.
 export function endOf(stages) {
@@ -84,11 +83,26 @@ function endWithoutRepeats(stages) {
   const failed = stages.find((stage) => stage.stage !== "reply" && isBad(stage));
   if (!finish && failed) return bad("Failed", failed);
   if (finish?.result === "ended") return { words: ends[finish.reason] ?? finish.reason, tone: "" };
-  const answers = replies.filter((stage) => !isTyping(stage.kind)).length;
+  const answers = replies.filter((stage) => !isTyping(stage)).length;
   const again = stages.find((stage) => stage.attempt > 1) ? " after a retry" : "";
   if (answers > 0) return { words: finish ? `Answered${again}` : `Sent${again}`, tone: again ? "late" : "good" };
   if (finish) return { words: "Handled", tone: "" };
   return { words: "…", tone: "" };
+}
+
+/// The tone of a stage's row.
+export const stageTone = (stage) => (isBad(stage) ? "bad" : stage.result === "postponed" ? "late" : null);
+
+/// The parts of a stage's row; `words` are those of a reply.
+export function stageContent(stage, words) {
+  const isReply = stage.stage === "reply";
+  const facts = [isReply && (words || kindName(stage.kind)), stage.status && `status ${stage.status}`, (isReply || stage.stage === "decode") && stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).join(" · ");
+  return [
+    element("span", { class: "stage-name" }, (stageNames[stage.stage] ?? visible(stage.stage ?? "")) + (stage.attempt > 1 ? ` ${stage.attempt}` : "")),
+    (stage.result !== "done" || stage.reason) && element("span", { class: "stage-result", dir: "auto" }, [stage.result, stage.reason].filter(Boolean).map((one) => visible(one)).join(": ")),
+    facts && element("span", { class: "stage-facts", dir: "auto" }, facts),
+    element("span", { class: "stage-ms", dir: "ltr" }, duration(stage.ms)),
+  ];
 }
 
 /// The time from the begin of the first stage to the end of the last one.
@@ -97,7 +111,8 @@ function total(stages) {
   return Number.isFinite(passed) && passed >= 0 ? duration(passed) : "";
 }
 
-function duration(ms) {
+/// A duration in milliseconds for people; empty when there is none.
+export function duration(ms) {
   if (!Number.isFinite(ms)) return "";
   return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
@@ -194,9 +209,9 @@ export class Timeline {
 
   /// Typing that follows typing of the same customer is one story.
   #foldTyping(story) {
-    if (!isTyping(story.kind) || !story.customer) return story;
+    if (!isTyping(story) || !story.customer) return story;
     const before = this.#stories[this.#stories.lastIndexOf(story) - 1];
-    if (!before || !isTyping(before.kind) || before.customer !== story.customer) return story;
+    if (!before || !isTyping(before) || before.customer !== story.customer) return story;
     before.stages.push(...story.stages);
     this.#stories.splice(this.#stories.lastIndexOf(story), 1);
     this.#forget(story);
@@ -303,7 +318,7 @@ export class Timeline {
     if (story.record !== undefined) row.node.dataset.record = story.record;
     say(row.time, this.#time(stages[0].at));
     say(row.title, this.#title(story));
-    const isQuiet = isTyping(story.kind) && !end.tone;
+    const isQuiet = isTyping(story) && !end.tone;
     say(row.end, isQuiet ? "" : end.words);
     say(row.ms, isQuiet ? "" : total(stages));
     const facts = end.tone && end.at ? [[end.at.reason, !end.at.reason && end.at.status && `status ${end.at.status}`].find(Boolean), advice[end.at.stage]].filter(Boolean).map((one) => visible(one)) : [];
@@ -321,7 +336,7 @@ export class Timeline {
   #title(story) {
     const own = story.stages.find((stage) => stage.stage !== "reply") ?? story.stages[0];
     const who = own.stage === "reply" ? "Business" : this.#name(story.customer);
-    if (isTyping(story.kind)) return `${who} typed`;
+    if (isTyping(story)) return `${who} typed`;
     if (!story.kind && !own.message) return "A request to the webhook";
     return `${who ? `${who}: ` : ""}${this.#words.get(own.message) || kindName(story.kind)}`;
   }
@@ -334,20 +349,11 @@ export class Timeline {
   }
 
   #stage(stage) {
-    const attempt = stage.attempt > 1 ? ` ${stage.attempt}` : "";
-    const words = stage.stage === "reply" && this.#words.get(stage.message);
-    const facts = [words || (stage.stage === "reply" && kindName(stage.kind)), stage.status && `status ${stage.status}`, ["decode", "reply"].includes(stage.stage) && stage.bytes !== undefined && size(stage.bytes)].filter(Boolean).join(" · ");
-    const content = [
-      element("span", { class: "stage-name" }, (stageNames[stage.stage] ?? visible(stage.stage ?? "")) + attempt),
-      (stage.result !== "done" || stage.reason) && element("span", { class: "stage-result", dir: "auto" }, [stage.result, stage.reason].filter(Boolean).map((one) => visible(one)).join(": ")),
-      facts && element("span", { class: "stage-facts", dir: "auto" }, facts),
-      element("span", { class: "stage-ms", dir: "ltr" }, duration(stage.ms)),
-    ];
     const record = stage.delivery ?? stage.record;
-    const inside = record === undefined
+    const content = stageContent(stage, this.#words.get(stage.message));
+    return element("li", { class: stageTone(stage) }, record === undefined
       ? element("span", { class: "stage", tabindex: -1 }, content)
-      : element("a", { class: "stage", tabindex: -1, href: `#/d/${record}` }, content);
-    return element("li", { class: isBad(stage) ? "bad" : stage.result === "postponed" ? "late" : null }, inside);
+      : element("a", { class: "stage", tabindex: -1, href: `#/d/${record}` }, content));
   }
 
   #time(at) {

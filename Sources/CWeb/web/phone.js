@@ -1,6 +1,5 @@
 // The phone on the desk: signs in with the token of the printed address, and connects phone, timeline, detail and keys.
 import { API } from "./api.js";
-import { confirm, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { Session } from "./phone-session.js";
@@ -9,12 +8,6 @@ import { Timeline } from "./phone-timeline.js";
 import { customerName, visible } from "./text.js";
 
 const page = document.getElementById("page");
-const readingKeys = new Set(["?", "/", "↑ ↓", "Esc"]);
-const keys = [
-  ["?", "This list"], ["m", "Write a message"], ["1 2 3", "Phone, timeline, detail"], ["n", "New customer"], ["p", "Profile of the customer"],
-  ["j k", "Next, previous customer"], ["l", "Levers"], ["g", "Misbehaviour of the gateway"], ["h", "Slow, stop or kill the handler"], ["s", "Record, edit and play a scenario"], ["/", "Filter the timeline"],
-  ["↑ ↓", "Move in the timeline"], ["Enter", "Open or fold a message of the timeline"], ["r", "Replay the shown delivery"], ["Enter", "Send"], ["Shift Enter", "New line"], ["↑", "Last text again, in an empty field"], ["Esc", "Close the details"],
-];
 
 /// The tools of the menu: name, label, and what it does. The tests open the sheet of each.
 export const tools = [
@@ -49,21 +42,14 @@ function token() {
 
 let isKept = true;
 
-function showToken(message = "") {
+const dialogs = () => whenNeeded(() => import("./phone-dialogs.js"), "phone-sheets.css");
+
+async function showToken(message = "") {
   document.title = "Phone · Balloon";
-  const field = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const form = element("form", { class: "start" },
-    element("h1", {}, "The phone on the desk"), element("p", { class: "lead" }, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
-    element("label", { for: "token" }, "Token"), field, element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const value = field.value.trim().replace(/^.*#t=/u, "");
-    if (!/^[\x21-\x7e]+$/u.test(value)) return;
+  (await dialogs()).showToken(page, message, (value) => {
     remember("inspector", value);
     void open(value);
   });
-  fill(page, element("main", { class: "start-page" }, form));
-  field.focus();
 }
 
 async function open(value) {
@@ -91,8 +77,6 @@ function show(session) {
 
   const customer = element("select", { id: "customer", "aria-label": "Customer" });
   customer.addEventListener("change", () => void session.choose(customer.value));
-  // Without a phone only the keys of the timeline and of the details do something.
-  const shownKeys = () => (hasPhone ? keys : keys.filter(([key]) => readingKeys.has(key)));
   let isAsking = false;
   const ask = async (question) => {
     if (isAsking) return;
@@ -101,7 +85,6 @@ function show(session) {
     phone.drawLevers();
     drawTools();
   };
-  const dialogs = () => whenNeeded(() => import("./phone-dialogs.js"));
   // On the phone, so that the timeline stays readable.
   const place = (dialog) => phone.place(dialog);
   const commands = {
@@ -111,15 +94,15 @@ function show(session) {
     handler: () => ask(async () => (await dialogs()).askHandler(session, place)),
     gateway: () => ask(async () => (await dialogs()).askMisbehaviour(session, place)),
     scenario: () => ask(async () => {
-      const { Recorder, showScenario } = await whenNeeded(() => import("./phone-scenario.js"));
+      const { Recorder, showScenario } = await whenNeeded(() => import("./phone-scenario.js"), "phone-sheets.css");
       recorder ??= new Recorder(session);
       if (recorder.isOn) return showScenario(session, place, recorder.stop());
       return showScenario(session, place, undefined, () => { recorder.start(); drawTools(); });
     }),
     reset: () => ask(async () => {
-      if (await confirm("Forget everything?", "The server forgets the customers and the stages of this start. Files of the data directory stay.", "Forget", { isDanger: true })) await session.reset();
+      if (await (await dialogs()).askReset()) await session.reset();
     }),
-    keys: () => void showKeys(shownKeys()),
+    keys: () => ask(async () => (await dialogs()).showPhoneKeys(hasPhone)),
   };
   const menu = element("div", { class: "menu", id: "tools", popover: "auto", role: "group", "aria-label": "Tools" });
   fill(menu, tools.filter(([name]) => hasPhone || name === "keys").map(([name, label, hint]) => button([element("strong", {}, label), element("small", {}, hint)], { class: name === "reset" ? "danger" : null, "data-tool": name }, () => {
@@ -156,7 +139,7 @@ function show(session) {
   /// Shows the delivery of the address in its pane, or that none is chosen.
   async function openDetail() {
     try {
-      const { Detail } = await whenNeeded(() => import("./phone-detail.js"));
+      const { Detail } = await whenNeeded(() => import("./phone-detail.js"), "phone-sheets.css");
       if (!detail) {
         detail = new Detail(session, { notify, close: closeDetail, isReadOnly: !hasPhone });
         fill(detailPane, detail.node);
@@ -216,7 +199,7 @@ function show(session) {
     if (next && next.id !== session.selected) void session.choose(next.id);
   };
   listenToKeys({
-    "?": () => void showKeys(shownKeys()), ...(hasPhone ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
+    "?": commands.keys, ...(hasPhone ? phoneKeys() : {}), 2: () => focusPane("timeline"), 3: () => focusPane("detail"),
     "/": () => focusPane("timeline"),
   }, () => {
     if (shownRecord() === undefined) return false;

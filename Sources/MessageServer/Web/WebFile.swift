@@ -23,17 +23,36 @@ struct WebFile: Sendable, Hashable {
         }
     }
 
-    /// The file without indentation; in a script, lines that contain only a comment are empty.
+    /// The file without indentation; lines that contain only a comment are empty, and a style sheet has no space that
+    /// only people need.
     ///
     /// No line is removed, so that a browser's console shows the line numbers of the source. No script may
     /// contain a string that spans lines, because this property would change the string.
     var condensed: WebFile {
-        let isScript = name.hasSuffix(".js")
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+        let (isScript, isStyle) = (name.hasSuffix(".js"), name.hasSuffix(".css"))
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+            line -> [UInt8] in
             let content = line.drop { $0 == UInt8(ascii: " ") }
-            return isScript && content.starts(with: Array("//".utf8)) ? [] : content
+            if isScript, content.starts(with: "//".utf8) { return [] }
+            guard isStyle else { return Array(content) }
+            let isComment = content.starts(with: "/*".utf8) && content.suffix(2).elementsEqual("*/".utf8)
+            return isComment ? [] : Self.dense(content)
         }
         return WebFile(name: name, bytes: Array(lines.joined(separator: [UInt8(ascii: "\n")])))
+    }
+
+    /// A line of a style sheet without the spaces around its punctuation; a text in quotes keeps its spaces.
+    private static func dense(_ line: ArraySlice<UInt8>) -> [UInt8] {
+        var dense: [UInt8] = []
+        var isQuoted = false
+        for byte in line {
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            let before = dense.last ?? 0
+            if byte == UInt8(ascii: " "), !isQuoted, ",:;{".utf8.contains(before) { continue }
+            if "{}".utf8.contains(byte), before == UInt8(ascii: " "), !isQuoted { dense.removeLast() }
+            dense.append(byte)
+        }
+        return dense
     }
 
     /// Reads the files of a folder; a file that cannot be read is empty.

@@ -89,9 +89,10 @@ extension Phone {
         }
         var attached: [[UInt8]] = []
         for attachment in list.elements {
-            guard let name = attachment["name"]?.string, let mimeType = attachment["mimeType"]?.string else {
-                throw InspectorProblem("an attachment has the texts name and mimeType", at: attachment)
+            guard let name = attachment["name"]?.string else {
+                throw InspectorProblem("an attachment has the text name", at: attachment)
             }
+            let mimeType = attachment["mimeType"]?.string ?? MediaType.ofFile(named: name)
             let file: String
             if let data = attachment["data"]?.string {
                 guard let bytes = Base64.decode(data) else {

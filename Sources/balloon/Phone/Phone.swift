@@ -139,6 +139,11 @@ final class Phone: Sendable {
             }.describing(
                 "Replace the rules of the simulated gateway", body: PhoneSchema.rules,
                 answer: PhoneSchema.rules),
+            InspectorRoute(.post, "/dev/v1/expressions", body: .json(maximumBytes: 65_536)) { request in
+                .json(Self.match(try request.object()))
+            }.describing(
+                "Compare a text with the regular expression of a form", body: PhoneSchema.expression,
+                answer: PhoneSchema.match),
             // The page sends an empty object.
             InspectorRoute(.post, "/dev/v1/reset", body: .json(maximumBytes: 1024)) { [self] _ in
                 try book.reset()
@@ -208,6 +213,16 @@ final class Phone: Sendable {
             writer.list("devices", DeviceOptions.Device.allCases.map(\.rawValue))
             writer.list("misbehaviour", gateway.rules.map(\.description))
             writer.list("endpoints", GatewayEndpoint.allCases.map(\.rawValue))
+        }
+    }
+
+    /// Whether a device accepts a text, which it does when the expression is invalid or the match is undecided.
+    private static func match(_ object: JSONValue) -> [UInt8] {
+        let expression = RegularExpression(object["expression"]?.string ?? "")
+        return JSONWriter.object { writer in
+            writer.field("isValid", expression != nil)
+            writer.field(
+                "matches", expression?.matchesWhole(object["text"]?.string ?? "") != .absent)
         }
     }
 

@@ -14,6 +14,8 @@ enum PhoneSchema {
         "endpoints": Schema.list(Schema.text),
     ])
     static let file = Schema.object(["file": Schema.text])
+    static let expression = Schema.object(["expression": Schema.text, "text": Schema.text])
+    static let match = Schema.object(["isValid": Schema.flag, "matches": Schema.flag])
     static let rules = Schema.object(["rules": Schema.list(Schema.text, 0...100)])
     private static let device = Schema.choice(DeviceOptions.Device.allCases.map(\.rawValue))
     static let profile = Schema.object(
@@ -37,8 +39,8 @@ enum PhoneSchema {
     static let customers = Schema.object(["customers": Schema.list(customer)])
 
     private static let attachment = Schema.object(
-        ["name": Schema.text, "mimeType": Schema.text],
-        optional: ["data": Schema.text, "file": Schema.text])
+        ["name": Schema.text],
+        optional: ["mimeType": Schema.text, "data": Schema.text, "file": Schema.text])
     private static let tapback = Schema.object(["type": Schema.text, "to": Schema.text])
     private static let content = Schema.object(
         [:],
