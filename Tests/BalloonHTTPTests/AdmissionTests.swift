@@ -183,7 +183,7 @@ private final class GuardedRoute: Sendable {
                     self.judgedCount.add(1, ordering: .relaxed)
                     #expect(head.body.isEmpty && head.admission == nil)
                     let isRight = head.field(HTTPFieldName("authorization"))?.elementsEqual("right".utf8)
-                    return isRight ?? false ? .admitted : .refused(HTTPResponse(.unauthorized))
+                    return isRight ?? false ? .admitted(mark: 1) : .refused(HTTPResponse(.unauthorized))
                 } handle: { request, _ in
                     self.handledCount.add(1, ordering: .relaxed)
                     #expect(request.admission != nil)
